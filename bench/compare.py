@@ -24,7 +24,7 @@ from callscore.stats.contributions import (
     TaskContributions,
     call_key,
 )
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 CALLS = 5_000
 TASKS = ("qa", "entity", "text", "translation")

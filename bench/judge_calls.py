@@ -15,7 +15,7 @@ from callscore.evaluate.judging import judge_request_of
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.sentences import sentences
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 CALLS = 100
 MOST_HIGHLIGHTS, MOST_QUESTIONS = 6, 10

@@ -13,8 +13,7 @@ from collections import Counter
 from typing import Any, cast
 
 from callscore.core.case import Message
-from callscore.engine.loop import run
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.loop import Shutdown, run
 from callscore.judges.fakes import LiteralModel
 from callscore.runner.preflight import PROMPT as PREFLIGHT
 

@@ -9,20 +9,20 @@ from typing import Any
 from callscore.core.spec import ScoreSettings
 from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Task
-from callscore.scorecard import benchmarks, criteria, final, formula, ranking
+from callscore.scorecard import criteria, final, formula, ranking
 from callscore.scorecard import template as rows
 from callscore.scorecard.criteria import Benchmarked, Criteria, consistency_of
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls import spec
 from callscore.suites.calls.suite import CallsSuite
-from callscore.suites.catalog import Catalog, NamesOf, no_names
+from callscore.suites.registry import Catalog, NamesOf, no_names
 
 SPEC = spec.load()
 
 final_score = partial(final.final_score, SPEC)
 option_weights = partial(final.option_weights, SPEC)
 formula_for = partial(formula.formula_for, SPEC)
-score_benchmarks = partial(benchmarks.score_benchmarks, SPEC.benchmarks)
+score_benchmarks = partial(final.score_benchmarks, SPEC.benchmarks)
 rank = partial(ranking.rank, spec=SPEC)
 rank_zeroed = partial(ranking.rank_zeroed, spec=SPEC)
 template = partial(rows.template, SPEC)

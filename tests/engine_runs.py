@@ -10,8 +10,8 @@ from typing import NamedTuple
 from callscore.core.case import Reply
 from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Price, RunSummary, Work
+from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
-from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,17 +19,17 @@ from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
-from callscore.evaluate.judge_setup import open_judge_runner
+from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.input_records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
-from callscore.suites.catalog import AllFloors
+from callscore.suites.registry import AllFloors
 
 
 class Frame(Protocol):
@@ -210,10 +210,18 @@ def score_files(
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
     config.check()
-    with open_judge_runner(config) as judge_runner:
+    with _judge_runner(config) as judge_runner:
         sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
         with closing(ScoringPass(config, sinks)) as scoring:
             return scorecard(config, scoring.finish(), judge_runner)
+
+
+def _judge_runner(config: ScoreConfig) -> AbstractContextManager[JudgeRunner | None]:
+    if not config.is_judged:
+        return nullcontext()
+    from callscore.evaluate.judge_setup import open_judge_runner  # imports the providers
+
+    return open_judge_runner(config)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
@@ -281,11 +289,11 @@ def line_writer(
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"
             if len(buffer) > 1 << 18:
-                file.write(escaped(buffer))
+                file.write(escape_json(buffer))
                 buffer = bytearray()
 
         yield write
-        file.write(escaped(buffer))
+        file.write(escape_json(buffer))
 
 
 def _in_memory(error: DataError, folder: Path) -> DataError:

@@ -1,4 +1,4 @@
-"""Imports calls of other systems: files in, transcripts or cases out, with a report."""
+"""Imports calls of other systems as transcripts or cases, and reports what was read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from callscore.config.redaction import RedactOptions
 from callscore.core.errors import ConfigError, DataError, UsageError
 from callscore.importers.conversation import Conversation
 from callscore.importers.folder import (
-    ImportAccount,
     ImportOptions,
+    ImportReport,
     files_of,
     import_files,
     parse_roles,
@@ -27,12 +27,12 @@ from callscore.importers.source import Source
 from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
 from callscore.privacy.redaction import Placeholders
 from callscore.report.numbers import show_count
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets
 
 
 class ImportJob(msgspec.Struct, frozen=True):
-    """What to import, and what to write."""
+    """The files to import, and the files to write."""
 
     paths: Sequence[Path]
     out: Path
@@ -44,11 +44,11 @@ class ImportJob(msgspec.Struct, frozen=True):
     task: str | None = None
     config: Path | None = None
     outputs: Path | None = None
-    account: Path | None = None
+    report: Path | None = None
     redact: RedactOptions | None = None
 
     def check(self) -> None:
-        """Refuse options that do not go together, and targets that are read."""
+        """Raise UsageError for options that exclude each other, or targets that are also read."""
         if self.gold and self.form is None:
             raise UsageError("--gold needs --form: the form that was filled in")
         if self.form is not None and self.task not in (None, "qa"):
@@ -57,22 +57,23 @@ class ImportJob(msgspec.Struct, frozen=True):
             raise UsageError("--config needs --task: the task that it configures")
         read = [*files_of(self.paths), *self.gold]
         read += [path for path in (self.form, self.config) if path is not None]
-        check_targets((self.out, self.outputs, self.account), read)
+        check_targets((self.out, self.outputs, self.report), read)
 
 
 class ImportResult(msgspec.Struct, frozen=True):
-    """What was imported, with notes."""
+    """What was read and written, with notes for the user."""
 
-    account: ImportAccount
+    report: ImportReport
     written: str
+    """The number of calls or cases, in words."""
     notes: Sequence[str]
 
 
-class RecordMaker:
-    """Converts a call to a line of the file; None if it has nothing to score against."""
+class TranscriptWriter:
+    """Converts calls to transcripts: lines without a task."""
 
-    def record(self, call: Conversation) -> dict[str, Any] | None:
-        """The call as a transcript."""
+    def convert(self, call: Conversation) -> dict[str, Any] | None:
+        """The line of a call; None if the call has no expected outcome and needs one."""
         return transcript_record(call)
 
     def notes(self) -> list[str]:
@@ -80,8 +81,8 @@ class RecordMaker:
         return []
 
 
-class FormMaker(RecordMaker):
-    """Creates QA cases from calls with a filled-in form."""
+class FormCaseWriter(TranscriptWriter):
+    """Converts calls with a filled-in QA form to cases of the task qa."""
 
     def __init__(self, form: Form, gold: Sequence[Path]) -> None:
         self._form = form
@@ -91,16 +92,16 @@ class FormMaker(RecordMaker):
         self._used: set[str] = set()
         self._without: list[str] = []
         for path in gold:
-            for evaluation in read_evaluations(_source(path), form):
+            for evaluation in read_evaluations(read_source(path), form):
                 call_id = evaluation.call_id
                 if call_id in self._evaluations:
                     self._notes.append(
-                        f"call {call_id!r}: of several evaluations the first is used"
+                        f"call {call_id!r}: has several evaluations; the first is used"
                     )
                 self._evaluations.setdefault(call_id, evaluation)
 
-    def record(self, call: Conversation) -> dict[str, Any] | None:
-        """The call as a case of the task qa."""
+    def convert(self, call: Conversation) -> dict[str, Any] | None:
+        """A case whose expected outcome is the evaluation of the call."""
         evaluation = self._evaluations.get(call.call_id)
         if evaluation is None:
             self._without.append(call.call_id)
@@ -112,26 +113,26 @@ class FormMaker(RecordMaker):
     def notes(self) -> list[str]:
         """Calls without an evaluation, and evaluations without a call."""
         unused = sorted(self._evaluations.keys() - self._used)
-        found = list(self._notes)
+        notes = list(self._notes)
         if self._without:
             calls = show_count(len(self._without), "call")
-            found.append(f"{calls} without an evaluation: {_some(self._without)}")
+            notes.append(f"{calls} without an evaluation: {_first_names(self._without)}")
         if unused:
             evaluations = show_count(len(unused), "evaluation")
-            found.append(f"{evaluations} without a call: {_some(unused)}")
-        return found
+            notes.append(f"{evaluations} without a call: {_first_names(unused)}")
+        return notes
 
 
-class TaskMaker(RecordMaker):
-    """Creates cases from calls whose data set has an expected answer."""
+class TaskCaseWriter(TranscriptWriter):
+    """Converts calls of a data set with expected answers to cases of a task."""
 
     def __init__(self, task: str, config: Mapping[str, Any]) -> None:
         self._task = task
         self._config = config
         self._without: list[str] = []
 
-    def record(self, call: Conversation) -> dict[str, Any] | None:
-        """The call as a case of the task."""
+    def convert(self, call: Conversation) -> dict[str, Any] | None:
+        """A case whose expected outcome is the expected answer of the data set."""
         if not isinstance(call.expected, Mapping):
             self._without.append(call.call_id)
             return None
@@ -142,79 +143,83 @@ class TaskMaker(RecordMaker):
         if not self._without:
             return []
         calls = show_count(len(self._without), "call")
-        return [f"{calls} without an expected answer that is an object: {_some(self._without)}"]
+        return [
+            f"{calls} without an expected answer that is an object: {_first_names(self._without)}"
+        ]
 
 
 def run_import(job: ImportJob) -> ImportResult:
     """Import every file and write the output; raises if nothing could be imported."""
     job.check()
-    account = ImportAccount()
+    report = ImportReport()
     options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
-    maker = _maker(job)
+    writer = _writer(job)
     redactor = job.redact.redactor() if job.redact is not None else None
     written = 0
     with ExitStack() as stack:
         write = stack.enter_context(line_writer(job.out))
         write_output = stack.enter_context(line_writer(job.outputs))
-        for call in import_files(job.paths, options, account):
-            record = maker.record(call)
+        for call in import_files(job.paths, options, report):
+            record = writer.convert(call)
             if record is None:
                 continue
             written += 1
             lines = [record, *output_records(call, record["id"])]
             if redactor is not None:
-                held = Placeholders()
-                lines = [redactor.redact_record(line, held) for line in lines]
+                placeholders = Placeholders()
+                lines = [redactor.redact_record(line, placeholders) for line in lines]
             write(lines[0])
             for line in lines[1:]:
                 write_output(line)
-        _refuse_nothing(account, written)
-    if job.account is not None:
-        with atomic_write(job.account) as file:
-            file.write(escaped(msgspec.json.format(msgspec.json.encode(account))))
+        _check_not_empty(report, written)
+    if job.report is not None:
+        with atomic_write(job.report) as file:
+            file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
     kind = "call" if job.form is None and job.task is None else "case"
-    notes = maker.notes() + (redactor.report.lines() if redactor is not None else [])
-    return ImportResult(account, show_count(written, kind), notes)
+    notes = writer.notes() + (redactor.report.lines() if redactor is not None else [])
+    return ImportResult(report, show_count(written, kind), notes)
 
 
-def _refuse_nothing(account: ImportAccount, written: int) -> None:
-    if not account.calls:
-        problems = [f"{file.path}: {file.problem}" for file in account.problems[:3]]
+def _check_not_empty(report: ImportReport, written: int) -> None:
+    if not report.calls:
+        problems = [f"{file.path}: {file.problem}" for file in report.problems[:3]]
         raise DataError(f"no call was imported: {'; '.join(problems)}")
     if not written:
         raise DataError("no call has a filled-in form or an expected answer; nothing to write")
 
 
-def _maker(job: ImportJob) -> RecordMaker:
+def _writer(job: ImportJob) -> TranscriptWriter:
     if job.form is not None:
         if not job.gold:
             raise UsageError(
                 "--form without --gold; expected filled-in evaluations "
                 "(`callscore annotate` makes them)"
             )
-        return FormMaker(load_form(job.form), job.gold)
+        return FormCaseWriter(load_form(job.form), job.gold)
     if job.task is not None:
-        return TaskMaker(job.task, _config(job.config))
-    return RecordMaker()
+        return TaskCaseWriter(job.task, load_case_config(job.config))
+    return TranscriptWriter()
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
 def load_form(path: Path) -> Form:
-    """The QA form of a file."""
-    return read_form(_source(path))
+    """Read the QA form of a file."""
+    return read_form(read_source(path))
 
 
-def _source(path: Path) -> Source:
+def read_source(path: Path) -> Source:
+    """Read a file; raises UsageError."""
     try:
         return Source(str(path), path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
 
 
-def _config(path: Path | None) -> Mapping[str, Any]:
+def load_case_config(path: Path | None) -> Mapping[str, Any]:
+    """The `config` of cases, from a YAML or JSON file; empty without a file."""
     if path is None:
         return {}
     from callscore.store.strict_yaml import read_yaml

@@ -1,7 +1,8 @@
-"""Labelling by people: transcripts and a config to sheets, filled-in sheets to cases."""
+"""Labelling by people: label sheets from transcripts, cases from filled-in sheets, samples."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,90 +10,100 @@ from typing import Any
 import msgspec
 
 from callscore.app import line_writer
-from callscore.core.errors import ConfigError, DataError, UsageError
-from callscore.import_job import load_form
-from callscore.importers.source import Source
+from callscore.core.errors import DataError, UsageError
+from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
+from callscore.import_job import load_case_config, load_form, read_source
 from callscore.importers.tables import cell_text, tables_of
-from callscore.labelling.answers import (
-    Answers,
+from callscore.labelling.labels import (
     Disagreement,
-    Given,
-    Key,
-    compare_answers,
-    expected_outcome,
-    open_items,
-    read_answers,
+    ItemKey,
+    Labels,
+    compare_labels,
+    labels_of_call,
+    missing_items,
+    read_labels,
 )
-from callscore.labelling.items import Call, LabelItem, items_of
 from callscore.labelling.sampling import (
-    disagreement,
     draw_disputed,
     draw_random,
     draw_stratified,
+    score_spread,
     stratum_of,
 )
 from callscore.labelling.sheet import write_csv, write_workbook
 from callscore.metrics.forms.form import qa_config
 from callscore.stats.agreement import cohen_kappa, observed_agreement
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
-from callscore.store.strict_yaml import read_yaml
+from callscore.suites.registry import labelling_of
 
-_CALL = msgspec.json.Decoder(Call)
+_CALL = msgspec.json.Decoder(CallTranscript)
 _ANY = msgspec.json.Decoder(dict[str, Any])
 
 
 class LabelJob(msgspec.Struct, frozen=True):
-    """Which calls are labelled for which task."""
+    """The calls to label for one task, and their items."""
 
-    calls: Sequence[Call]
+    calls: Sequence[CallTranscript]
     task: str
+    labelling: Labelling
     config: Mapping[str, Any]
     items: Sequence[LabelItem]
 
 
-def label_job(
+def prepare_labelling(
     transcripts: Sequence[Path], task: str, config: Path | None, form: Path | None
 ) -> LabelJob:
-    """The calls of the files with their items to label."""
-    settings = label_config(task, config, form)
+    """Read the calls and the config, and list the items to label."""
+    labelling = labelling_of(task)
+    settings = _load_config(task, labelling, config, form)
     calls = [_call(line) for line in lines_of(transcripts)]
     if not calls:
         raise UsageError(f"{', '.join(map(str, transcripts))}: contains no call")
-    names = [call.name for call in calls]
-    if len(set(names)) < len(names):
-        double = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"two lines are of the call {double!r}; expected one line a call")
-    items = [item for call in calls for item in items_of(call, task, settings)]
-    return LabelJob(calls, task, settings, items)
+    name, lines = Counter(call.name for call in calls).most_common(1)[0]
+    if lines > 1:
+        raise UsageError(f"call {name!r} is on {lines} lines; expected one line per call")
+    items = [item for call in calls for item in _items(call, task, labelling, settings)]
+    return LabelJob(calls, task, labelling, settings, items)
 
 
-def label_config(task: str, config: Path | None, form: Path | None) -> Mapping[str, Any]:
-    """The config of the cases: from a form, or from a file."""
-    if form is not None:
-        if task != "qa" or config is not None:
-            raise UsageError("--form is the config of the task qa; expected no other")
-        return qa_config(load_form(form))
-    if config is None:
-        return {}
-    value = read_yaml(config).value
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"{config}: expected the keys of a case's config")
-    return value
+def _items(
+    call: CallTranscript, task: str, labelling: Labelling, config: Mapping[str, Any]
+) -> list[LabelItem]:
+    items = list(labelling.items(call, config))
+    if not items:
+        raise UsageError(
+            f"{task}: there is nothing to label in call {call.name!r}; expected "
+            f"{labelling.requires}"
+        )
+    return items
 
 
-def _call(line: Line) -> Call:
+def _load_config(
+    task: str, labelling: Labelling, config: Path | None, form: Path | None
+) -> Mapping[str, Any]:
+    """The config of the cases, from a QA form or from a file."""
+    if form is None:
+        return load_case_config(config)
+    if not labelling.accepts_form:
+        raise UsageError(f"--form: a QA form does not configure the task {task!r}; use --config")
+    if config is not None:
+        raise UsageError("expected --form or --config, not both")
+    return qa_config(load_form(form))
+
+
+def _call(line: Line) -> CallTranscript:
     try:
         return _CALL.decode(line.raw)
     except msgspec.MsgspecError as error:
         raise DataError(f"{error}; expected a call with `transcript`", place=line.place) from None
 
 
-def write_sheet(job: LabelJob, path: Path, answers: Answers) -> int:
-    """Write the items to label as a spreadsheet or CSV file; returns their number."""
+def write_sheet(job: LabelJob, path: Path, labels: Labels) -> int:
+    """Write the items and their labels as a spreadsheet or CSV file; returns their number."""
     if path.suffix.lower() == ".xlsx":
-        data = write_workbook(job.items, job.calls, answers)
+        data = write_workbook(job.items, job.calls, labels)
     elif path.suffix.lower() == ".csv":
-        data = write_csv(job.items, answers)
+        data = write_csv(job.items, labels)
     else:
         raise UsageError(f"{path}: expected a name that ends in .xlsx or .csv")
     with atomic_write(path) as file:
@@ -100,71 +111,68 @@ def write_sheet(job: LabelJob, path: Path, answers: Answers) -> int:
     return len(job.items)
 
 
-def read_sheet(path: Path) -> dict[Key, Given]:
-    """The answers of a filled-in sheet."""
-    try:
-        source = Source(str(path), path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    tables = [table for table in tables_of(source) if "answer" in table.columns]
+def read_sheet(path: Path) -> dict[ItemKey, Label]:
+    """The labels of a filled-in sheet."""
+    tables = [table for table in tables_of(read_source(path)) if "answer" in table.columns]
     if not tables:
         raise DataError("has no column `answer`; expected a filled-in label sheet", place=str(path))
     rows = (
-        ({key: _unquoted(cell_text(cell)) for key, cell in row.cells.items()},
+        ({key: _without_apostrophe(cell_text(cell)) for key, cell in row.cells.items()},
          f"{path}: {row.where}")
         for row in tables[0].rows
     )  # fmt: skip
-    return read_answers(rows)
+    return read_labels(rows)
 
 
-def _unquoted(cell: str) -> str:
+def _without_apostrophe(cell: str) -> str:
     """The cell without the apostrophe that prevents formulas."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
 
 
-class Labelled(msgspec.Struct, frozen=True):
-    """The result of filled-in sheets."""
+class LabelResult(msgspec.Struct, frozen=True):
+    """The cases made from filled-in sheets, what is missing, and the agreement of people."""
 
     cases: int
     unfinished: Mapping[str, int]
-    """Items without an answer, by call."""
-    differing: Sequence[Disagreement]
+    """Items without a label, or disputed, by call."""
+    disagreements: Sequence[Disagreement]
     agreement: float | None
     kappa: float | None
     compared: int
+    """Pairs of answers that agreement and kappa are computed from."""
 
 
-def make_cases(job: LabelJob, sheets: Sequence[Answers], resolved: Answers, out: Path) -> Labelled:
-    """Write a case for every call whose items are all answered, with agreement."""
-    agreed, differing, pairs = compare_answers(job.items, sheets)
-    answers = {**agreed, **resolved}
-    disputed = {one.item.key for one in differing} - resolved.keys()
+def make_cases(job: LabelJob, sheets: Sequence[Labels], resolved: Labels, out: Path) -> LabelResult:
+    """Write a case for every call that is fully labelled; `resolved` settles disagreements."""
+    agreed, disagreements, pairs = compare_labels(job.items, sheets)
+    labels = {**agreed, **resolved}
+    disputed = {one.item.key for one in disagreements} - resolved.keys()
     by_call: dict[str, list[LabelItem]] = {}
     for item in job.items:
         by_call.setdefault(item.call_id, []).append(item)
     unfinished: dict[str, int] = {}
-    made = 0
+    cases = 0
     with line_writer(out) as write:
         for call in job.calls:
             items = by_call[call.name]
-            left = [item for item in open_items(items, answers) if item.key not in disputed]
-            left += [item for item in items if item.key in disputed]
-            if left:
-                unfinished[call.name] = len(left)
+            missing = {item.key for item in missing_items(items, labels)}
+            missing |= {item.key for item in items if item.key in disputed}
+            if missing:
+                unfinished[call.name] = len(missing)
                 continue
-            made += 1
-            expected = expected_outcome(job.task, call, items, answers, job.config)
-            write(_case(call, job, expected))
-        if not made:
+            cases += 1
+            labelled = labels_of_call(items, labels)
+            write(_case(call, job, job.labelling.expected_outcome(call, labelled, job.config)))
+        if not cases:
             raise DataError(
                 f"no call is fully labelled: {sum(unfinished.values())} items are open or disputed"
             )
-    return Labelled(
-        made, unfinished, differing, observed_agreement(pairs), cohen_kappa(pairs), len(pairs)
+    return LabelResult(
+        cases, unfinished, disagreements, observed_agreement(pairs), cohen_kappa(pairs), len(pairs)
     )
 
 
-def _case(call: Call, job: LabelJob, expected: Mapping[str, Any]) -> dict[str, Any]:
+def _case(call: CallTranscript, job: LabelJob, expected: Mapping[str, Any]) -> dict[str, Any]:
     case = {
         "id": f"{call.name}/{job.task}",
         "task": job.task,
@@ -179,7 +187,7 @@ def _case(call: Call, job: LabelJob, expected: Mapping[str, Any]) -> dict[str, A
 
 
 class SampleJob(msgspec.Struct, frozen=True):
-    """Which calls to draw, and how."""
+    """A sample to draw: from which files, how many calls, and how."""
 
     files: Sequence[Path]
     number: int
@@ -190,31 +198,31 @@ class SampleJob(msgspec.Struct, frozen=True):
 
 
 def draw_sample(job: SampleJob) -> tuple[int, int]:
-    """Write the lines of the drawn calls unchanged; returns their number and the total."""
+    """Copy the lines of the sampled calls; returns the number of these and of all calls."""
     check_targets([job.out], [*job.files, *job.results])
     if job.by and job.results:
-        raise UsageError("--by and --results; expected one way to draw")
+        raise UsageError("expected --by or --results, not both")
     records = [(line, _record(line)) for line in lines_of(job.files)]
-    call_of = {str(record.get("id")): _name(record) for _, record in records}
+    call_of = {str(record.get("id")): _call_name(record) for _, record in records}
     calls = list(dict.fromkeys(call_of.values()))
     if not calls:
         raise UsageError(f"{', '.join(map(str, job.files))}: contains no call")
     if job.results:
-        spread = disagreement(_record(line) for line in lines_of(job.results))
+        spread = score_spread(_record(line) for line in lines_of(job.results))
         chosen = draw_disputed(call_of, spread, job.number)
     elif job.by:
         strata = {
-            _name(record): stratum_of(record, _call(line).transcript, job.by)
+            _call_name(record): stratum_of(record, _call(line).transcript, job.by)
             for line, record in reversed(records)
         }
         in_order = {call: strata[call] for call in calls}
         chosen = draw_stratified(in_order, job.number, job.seed)
     else:
         chosen = draw_random(calls, job.number, job.seed)
-    kept = set(chosen)
+    sampled = set(chosen)
     with atomic_write(job.out) as file:
         for line, record in records:
-            if _name(record) in kept:
+            if _call_name(record) in sampled:
                 file.write(line.raw.rstrip(b"\r\n") + b"\n")
     return len(chosen), len(calls)
 
@@ -226,5 +234,5 @@ def _record(line: Line) -> dict[str, Any]:
         raise DataError(str(error), place=line.place) from None
 
 
-def _name(record: Mapping[str, Any]) -> str:
+def _call_name(record: Mapping[str, Any]) -> str:
     return str(record.get("call_id") or record.get("id"))

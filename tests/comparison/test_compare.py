@@ -13,7 +13,7 @@ from builders import Json, form, output, qa_case, question
 from callscore.core.comparison import Comparison
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
-from callscore.report.ties import cannot_be_told_apart, rounded
+from callscore.report.ties import describe_tie, round_up_calls
 from commands import run
 from eval_files import eval_file, read_json
 
@@ -227,5 +227,5 @@ def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
     ],
 )
 def test_ties_are_said_in_words(calls: int, needed: int | None, says: str) -> None:
-    assert cannot_be_told_apart(calls, needed) == says
-    assert rounded(7) == "7"
+    assert describe_tie(calls, needed) == says
+    assert round_up_calls(7) == "7"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callscore.report.layout import columns_of
+from callscore.report.layout import display_width
 from commands import run, run_afresh
 
 
@@ -72,7 +72,7 @@ def test_the_first_and_the_last_screen_are_the_decision(demo: tuple[str, dict[st
 def test_columns_is_honoured_where_the_output_is_no_terminal(width: int, tmp_path: Path) -> None:
     done = run("demo", env={"COLUMNS": str(width)}, cwd=tmp_path)
     card = done.stdout.partition("signature  ")[0].splitlines()
-    assert width - 10 <= max(map(columns_of, card)) <= width
+    assert width - 10 <= max(map(display_width, card)) <= width
 
 
 def test_results_are_written_on_request(tmp_path: Path) -> None:

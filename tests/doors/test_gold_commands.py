@@ -146,7 +146,7 @@ def test_labels_are_given_in_the_terminal_and_kept_when_one_leaves(
 
     done = answer("Maybe\nYes\nsays hello\nNo\nnot solved\nq\n")
     assert done.returncode == 0, done.stderr
-    assert "'Maybe' is no answer; expected one of Yes, No, N/A" in done.stdout
+    assert "'Maybe' is not an option; expected one of Yes, No, N/A" in done.stdout
     assert [row["answer"] for row in rows_of(labels)][:3] == ["Yes", "No", ""]
     again = answer("q\n")
     assert "2 of 18 items are labelled" in again.stdout
@@ -162,7 +162,16 @@ def test_a_wrong_answer_in_a_sheet_is_named(calls: Path, tmp_path: Path) -> None
         "annotate", calls, "--task", "qa", "--form", form, "--from", sheet, "-o", tmp_path / "o"
     )
     assert done.returncode == 2
-    assert "'Sometimes' is no answer" in done.stderr
+    assert "'Sometimes' is not an option" in done.stderr
+
+
+def test_a_task_whose_suite_has_no_labelling_is_refused(calls: Path, tmp_path: Path) -> None:
+    done = run("annotate", calls, "--task", "orchestration", "--sheet", tmp_path / "labels.csv")
+    assert done.returncode == 2
+    assert "cases of the task 'orchestration' cannot be labelled" in done.stderr
+    done = run("annotate", calls, "--task", "txet", "--sheet", tmp_path / "labels.csv")
+    assert done.returncode == 2
+    assert "unknown task 'txet'; expected one of qa, entity, text, translation" in done.stderr
 
 
 def test_calls_are_drawn_at_random_by_kind_and_where_models_disagree(

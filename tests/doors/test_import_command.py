@@ -29,7 +29,7 @@ def test_a_mixed_folder_becomes_transcripts(tmp_path: Path) -> None:
     assert len(found) == 4
     assert len({line["id"] for line in found}) == 4
     assert "voices.vtt: WebVTT or SRT, 1 call, 4 turns" in done.stdout
-    assert "the id was taken" in done.stdout
+    assert "has a call with this id" in done.stdout
     assert "sheet 'About'" in done.stdout
 
 

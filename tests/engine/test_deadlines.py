@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from callscore.engine.deadlines import Deadlines
+from callscore.engine.retry import Deadlines
 from virtual_time import run_in_virtual_time
 
 

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.core.run import Limits
-from callscore.engine.backoff import jittered, requested_wait, retry_wait
-from callscore.engine.limits import Bucket, Concurrency, Pause
-from callscore.engine.rate_limiter import RateLimiter
-from callscore.engine.shared_limits import Budget
+from callscore.engine.limits import Bucket, Budget, Concurrency, Pause, RateLimiter
+from callscore.engine.retry import jittered, requested_wait, retry_wait
 from callscore.engine.workload import EngineOptions
 from virtual_time import run_in_virtual_time
 

@@ -11,8 +11,8 @@ from callscore.core.case import Prompt, Reply
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import CachedReply, Event, Limits, ModelSpec, Progress, RunItem, RunSummary
 from callscore.engine.limits import Concurrency, LocalConcurrency
+from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
-from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.local_server import is_local_server
 from run_cases import work_for
@@ -193,11 +193,10 @@ def test_one_at_a_time_stays_one_whatever_happens(
         ("https://api.openai.com/v1", False),
         ("https://8.8.8.8/v1", False),
         ("not a url", False),
-        (None, False),
     ],
 )
-def test_which_servers_are_nearby(base_url: str | None, is_local: bool) -> None:
-    assert is_local_server(ModelSpec("m", "openai", "m", base_url=base_url)) is is_local
+def test_which_servers_are_nearby(base_url: str, is_local: bool) -> None:
+    assert is_local_server(base_url) is is_local
 
 
 def test_nothing_is_lost_of_what_was_asked() -> None:

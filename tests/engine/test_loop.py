@@ -6,7 +6,7 @@ import sys
 
 from callscore.core.gc_policy import YOUNG_OBJECTS
 from callscore.engine import loop
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.loop import Shutdown
 from commands import run_python
 
 ASKING = """

@@ -19,7 +19,7 @@ from callscore.core.case import Reply
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, Price, Progress, Stopping, Work
 from callscore.engine import loop
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import attempt_failed, carry_out, planned, scripted

@@ -6,8 +6,7 @@ import asyncio
 
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Progress
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.scripted import ScriptedProvider
@@ -43,7 +42,7 @@ def test_a_judge_waits_while_its_account_is_paused() -> None:
         judge = ModelSpec("j", "scripted", "j", api_key_env="KEY")
         calls, shared_limits, provider = (
             JudgeCalls(None),
-            SharedLimits.of(EngineOptions()),
+            EngineOptions().shared_limits(),
             ScriptedProvider(),
         )
         calls.begin(Shutdown(), shared_limits)

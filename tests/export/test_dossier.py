@@ -14,9 +14,9 @@ import pytest
 
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
-from callscore.export.signature import signer
-from callscore.export.sources import Wanted, open_source
-from callscore.export.verify import Verified, verify
+from callscore.export.dossier_signature import load_signer
+from callscore.export.sources import SourceRequest, open_source
+from callscore.export.verification import VerificationResult, verify
 from callscore.report import dossier
 from callscore.report.source import ReportOptions, ReportSource
 from commands import run
@@ -52,27 +52,27 @@ def resealed(files: Files) -> Files:
         subject["digest"] = {"sha256": digests[subject["name"]]["sha256"]}
     return {
         **files,
-        dossier.MANIFEST: dossier.json_bytes(dossier.manifest_of(digests)),
-        dossier.STATEMENT: dossier.json_bytes(statement),
+        dossier.MANIFEST: dossier.encode_document(dossier.build_manifest(digests)),
+        dossier.STATEMENT: dossier.encode_document(statement),
     }
 
 
 @pytest.fixture(scope="module")
 def files(project: Path) -> Files:
     """The dossier of the stored run, file by file."""
-    with open_source(Wanted("1", project / ".callscore" / "runs.db")) as source:
+    with open_source(SourceRequest("1", project / ".callscore" / "runs.db")) as source:
         raw = written(source)
         assert raw == written(source)
     return unzipped(raw)
 
 
-def verified(files: Mapping[str, bytes], folder: Path, **options: Any) -> Verified:
+def verified(files: Mapping[str, bytes], folder: Path, **options: Any) -> VerificationResult:
     path = folder / "dossier.zip"
     path.write_bytes(zipped(files))
     return verify(path, **options)
 
 
-def told(found: Verified) -> str:
+def told(found: VerificationResult) -> str:
     return "\n".join(map(str, found.differences))
 
 
@@ -228,7 +228,7 @@ class TestSigning:
         self, sample: ReportSource, keys: tuple[Path, Path], tmp_path: Path
     ) -> None:
         private, public = keys
-        signed = unzipped(written(sample, ReportOptions(sign=signer(private))))
+        signed = unzipped(written(sample, ReportOptions(sign=load_signer(private))))
         found = verified(signed, tmp_path, key=public)
         assert told(found) == ""
         assert "the signature" in found.checked
@@ -244,7 +244,7 @@ class TestSigning:
         key.write_text("nothing")
         assert "the dossier is not signed" in told(verified(files, tmp_path, key=key))
         with pytest.raises(UsageError, match="expected a private key"):
-            signer(key)
+            load_signer(key)
 
 
 class TestWithoutText:

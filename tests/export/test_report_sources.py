@@ -14,7 +14,7 @@ from callscore.core.case import Case
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import CaseResult
 from callscore.demo import sample_calls
-from callscore.export.sources import Wanted, card_source, open_source, scored_source
+from callscore.export.sources import SourceRequest, card_source, open_source, scored_source
 from callscore.report.json import scorecard_json
 from callscore.report.source import CaseView
 from callscore.store.spool import Spool
@@ -25,7 +25,7 @@ def store(project: Path) -> Path:
 
 
 def test_a_stored_run_gives_card_and_cases_by_its_id_alone(project: Path) -> None:
-    with open_source(Wanted("1", store(project))) as source:
+    with open_source(SourceRequest("1", store(project))) as source:
         assert scorecard_json(source.card) == (project / "card.json").read_bytes()
         views = list(source.cases)
         facts = source.provenance.run
@@ -44,7 +44,7 @@ def test_a_stored_run_gives_card_and_cases_by_its_id_alone(project: Path) -> Non
 
 
 def test_an_eval_file_stands_for_its_newest_run(project: Path) -> None:
-    with open_source(Wanted(str(project / "eval.yaml"))) as source:
+    with open_source(SourceRequest(str(project / "eval.yaml"))) as source:
         assert source.provenance.run is not None
         assert source.provenance.run.id == 1
         assert source.absent == []
@@ -61,7 +61,10 @@ def test_a_run_whose_data_have_changed_is_refused(project: Path, tmp_path: Path)
     moved = tmp_path / "moved"
     shutil.copytree(project, moved)
     (moved / "cases.jsonl").write_bytes((moved / "cases.jsonl").read_bytes().replace(b"a", b"e", 1))
-    with pytest.raises(UsageError, match="other data"), open_source(Wanted("1", store(moved))):
+    with (
+        pytest.raises(UsageError, match="other data"),
+        open_source(SourceRequest("1", store(moved))),
+    ):
         pass
 
 
@@ -70,7 +73,7 @@ def test_an_eval_file_that_has_changed_is_said(project: Path, tmp_path: Path) ->
     shutil.copytree(project, moved)
     text = (moved / "eval.yaml").read_text(encoding="utf-8").replace("input: 3", "input: 4")
     (moved / "eval.yaml").write_text(text, encoding="utf-8")
-    with open_source(Wanted("1", store(moved))) as source:
+    with open_source(SourceRequest("1", store(moved))) as source:
         assert "has changed since the run" in source.absent[0]
 
 
@@ -78,9 +81,9 @@ def test_a_run_without_its_eval_file_asks_for_it(project: Path, tmp_path: Path) 
     moved = tmp_path / "moved"
     shutil.copytree(project, moved)
     (moved / "eval.yaml").rename(moved / "other.yaml")
-    with pytest.raises(UsageError, match="--eval"), open_source(Wanted("1", store(moved))):
+    with pytest.raises(UsageError, match="--eval"), open_source(SourceRequest("1", store(moved))):
         pass
-    wanted = Wanted("1", store(moved), eval_file=moved / "other.yaml")
+    wanted = SourceRequest("1", store(moved), eval_file=moved / "other.yaml")
     with open_source(wanted) as source:
         assert len(source.cases) == 4
 
@@ -95,7 +98,7 @@ def test_a_run_without_its_eval_file_asks_for_it(project: Path, tmp_path: Path) 
 )
 def test_what_is_no_source_is_refused(project: Path, target: str, said: str) -> None:
     named = target if target.isdecimal() else str(project / target)
-    with pytest.raises(UsageError, match=said), open_source(Wanted(named, store(project))):
+    with pytest.raises(UsageError, match=said), open_source(SourceRequest(named, store(project))):
         pass
 
 

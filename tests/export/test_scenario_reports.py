@@ -112,8 +112,7 @@ def recorded() -> list[StepView]:
     """Every step of the bundled recordings, of both models."""
     found: list[StepView] = []
     with sample_runs() as jobs:
-        for job in jobs:
-            score_outputs(job, ScenarioSinks(on_step=found.append))
+        score_outputs(jobs, ScenarioSinks(on_step=found.append))
     return found
 
 

@@ -20,7 +20,7 @@ from callscore.demo import sample_calls
 from callscore.demo.orchestration import sample_runs
 from callscore.evaluate.scenarios import score_outputs
 from callscore.report.json import scorecard_json
-from callscore.report.layout import columns_of
+from callscore.report.layout import display_width
 from callscore.report.terminal import scorecard_lines
 
 HERE = Path(__file__).parent
@@ -45,7 +45,7 @@ def shown(card: Scorecard, width: int, **options: bool) -> list[str]:
 
 
 def fits(line: str, width: int) -> bool:
-    return columns_of(line) <= width or line.startswith("signature  ")
+    return display_width(line) <= width or line.startswith("signature  ")
 
 
 @pytest.mark.parametrize("width", [200, 120, 80])
@@ -104,6 +104,5 @@ def test_no_score_depends_on_how_this_python_adds_floats(
     with sample_calls() as config:
         again = score_files(config)
     with sample_runs() as jobs:
-        for job in jobs:
-            assert score_outputs(job).document
+        assert score_outputs(jobs).documents
     assert scorecard_json(again) == scorecard_json(card)

@@ -16,7 +16,7 @@ from callscore.core.errors import CallscoreError, DataError
 from callscore.importers.assemble import Context
 from callscore.importers.catalog import FORMATS, detect, read
 from callscore.importers.conversation import Conversation, Skipped
-from callscore.importers.folder import ImportAccount, ImportOptions, import_files, parse_roles
+from callscore.importers.folder import ImportOptions, ImportReport, import_files, parse_roles
 from callscore.importers.source import Source
 
 
@@ -170,18 +170,26 @@ def test_a_file_of_no_known_format_is_refused_by_name(data: bytes) -> None:
         read_all("x.bin", data)
 
 
-def test_a_mixed_folder_is_imported_with_a_full_account(tmp_path: Path) -> None:
+def test_a_mixed_folder_is_imported_with_a_full_report(tmp_path: Path) -> None:
     for name, (_, write) in EVERY_FORMAT.items():
         (tmp_path / name).write_bytes(write())
     (tmp_path / "notes.bin").write_bytes(b"\x00\x00")
     (tmp_path / ".hidden").write_bytes(b"\x00\x00")
-    account = ImportAccount()
+    report = ImportReport()
 
-    calls = list(import_files([tmp_path], ImportOptions(), account))
+    calls = list(import_files([tmp_path], ImportOptions(), report))
 
-    assert len(calls) == len(EVERY_FORMAT) == account.calls
+    assert len(calls) == len(EVERY_FORMAT) == report.calls
     assert len({call.call_id for call in calls}) == len(calls)
-    assert [Path(file.path).name for file in account.problems] == ["notes.bin"]
+    assert [Path(file.path).name for file in report.problems] == ["notes.bin"]
+
+
+def test_an_archive_with_one_damaged_byte_is_read_or_refused() -> None:
+    data = EVERY_FORMAT["log.eval"][1]()
+    for at in range(len(data)):
+        damaged = bytes([*data[:at], data[at] ^ 4, *data[at + 1 :]])
+        with suppress(CallscoreError):
+            read_all("log.eval", damaged)
 
 
 _NAMES = sorted(EVERY_FORMAT)

@@ -9,14 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.demo import sample_calls
-from callscore.report.columns import columns
-from callscore.report.layout import Column, Piece, columns_of, paragraph, table
+from callscore.report.layout import (
+    Column,
+    StyledText,
+    align_columns,
+    display_width,
+    paragraph,
+    table,
+)
 
 words = st.text(st.sampled_from("ab1-é漢字 "), max_size=30)
 rows = st.lists(st.tuples(words, words, words), max_size=5)
 
 
-def written(pieces: list[Piece] | tuple[Piece, ...]) -> str:
+def written(pieces: list[StyledText] | tuple[StyledText, ...]) -> str:
     return "".join(piece.text for piece in pieces)
 
 
@@ -29,9 +35,9 @@ def test_a_table_keeps_its_width_and_its_text(
     rows: list[tuple[str, str, str]], width: int, most: int
 ) -> None:
     columns = [Column("One"), Column("Two", most=most), Column("Three", is_number=True)]
-    cells = [[Piece(text) for text in row] for row in rows]
+    cells = [[StyledText(text) for text in row] for row in rows]
     found = [written(tuple(line)) for line in table(columns, cells, width)]
-    assert all(columns_of(line) <= width for line in found)
+    assert all(display_width(line) <= width for line in found)
     told = squeezed("".join(text for row in rows for text in row))
     assert sorted(squeezed("".join(found)).replace("─", "")) == sorted("OneTwoThree" + told)
 
@@ -40,7 +46,7 @@ def test_a_table_keeps_its_width_and_its_text(
 def test_a_paragraph_is_folded_between_words_and_keeps_its_styles(
     texts: list[str], width: int
 ) -> None:
-    pieces = [Piece(text, f"style{place}") for place, text in enumerate(texts)]
+    pieces = [StyledText(text, f"style{place}") for place, text in enumerate(texts)]
     lines = [list(line) for line in paragraph(pieces, width)]
     assert "".join(map(written, lines)) == "".join(texts)
     for piece in pieces:
@@ -49,11 +55,11 @@ def test_a_paragraph_is_folded_between_words_and_keeps_its_styles(
 
 
 def test_wide_letters_take_two_columns_and_marks_none() -> None:
-    assert columns_of("漢字") == 4
-    assert columns_of("e\u0301") == 1
-    assert columns_of("क\u0941") == 1
+    assert display_width("漢字") == 4
+    assert display_width("e\u0301") == 1
+    assert display_width("क\u0941") == 1
     line = written(
-        tuple(list(table([Column("A"), Column("B")], [[Piece("漢"), Piece("x")]], 40))[2])
+        tuple(list(table([Column("A"), Column("B")], [[StyledText("漢"), StyledText("x")]], 40))[2])
     )
     assert line.index("x") == 1 + 1 + 3  # a space, one wide letter, the gap
 
@@ -61,7 +67,7 @@ def test_wide_letters_take_two_columns_and_marks_none() -> None:
 def test_a_word_that_fits_nowhere_is_cut() -> None:
     lines = [
         written(tuple(line)).strip()
-        for line in table([Column("A", most=4)], [[Piece("abcdefghij")]], 40)
+        for line in table([Column("A", most=4)], [[StyledText("abcdefghij")]], 40)
     ]
     assert lines[2:] == ["abcd", "efgh", "ij"]
 
@@ -92,5 +98,5 @@ def test_a_terminal_has_colours_unless_they_are_unwanted() -> None:
 
 
 def test_lists_stay_aligned_beside_wide_letters() -> None:
-    lines = columns(("model", "n"), [("日本", "1"), ("abcdef", "23")])
+    lines = align_columns(("model", "n"), [("日本", "1"), ("abcdef", "23")])
     assert lines == ["model    n", "日本     1", "abcdef  23"]

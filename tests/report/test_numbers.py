@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from callscore.core.rating import Band, Rating
-from callscore.report.numbers import show, show_beside_limits, show_count, show_money
+from callscore.report.numbers import show, show_count, show_money, show_near_limits
 from callscore.report.safe_text import plain
 
 
@@ -47,7 +47,7 @@ AT_MOST = (Band(Rating.GOOD, "<=", 1.0), Band(Rating.ACCEPTABLE, "<=", 3.0))
 def test_a_missed_limit_never_looks_met(
     value: float, unit: str, bands: tuple[Band, ...], shown: str
 ) -> None:
-    assert show_beside_limits(value, unit, bands) == shown
+    assert show_near_limits(value, unit, bands) == shown
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from callscore.core.measure import Measure
-from callscore.report.orchestration_terminal import render
+from callscore.report.orchestration_terminal import result_text
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.result import (
     About,
@@ -35,33 +35,33 @@ def outcome(*, plans: bool = True, failed: tuple[FailedRow, ...] = ()) -> Langua
 
 
 def test_the_picture_shows_all_seven_counts() -> None:
-    lines = render(outcome().document()).splitlines()
+    lines = result_text(outcome().document()).splitlines()
     assert "  │ FC               6   2                                  1" in lines
     assert "  │ Reject           3   5 (1 of another type)              2" in lines
 
 
 def test_what_was_not_run_is_not_a_number() -> None:
-    text = render(outcome(plans=False).document())
+    text = result_text(outcome(plans=False).document())
     assert f"{'Average':44}{'n/a':>12}" in text
     assert f"{'  Plan':44}{'n/a':>12}" in text
     assert "warning      Plan is unavailable" in text
 
 
 def test_a_scenario_that_failed_is_named() -> None:
-    text = render(outcome(failed=(FailedRow("runs/EN/2_out.json", "not JSON"),)).document())
+    text = result_text(outcome(failed=(FailedRow("runs/EN/2_out.json", "not JSON"),)).document())
     assert "status       incomplete" in text
     assert "not scored   runs/EN/2_out.json: not JSON" in text
 
 
 def test_languages_stand_side_by_side_with_their_mean() -> None:
     korean = msgspec.structs.replace(outcome(), about=msgspec.structs.replace(ABOUT, language="KO"))
-    text = render(combine_languages([outcome(), korean]))
+    text = result_text(combine_languages([outcome(), korean]))
     assert f"{'':44}{'EN':>12}{'KO':>12}{'mean':>12}" in text
     assert f"{'  Plan':44}{'0.5000':>12}{'0.5000':>12}{'0.5000':>12}" in text
 
 
 def test_compat_says_what_it_is() -> None:
-    text = render(compat_outcome(ABOUT, [ROW], ()).document())
+    text = result_text(compat_outcome(ABOUT, [ROW], ()).document())
     assert "compat reading" in text
     assert "never rank it with standard results" in text
 
@@ -69,7 +69,9 @@ def test_compat_says_what_it_is() -> None:
 def test_names_from_outside_cannot_steer_the_terminal() -> None:
     about = msgspec.structs.replace(ABOUT, model="\x1b[2Jred\u202e\nnext", language="E\x07")
     bad = (FailedRow("a\x1b]0;title\x07", "\r\nforged line"),)
-    text = render(standard_outcome(about, [Evaluated(ROW, (), (), True, True)], bad).document())
+    text = result_text(
+        standard_outcome(about, [Evaluated(ROW, (), (), True, True)], bad).document()
+    )
     assert not any(character in text for character in "\x1b\x07\r\u202e")
     assert "forged line" in text
     assert not any(line.startswith("forged") for line in text.splitlines())

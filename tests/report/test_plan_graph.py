@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 
 from callscore.config.score import ScoreConfig
 from callscore.export.sources import scored_source
-from callscore.report.details.plans import plan_of
+from callscore.report.details.plans import extract_plan
 from callscore.report.html import FORMAT
 from callscore.report.source import ReportOptions
-from callscore.report.svg.layers import layers
-from callscore.report.svg.picture import alone
-from callscore.report.svg.plan_graph import Graph, plan_graph
+from callscore.report.svg.graph_layout import lay_out_graph
+from callscore.report.svg.picture import standalone_picture
+from callscore.report.svg.plan_graph import PlanGraph, draw_plan
 
 NODES = [{"id": number, "text": text} for number, text in enumerate("ABCD", start=1)]
 
 
 def test_a_plan_is_read_from_nodes_and_edges_or_from_workflows() -> None:
-    graph = plan_of({"nodes": NODES, "edges": [["START", "1"], {"from": 1, "to": 2}, "bad"]})
+    graph = extract_plan({"nodes": NODES, "edges": [["START", "1"], {"from": 1, "to": 2}, "bad"]})
     assert graph is not None
     assert graph.nodes == {"1": "A", "2": "B", "3": "C", "4": "D", "START": "START"}
     assert graph.edges == [("START", "1"), ("1", "2")]
-    flows = plan_of(
+    flows = extract_plan(
         {
             "workflow_1": {"steps": [{"name": "billing"}, {"name": "network"}]},
             "workflow_2": {"depend_on": "workflow_1", "steps": [{"name": "account"}]},
@@ -37,7 +37,7 @@ def test_a_plan_is_read_from_nodes_and_edges_or_from_workflows() -> None:
     assert flows is not None
     assert list(flows.nodes.values()) == ["billing", "network", "account"]
     assert flows.edges == [("workflow_1/1", "workflow_1/2"), ("workflow_1/2", "workflow_2/1")]
-    assert plan_of({"calls": []}) is None and plan_of(None) is None
+    assert extract_plan({"calls": []}) is None and extract_plan(None) is None
 
 
 names = st.sampled_from("abcdefgh")
@@ -47,9 +47,9 @@ names = st.sampled_from("abcdefgh")
 def test_no_two_nodes_share_a_place_and_edges_lead_from_layer_to_layer(
     edges: list[tuple[str, str]],
 ) -> None:
-    drawing = layers("abcdefgh", edges)
+    drawing = lay_out_graph("abcdefgh", edges)
     assert len(set(drawing.nodes.values())) == 8
-    for (start, end), way in drawing.ways.items():
+    for (start, end), way in drawing.routes.items():
         assert way[0] == drawing.nodes[start] and way[-1] == drawing.nodes[end]
         between = set(way[1:-1])
         assert between.isdisjoint(drawing.nodes.values())
@@ -58,17 +58,17 @@ def test_no_two_nodes_share_a_place_and_edges_lead_from_layer_to_layer(
 
 
 def test_what_was_not_expected_is_marked() -> None:
-    expected = Graph({"1": "look up", "2": "refund"}, [("1", "2")])
-    given = Graph({"a": "look up", "b": "apologise", "c": "refund"}, [("a", "b"), ("b", "c")])
-    root = ET.fromstring(alone(plan_graph("Plan", given, expected, "extra")))
+    expected = PlanGraph({"1": "look up", "2": "refund"}, [("1", "2")])
+    given = PlanGraph({"a": "look up", "b": "apologise", "c": "refund"}, [("a", "b"), ("b", "c")])
+    root = ET.fromstring(standalone_picture(draw_plan("Plan", given, expected, "extra")))
     found = (element.get("class", "") for element in root.iter())
     marks = [mark for mark in found if "extra" in mark]
     assert sorted(marks) == ["edge extra", "edge extra", "node extra"]
 
 
-@pytest.mark.parametrize("graph", [Graph({}), Graph({"1": "x"}, [("1", "1")])])
-def test_an_empty_or_odd_plan_is_drawn_all_the_same(graph: Graph) -> None:
-    ET.fromstring(alone(plan_graph("Plan", graph)))
+@pytest.mark.parametrize("graph", [PlanGraph({}), PlanGraph({"1": "x"}, [("1", "1")])])
+def test_an_empty_or_odd_plan_is_drawn_all_the_same(graph: PlanGraph) -> None:
+    ET.fromstring(standalone_picture(draw_plan("Plan", graph)))
 
 
 def test_the_report_shows_plans_and_decisions_of_agents(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from builders import (
     text_case,
     text_outcome,
 )
-from callscore.report.verdict import Statement, verdict
+from callscore.report.decision import Statement, state_decision
 from scripted import ScriptedJudge
 
 QA_ALONE = {"weights": {"qa": 1.0}}
@@ -28,7 +28,7 @@ FALSE_PASS = form(question("Q1"), question("Q2"))
 def said(folder: Path, outputs: list[dict[str, Any]], **options: Any) -> dict[str, str]:
     """The statements on answers to one QA case, by their heads."""
     card = score([qa_case(TWO)], outputs, folder, **{**QA_ALONE, **options}).card
-    return {statement.head: statement.text for statement in verdict(card)}
+    return {statement.head: statement.text for statement in state_decision(card)}
 
 
 def said_on_calls(
@@ -42,7 +42,7 @@ def said_on_calls(
         for n in calls
     ]
     cases = [qa_case(TWO, f"c{n}") for n in calls]
-    return verdict(score(cases, outputs, folder, **{**QA_ALONE, **options}).card)
+    return state_decision(score(cases, outputs, folder, **{**QA_ALONE, **options}).card)
 
 
 def test_best_value_and_best_quality_are_named_apart(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_an_estimate_is_called_one_and_its_open_blockers_are_counted(tmp_path: P
         judge=ScriptedJudge(approximate=True),
         weights={"text": 1.0},
     ).card
-    found = {statement.head: statement.text for statement in verdict(card)}
+    found = {statement.head: statement.text for statement in state_decision(card)}
     assert found["ESTIMATE"].startswith("m: best quality and best value.")
     assert "2 blocker rows of m not judged" in found["UNKNOWN"]
 
@@ -165,7 +165,7 @@ def test_answers_that_cannot_be_read_come_with_a_remedy(tmp_path: Path) -> None:
         "UNREAD",
         "m, qa: 2 of 3 answers cut off by its token limit: raise max_tokens.",
         "bad",
-    ) in verdict(card)
+    ) in state_decision(card)
 
 
 def test_names_from_files_cannot_speak_to_the_terminal(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
 from callscore.runner.race_outcomes import Runs, call_outcome, case_outcome, gates_of
 from callscore.scorecard.formula import CaseScore
 from callscore.scorecard.tally import ScoredReply
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 GATES = gates_of(["entity", "qa"], Catalog())
 ADHERENCE = "entity.config_adherence"

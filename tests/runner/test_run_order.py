@@ -21,7 +21,7 @@ from callscore.embeddings.lexical import Lexical
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.judges.fakes import ScriptedJudge
-from callscore.runner.replies import DeferredEmbedder
+from callscore.runner.scoring import DeferredEmbedder
 from callscore.store.journal import Journal
 from eval_files import cases_file, eval_file
 

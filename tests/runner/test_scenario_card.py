@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import callscore
-from callscore.report.cells import rows
-from callscore.suites.catalog import template_of
+from callscore.report.cells import scorecard_rows
+from callscore.suites.registry import template_of
 from commands import run
 from eval_files import cases_file, eval_file, read_json
 from scenario_runs import PERFECT, SCENARIOS
@@ -23,7 +23,7 @@ def test_a_file_of_scenarios_alone_gives_a_scorecard(tmp_path: Path) -> None:
     assert perfect.final.score == 1.0
     assert rules.tasks["scenario"].n == 6
     assert rules.cost.status == "zero"
-    shown = [row.template.label for row in rows(card, template_of(card))]
+    shown = [row.template.label for row in scorecard_rows(card, template_of(card))]
     assert shown[:5] == [
         "SCENARIOS (001)",
         "Plan",

@@ -30,7 +30,7 @@ from callscore.core.scorecard import (
     Scorecard,
     TaskScore,
 )
-from callscore.report.cells import rows
+from callscore.report.cells import scorecard_rows
 from callscore.scorecard.ranking import cost_of
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
@@ -104,7 +104,7 @@ def test_c79_a_card_names_the_official_one_of_two_options() -> None:
     scored = model("m", 0.7, 1.0, option="A")
     both = msgspec.structs.replace(scored.final, a=0.7, b=0.785)
     card = Scorecard("6.0", "", [msgspec.structs.replace(scored, final=both)], rank([scored]))
-    cells = {row.template.kind: row.cells[0].text for row in rows(card, template())}
+    cells = {row.template.kind: row.cells[0].text for row in scorecard_rows(card, template())}
     assert (cells["final_a"], cells["final_b"]) == ("0.700 (official)", "0.785")
 
 
@@ -295,12 +295,12 @@ def test_c87_blocked_calls_below_the_limit_are_counted_not_triggered(tmp_path: P
     cases = [qa_case([question(score=0)], f"c{i}") for i in range(50)]
     outputs = [output(f"c{i}", form(question(score=5 if i == 0 else 0))) for i in range(50)]
     scored = score(cases, outputs, tmp_path)
-    last = rows(scored.card, template())[-1]
+    last = scorecard_rows(scored.card, template())[-1]
     assert last.cells[0].text == "No (1 call blocked)"
 
 
 def blocker_cell(card: Scorecard) -> str:
-    return rows(card, template())[-1].cells[0].text
+    return scorecard_rows(card, template())[-1].cells[0].text
 
 
 def test_c87_a_row_that_nobody_judged_leaves_the_question_undecided(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ from callscore.core.judging import NO_VERDICTS
 from callscore.core.rating import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
-from callscore.report.cells import rows
-from callscore.report.numbers import show, show_beside_limits
+from callscore.report.cells import scorecard_rows
+from callscore.report.numbers import show, show_near_limits
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
@@ -355,7 +355,7 @@ def test_c61_the_card_says_how_many_facts_are_behind_a_rate(tmp_path: Path) -> N
     found = scored.task("text").metrics
     assert found["text.fabrication_free"].facts == found["text.hallucination_rate"].facts == 40
     assert found["text.call_intent"].facts is None
-    cells = {row.template.key: row.cells[0].text for row in rows(scored.card, template())}
+    cells = {row.template.key: row.cells[0].text for row in scorecard_rows(scored.card, template())}
     assert cells["text.fabrication_free"] == "1.000 ✓ Good (40 facts)"
 
 
@@ -393,8 +393,8 @@ def test_c09_a_missed_limit_never_looks_met() -> None:
     assert half_up(0.8996, 3) == "0.900"
     for slug in ("qa.question_score_accuracy", "qa.score_gap_accuracy"):  # Acceptable, Good
         bands = spec.load().metrics[slug].bands
-        assert show_beside_limits(0.8996, "fraction", bands) == "<0.900"
-        assert show_beside_limits(0.9, "fraction", bands) == "0.900"
+        assert show_near_limits(0.8996, "fraction", bands) == "<0.900"
+        assert show_near_limits(0.9, "fraction", bands) == "0.900"
 
 
 @pytest.mark.parametrize(

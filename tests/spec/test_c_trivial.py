@@ -29,8 +29,8 @@ from calls_suite import formula_for
 from callscore.app import check_cases
 from callscore.core.case import Case, spoken_text
 from callscore.core.judging import Question, Verdict
+from callscore.evaluate.scorecards import is_distinguishable
 from callscore.metrics.text import contains, n2
-from callscore.scorecard.floors import is_distinguishable
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from builders import form, output, qa_case, question
-from callscore.report.safe_text import escaped, harmless
+from callscore.report.safe_text import escape_json, sanitize
 from commands import environment, run
 from eval_files import cases_file, eval_file, remote
 from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
@@ -148,17 +148,17 @@ def test_s19_json_escapes_what_a_terminal_might_obey_and_readers_get_the_same_st
 def test_s19_escaping_changes_no_string(tmp_path: Path) -> None:
     every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x11000), 0x1F600, 0xE0041]))
     raw = json.dumps({every: [every, "\\u202e", "\\\u202e"]}, ensure_ascii=False).encode()
-    safe = escaped(raw)
+    safe = escape_json(raw)
     assert json.loads(safe) == json.loads(raw)
     assert signs(safe.decode()) == []
-    assert signs(harmless(every)) == []
-    assert escaped(bytearray(b'"plain"')) == b'"plain"'
+    assert signs(sanitize(every)) == []
+    assert escape_json(bytearray(b'"plain"')) == b'"plain"'
 
 
 def test_what_people_write_stays_as_it_is() -> None:
     for text in ("नमस्ते क्‍ष", "שלום", "مرحبا", "👩‍👩‍👧", "naïve—“quotes”", "東京"):
-        assert harmless(text) == text
-        assert escaped(json.dumps(text, ensure_ascii=False).encode()).decode() == f'"{text}"'
+        assert sanitize(text) == text
+        assert escape_json(json.dumps(text, ensure_ascii=False).encode()).decode() == f'"{text}"'
 
 
 def test_the_signs_are_really_looked_for() -> None:

@@ -1,4 +1,4 @@
-"""`callscore annotate`: gold by people, in the terminal or in a spreadsheet."""
+"""`callscore annotate`: labelling by people, in the terminal or in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
-    from callscore.label_job import LabelJob, Labelled
-    from callscore.labelling.answers import Given, Key
-    from callscore.labelling.items import LabelItem
+    from callscore.core.labelling import Label, LabelItem
+    from callscore.label_job import LabelJob, LabelResult
+    from callscore.labelling.labels import ItemKey
 
 QUIT = "q"
 SHOWN = 10
@@ -20,7 +20,7 @@ SHOWN = 10
 
 @click.command()
 @click.argument("transcripts", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--task", required=True, help="qa, entity, text or translation.")
+@click.option("--task", required=True, help="The task of the cases, such as qa.")
 @click.option(
     "--config", type=click.Path(path_type=Path), help="The `config` of the cases (YAML or JSON)."
 )
@@ -71,17 +71,16 @@ def annotate(
     compared, and calls on which they differ wait for --resolved. In the terminal: --labels.
     """
     from callscore.core.errors import UsageError
-    from callscore.label_job import label_job, make_cases, read_sheet, write_sheet
+    from callscore.label_job import make_cases, prepare_labelling, read_sheet, write_sheet
 
     if sum(map(bool, (sheet, filled, labels))) != 1:
         raise UsageError("expected one of --sheet, --from and --labels")
-    job = label_job(transcripts, task, config, form)
+    job = prepare_labelling(transcripts, task, config, form)
     if sheet is not None:
         say(f"{sheet}: {write_sheet(job, sheet, {})} items of {len(job.calls)} calls to label")
         return
     if labels is not None:
-        answers = _ask_all(job, labels)
-        sheets = [answers]
+        sheets = [_ask_all(job, labels)]
     else:
         sheets = [read_sheet(path) for path in filled]
     if out is None:
@@ -95,25 +94,25 @@ def annotate(
     say(f"{out}: {made.cases} cases")
 
 
-def _print(made: Labelled, people: int) -> None:
+def _print(made: LabelResult, people: int) -> None:
     if people > 1 and made.agreement is not None:
         kappa = "not defined" if made.kappa is None else f"{made.kappa:.3f}"
         say(f"agreement on {made.compared} items: {made.agreement:.1%}, Cohen's kappa {kappa}")
-    for one in made.differing[:SHOWN]:
-        said = " / ".join(one.answers)
-        say(f"  differ: {one.item.call_id}, {one.item.part} {one.item.item}: {said}")
-    if len(made.differing) > SHOWN:
-        say(f"  … and {len(made.differing) - SHOWN} more")
+    for one in made.disagreements[:SHOWN]:
+        answers = " / ".join(one.answers)
+        say(f"  differ: {one.item.call_id}, {one.item.part} {one.item.item}: {answers}")
+    if len(made.disagreements) > SHOWN:
+        say(f"  … and {len(made.disagreements) - SHOWN} more")
     for call, left in list(made.unfinished.items())[:SHOWN]:
         say(f"  not finished: {call}: {left} items open or disputed")
 
 
-def _write_disputed(job: LabelJob, made: Labelled, path: Path) -> None:
+def _write_disputed(job: LabelJob, made: LabelResult, path: Path) -> None:
     import msgspec
 
     from callscore.label_job import write_sheet
 
-    items = [one.item for one in made.differing]
+    items = [one.item for one in made.disagreements]
     calls = {item.call_id for item in items}
     part = msgspec.structs.replace(
         job, items=items, calls=[call for call in job.calls if call.name in calls]
@@ -121,14 +120,14 @@ def _write_disputed(job: LabelJob, made: Labelled, path: Path) -> None:
     say(f"{path}: {write_sheet(part, path, {})} items to resolve")
 
 
-def _ask_all(job: LabelJob, path: Path) -> dict[Key, Given]:
+def _ask_all(job: LabelJob, path: Path) -> dict[ItemKey, Label]:
     """Ask in the terminal, call by call; every answer is written before the next question."""
+    from callscore.core.labelling import Label
     from callscore.label_job import read_sheet, write_sheet
-    from callscore.labelling.answers import Given
 
-    answers = read_sheet(path) if path.exists() else {}
-    left = [item for item in job.items if item.key not in answers]
-    say(f"{len(job.items) - len(left)} of {len(job.items)} items are labelled; {QUIT} leaves")
+    labels = read_sheet(path) if path.exists() else {}
+    left = [item for item in job.items if item.key not in labels]
+    say(f"{len(job.items) - len(left)} of {len(job.items)} items are labelled; {QUIT} quits")
     shown = ""
     for number, item in enumerate(left, start=1):
         if item.call_id != shown:
@@ -139,12 +138,12 @@ def _ask_all(job: LabelJob, path: Path) -> dict[Key, Given]:
             break
         if answer:
             comment = ""
-            if item.part == "questions":
+            if item.asks_reason:
                 comment = click.prompt("  reason", default="", show_default=False)
-            answers[item.key] = Given(answer, comment)
-            write_sheet(job, path, answers)
-    say(f"{path}: {len(answers)} of {len(job.items)} items labelled")
-    return answers
+            labels[item.key] = Label(answer, comment)
+            write_sheet(job, path, labels)
+    say(f"{path}: {len(labels)} of {len(job.items)} items labelled")
+    return labels
 
 
 def _show_call(job: LabelJob, call_id: str) -> None:
@@ -157,9 +156,9 @@ def _show_call(job: LabelJob, call_id: str) -> None:
 
 
 def _ask(item: LabelItem, place: str) -> str | None:
-    """The answer; empty if the item is left out, None if the person leaves."""
+    """The answer; empty if the item is skipped, None if the person quits."""
     from callscore.core.errors import DataError
-    from callscore.labelling.answers import checked_answer
+    from callscore.labelling.labels import check_answer
 
     say(f"{place} {item.question}" + (f"  {item.text!r}" if item.text else ""))
     hint = "/".join(item.options) if item.options else "text"
@@ -168,6 +167,6 @@ def _ask(item: LabelItem, place: str) -> str | None:
         if answer.strip().casefold() == QUIT:
             return None
         try:
-            return checked_answer(item, answer.strip()) if answer.strip() else ""
+            return check_answer(item, answer.strip()) if answer.strip() else ""
         except DataError as error:
             say(f"  {error.problem}")

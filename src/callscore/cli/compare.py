@@ -58,7 +58,7 @@ def compare(
     from callscore.comparison.compare import compare as compared
     from callscore.report.comparison_markdown import comparison_markdown
     from callscore.report.comparison_terminal import comparison_lines
-    from callscore.report.safe_text import escaped
+    from callscore.report.safe_text import escape_json
     from callscore.store.files import atomic_write
 
     found = compared(
@@ -73,7 +73,7 @@ def compare(
     texts: dict[Path, bytes] = {}
     if json_file is not None:
         encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
-        texts[json_file] = escaped(encoded)
+        texts[json_file] = escape_json(encoded)
     if markdown is not None:
         text = comparison_markdown(found, all_rows=all_rows, most_cases=cases)
         texts[markdown] = text.encode()

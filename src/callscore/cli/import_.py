@@ -11,7 +11,7 @@ from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
-    from callscore.importers.folder import FileAccount, ImportAccount
+    from callscore.importers.folder import FileReport, ImportReport
 
 SHOWN = 5
 
@@ -50,7 +50,7 @@ SHOWN = 5
     help="Write the answers of models that the files hold.",
 )
 @redact_options
-@click.option("--account", type=click.Path(path_type=Path), help="Write the whole account as JSON.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write how every file was read.")
 @click.option("--allow-problems", is_flag=True, help="Exit with 0 although a file was not read.")
 def import_(
     paths: tuple[Path, ...],
@@ -63,7 +63,7 @@ def import_(
     task: str | None,
     config: Path | None,
     outputs: Path | None,
-    account: Path | None,
+    report: Path | None,
     allow_problems: bool,
     redact: bool,
     names: Path | None,
@@ -87,27 +87,27 @@ def import_(
         task=task,
         config=config,
         outputs=outputs,
-        account=account,
+        report=report,
         redact=chosen_redaction(redact, names),
     )
     found = run_import(job)
-    _print(found.account)
+    _print(found.report)
     for note in found.notes:
         say(f"note: {note}")
     say(f"{out}: {found.written}")
-    if found.account.problems and not allow_problems:
+    if found.report.problems and not allow_problems:
         from callscore.core.errors import DataError
 
         raise DataError(
-            f"{len(found.account.problems)} of {len(found.account.files)} files were not imported; "
+            f"{len(found.report.problems)} of {len(found.report.files)} files were not imported; "
             "the others are written (--allow-problems accepts it)"
         )
 
 
-def _print(account: ImportAccount) -> None:
+def _print(report: ImportReport) -> None:
     from callscore.report.numbers import show_count
 
-    for file in account.files:
+    for file in report.files:
         if file.problem:
             say(f"{file.path}: NOT IMPORTED: {file.problem}", err=True)
             continue
@@ -116,10 +116,10 @@ def _print(account: ImportAccount) -> None:
         _print_details(file)
 
 
-def _print_details(file: FileAccount) -> None:
+def _print_details(file: FileReport) -> None:
     lines = [f"skipped {one.where}: {one.why}" for one in file.skipped]
     lines += file.notes
     for line in lines[:SHOWN]:
         say(f"  {line}")
     if len(lines) > SHOWN:
-        say(f"  … and {len(lines) - SHOWN} more (--account FILE lists all)")
+        say(f"  … and {len(lines) - SHOWN} more (--report FILE lists all)")

@@ -171,8 +171,8 @@ def _write(path: Path | None, value: Any) -> None:
         return
     import msgspec
 
-    from callscore.report.safe_text import escaped
+    from callscore.report.safe_text import escape_json
     from callscore.store.files import atomic_write
 
     with atomic_write(path) as file:
-        file.write(escaped(msgspec.json.format(msgspec.json.encode(value))) + b"\n")
+        file.write(escape_json(msgspec.json.format(msgspec.json.encode(value))) + b"\n")

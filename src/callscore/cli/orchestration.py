@@ -15,7 +15,8 @@ from callscore.cli.variadic import GreedyCommand
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
-    from callscore.core.scenarios import OnStep, ScenarioScore
+    from callscore.core.scenarios import OnStep
+    from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scenarios import OutputsJob
 
 PATH = click.Path(path_type=Path)
@@ -90,10 +91,11 @@ def score(
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
     from callscore.app import OutputPaths
+    from callscore.cli import output
     from callscore.cli.output import path_unless_stdout
     from callscore.config.choices import judge_choice
     from callscore.config.score import DEFAULT_STORE
-    from callscore.core.errors import Inconclusive, UsageError
+    from callscore.core.errors import UsageError
     from callscore.core.scenarios import RecordedOutputs
     from callscore.evaluate.scenarios import OutputsJob
     from callscore.runner.document import result_files
@@ -105,19 +107,18 @@ def score(
         raise UsageError("compat keeps no record of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
     scored = _scored(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
-    document, headline = scored.document, scored.headline
+    document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
         files = result_files(file_name, [document])
         check_targets(files, job.files)
         for path, part in files.items():
             write(part, path)
-    if require_complete and not headline.complete:
-        failed = headline.scenarios - headline.evaluated
-        raise Inconclusive(f"not complete: {failed} scenarios failed")
+    if require_complete:
+        output.require_complete(scored)
 
 
-def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
+def _scored(job: OutputsJob, targets: OutputPaths) -> Scorecard:
     """Score the job, and write the files that are asked for."""
     from callscore.app import opened_sinks
     from callscore.core.scenarios import ScenarioSinks
@@ -125,14 +126,14 @@ def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
 
     with opened_sinks(targets) as sinks:
         if targets.html is None:
-            return score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+            return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+        from callscore.export.report_file import write_html
         from callscore.export.sources import source_of_outputs
         from callscore.export.step_cases import StepCases
-        from callscore.export.write import write_html
 
         with StepCases() as steps:
             wanted = ScenarioSinks(on_record=sinks.on_record, on_step=steps.add)
-            scored = score_outputs(job, wanted, sinks.on_verdict)
+            scored = score_outputs([job], wanted, sinks.on_verdict)
             write_html(source_of_outputs(job, scored, steps), targets.html)
         return scored
 
@@ -140,14 +141,14 @@ def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
 def show(document: dict[str, object], json_file: Path | None) -> None:
     """Write the result file where asked; print the result unless the file is the terminal."""
     from callscore.cli.output import STANDARD_OUTPUT
-    from callscore.report.orchestration_terminal import render
+    from callscore.report.orchestration_terminal import result_text
 
     if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(_as_file(document))
         return
     if json_file is not None:
         write(document, json_file)
-    say(render(document))
+    say(result_text(document))
 
 
 def write(document: Mapping[str, object], path: Path) -> None:
@@ -162,10 +163,10 @@ def _as_file(document: Mapping[str, object]) -> bytes:
     """The result as JSON; half a character from a model's answer stays an escape sequence."""
     import json
 
-    from callscore.report.safe_text import escaped
+    from callscore.report.safe_text import escape_json
 
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return escaped(text.encode("utf-8", "backslashreplace"))
+    return escape_json(text.encode("utf-8", "backslashreplace"))
 
 
 @orchestration.command(cls=GreedyCommand)
@@ -183,7 +184,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     import msgspec
 
     from callscore.core.errors import DataError
-    from callscore.report.safe_text import escaped, plain
+    from callscore.report.safe_text import escape_json, plain
     from callscore.store.files import atomic_write, check_targets
     from callscore.store.orchestration_files import SCENARIO_FILES
     from callscore.suites.registry import scenario_suite
@@ -198,7 +199,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     if json_file is not None:
         with atomic_write(json_file) as file:
             raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
-            file.write(escaped(raw) + b"\n")
+            file.write(escape_json(raw) + b"\n")
     say(
         f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
         f"{report.agent_steps} agent steps can be asked; {len(report.findings)} findings"
@@ -209,13 +210,11 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
 
-def score_samples(on_step: OnStep) -> dict[str, ScenarioScore]:
-    """The bundled sample runs, scored, by model; `on_step` receives every step of them."""
+def score_samples(on_step: OnStep) -> Scorecard:
+    """The bundled sample runs, scored; `on_step` receives every step of them."""
     from callscore.core.scenarios import ScenarioSinks
     from callscore.demo.orchestration import sample_runs
     from callscore.evaluate.scenarios import score_outputs
 
     with sample_runs() as jobs:
-        return {
-            job.recorded.model: score_outputs(job, ScenarioSinks(on_step=on_step)) for job in jobs
-        }
+        return score_outputs(jobs, ScenarioSinks(on_step=on_step))

@@ -12,13 +12,13 @@ import click
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
-from callscore.report.safe_text import harmless
+from callscore.report.safe_text import sanitize
 from callscore.store.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from callscore.report.layout import Line, Piece
+    from callscore.report.layout import Line, StyledText
 
 STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
@@ -57,7 +57,7 @@ def print_card(
     """Print the scorecard; the decision in words opens and closes it."""
     from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
-    from callscore.suites.catalog import template_of
+    from callscore.suites.registry import template_of
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
@@ -71,9 +71,9 @@ def print_card(
 
 def print_verdict(card: Scorecard) -> None:
     """Print the decision in words only."""
-    from callscore.report.terminal import verdict_lines
+    from callscore.report.terminal import decision_lines
 
-    _print(verdict_lines(card, _width()))
+    _print(decision_lines(card, _width()))
 
 
 def print_lines(lines_for: Callable[[int], Iterable[Line]]) -> None:
@@ -96,13 +96,13 @@ def _width() -> int:
     return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
 
 
-def _plain(piece: Piece) -> str:
-    return harmless(piece.text)
+def _plain(piece: StyledText) -> str:
+    return sanitize(piece.text)
 
 
-def _styled(piece: Piece) -> str:
+def _styled(piece: StyledText) -> str:
     """A piece with the terminal's control sequences; its text has none."""
-    words, text = piece.style.split(), harmless(piece.text)
+    words, text = piece.style.split(), sanitize(piece.text)
     if not words or not text.strip():
         return text
     colour = next((word for word in words if word in COLOURS), None)

@@ -58,7 +58,7 @@ def plan(
     from callscore.comparison.plan import Wishes, plan_from_assumptions, plan_from_pilot
     from callscore.comparison.sides import Places, load
     from callscore.report.plan_terminal import plan_lines
-    from callscore.report.safe_text import escaped
+    from callscore.report.safe_text import escape_json
     from callscore.store.files import atomic_write
 
     wishes = Wishes(difference, width, power, deviation, limit, rate, items, cost_per_1000)
@@ -66,7 +66,7 @@ def plan(
         found = plan_from_assumptions(wishes)
     else:
         found = plan_from_pilot(load(pilot, Places(store, eval_file)), wishes)
-    raw = escaped(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    raw = escape_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)
         return

@@ -54,13 +54,13 @@ def report(
     import msgspec
 
     from callscore.cli.score import pairs
-    from callscore.export.sources import Wanted, open_source
-    from callscore.export.write import STANDARD_OUTPUT, write_report
+    from callscore.export.report_file import STANDARD_OUTPUT, write_report
+    from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
     from callscore.store.files import check_targets
 
-    wanted = Wanted(target, store, eval_file, run_id)
+    wanted = SourceRequest(target, store, eval_file, run_id)
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
     check_targets([None if place == STANDARD_OUTPUT else place], wanted.files)
@@ -68,9 +68,9 @@ def report(
     if max_mb is not None:
         options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
     if sign is not None:
-        from callscore.export.signature import signer
+        from callscore.export.dossier_signature import load_signer
 
-        options = msgspec.structs.replace(options, sign=signer(sign))
+        options = msgspec.structs.replace(options, sign=load_signer(sign))
     with open_source(wanted) as source:
         for note in source.absent:
             say(f"note: {note}", err=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callscore.core.run import ModelSummary, RunSummary
-from callscore.report.columns import columns
+from callscore.report.layout import align_columns
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
@@ -40,7 +40,7 @@ def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
     return [
         f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated; answers are "
         "expected as long as the human's, at most as long as the model may write.",
-        *columns(headings, rows),
+        *align_columns(headings, rows),
         f"All together: {total}",
     ]
 
@@ -73,7 +73,7 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
         for name, model in everybody.items()
     ]
     status = STATUS.get(summary.status, summary.status)
-    lines = [f"run {run_id}: {status}", *(columns(headings, rows) if rows else ())]
+    lines = [f"run {run_id}: {status}", *(align_columns(headings, rows) if rows else ())]
     lines += [
         f"{plain(name)} was stopped: {plain(model.stopped)}"
         for name, model in everybody.items()
@@ -126,7 +126,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
         )
         for record in records
     ]
-    return columns(headings, rows)
+    return align_columns(headings, rows)
 
 
 def salvaged_lines(damaged: Path, target: Path, found: Salvaged) -> list[str]:

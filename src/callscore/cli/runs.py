@@ -27,7 +27,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     from callscore.config.config import load_eval
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
-    from callscore.report.safe_text import escaped
+    from callscore.report.safe_text import escape_json
     from callscore.store.journal import Journal
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
@@ -40,7 +40,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
         found = journal.runs()
     if as_json:
         for record in found:
-            say(escaped(msgspec.json.encode(record)).decode())
+            say(escape_json(msgspec.json.encode(record)).decode())
         return
     for line in run_lines(found):
         say(line)

@@ -7,6 +7,6 @@ import click
 
 def say(text: str = "", *, err: bool = False) -> None:
     """Print lines without control and bidi characters."""
-    from callscore.report.safe_text import harmless  # most commands print nothing before they end
+    from callscore.report.safe_text import sanitize  # most commands print nothing before they end
 
-    click.echo("\n".join(map(harmless, text.split("\n"))), err=err)
+    click.echo("\n".join(map(sanitize, text.split("\n"))), err=err)

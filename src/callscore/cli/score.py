@@ -197,8 +197,8 @@ def _scored(config: ScoreConfig, targets: OutputPaths, progress: Progress) -> Sc
 
     if targets.html is None:
         return score_files(config, targets, progress)
+    from callscore.export.report_file import write_html
     from callscore.export.sources import scored_source
-    from callscore.export.write import write_html
 
     with scored_source(config, targets, progress) as source:
         write_html(source, targets.html)

@@ -19,9 +19,9 @@ def asked_at_the_terminal(question: str) -> bool | None:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    from callscore.report.safe_text import harmless
+    from callscore.report.safe_text import sanitize
 
-    return click.confirm(harmless(question), err=True)
+    return click.confirm(sanitize(question), err=True)
 
 
 def _trust(context: click.Context, parameter: click.Parameter, given: bool) -> None:

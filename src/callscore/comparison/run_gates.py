@@ -31,7 +31,6 @@ def run_checks(config: EvalConfig, ran: RunResult, tallies: Sequence[Tallied] = 
     `tallies` are what the scoring of the run's calls has left behind: gates that must surely hold
     against a baseline need them.
     """
-    headlines = {model: score.headline for model, score in ran.scenarios.items()}
     required = config.scoring.checked_settings().coverage_required
 
     def per_call() -> dict[str, BlessedModel]:
@@ -41,7 +40,7 @@ def run_checks(config: EvalConfig, ran: RunResult, tallies: Sequence[Tallied] = 
         return per_call_of_models(contributions_in(tallies), shapes)
 
     blessed = BlessedRuns(baselines_of(config), per_call)
-    return gate_checks(ran.card, config.gates, required, headlines, blessed)
+    return gate_checks(ran.card, config.gates, required, blessed)
 
 
 class CheckedRun(NamedTuple):

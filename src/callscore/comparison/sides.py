@@ -17,11 +17,11 @@ from callscore.core.signature import parts_of
 from callscore.evaluate.scorecards import contributions_of as contributions_of_tallies
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.shape import model_shape
-from callscore.export.sources import card_source, newest_run, rescore_stored
+from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 Results = Mapping[str, Sequence[CaseResult]]
 """Of one model, by case."""
@@ -132,7 +132,7 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> L
             of_model.setdefault(view.case.id, []).append(answer.result)
 
     options = RunOptions(on_case=collect, on_tallied=tallies.append)
-    found = rescore_stored(run_id, store, eval_file, options)
+    found = rescore_run(run_id, store, eval_file, options)
     catalog = found.prepared.config.scoring.catalog
     contributions = contributions_in(tallies)
     return Loaded(label, found.card, catalog, contributions, results, found.caveats)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from callscore.core.comparison import RowDifference, Side
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
-from callscore.report.ties import cannot_be_told_apart
+from callscore.report.ties import describe_tie
 
 ALPHA = 0.05
 LONGEST_NAME = 40
@@ -35,7 +35,7 @@ def verdict_of(
             f"{show_count(final.calls, 'call')} that both answered."
         )
     return False, (
-        f"{names[0]} and {names[1]} {cannot_be_told_apart(final.calls, final.calls_needed)} "
+        f"{names[0]} and {names[1]} {describe_tie(final.calls, final.calls_needed)} "
         f"(difference {final.difference:+.3f}{_smallest(final)})."
     )
 

@@ -20,7 +20,7 @@ from callscore.core.errors import DataError, UsageError
 from callscore.privacy.kinds import KINDS, REGIONS, Finder, Kind
 from callscore.privacy.name_models import SpacyNames
 from callscore.privacy.redaction import Placeholders, RedactionReport, Redactor
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import Document
 
@@ -88,7 +88,7 @@ class FileRedactor:
     def _line(self, line: Line) -> bytes:
         record = _decoded(line)
         done = self._redactor.redact_record(record, self._placeholders(record))
-        return escaped(msgspec.json.encode(done)) + b"\n"
+        return escape_json(msgspec.json.encode(done)) + b"\n"
 
     def _placeholders(self, record: Mapping[str, Any]) -> Placeholders:
         """The placeholders of the record's call: by call id, its own id, or its case."""

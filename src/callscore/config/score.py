@@ -16,7 +16,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights
 from callscore.store.files import is_special
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
 """The default store of replies."""
@@ -56,6 +56,11 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a judge or an embedder."""
+        return self.judge != "none" or self.embedder != "none"
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -364,18 +364,18 @@ class Scorecard(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first screen of the HTML report."""
-        found: str = _views().html(self)
+        found: str = _notebook().card_html(self)
         return found
 
     def plot(self, kind: str = "cost_quality", metric: str | None = None) -> Any:
         """SVG; `kind` is `cost_quality`, `ranks`, or `metric` with a slug as `metric`."""
-        return _views().plot(self, kind, metric)
+        return _notebook().plot(self, kind, metric)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """`to_rows` as an Arrow stream, for polars, DuckDB and others (`callscore[arrow]`)."""
-        return _views().arrow_stream(self, requested_schema)
+        return _notebook().arrow_stream(self, requested_schema)
 
 
-def _views() -> Any:
-    """How a card is shown, loaded by name: reports and suites are above core, and import it."""
-    return import_module("callscore.export.card_views")
+def _notebook() -> Any:
+    """Import by name: `export` is above `core` and imports it."""
+    return import_module("callscore.export.notebook")

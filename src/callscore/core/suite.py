@@ -18,6 +18,7 @@ from callscore.core.task import ItemCount, Output, Reference, Task
 from callscore.core.verdict_rules import VerdictRules
 
 if TYPE_CHECKING:
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
 
@@ -69,6 +70,10 @@ class Suite(Protocol):
 
     def noise(self, task: str) -> Degrade:
         """How `simulated` makes answers of a task worse; raises NoNoise if nothing does."""
+        ...
+
+    def labelling(self, task: str) -> Labelling:
+        """How people label the cases of a task; raises NoLabelling if they cannot."""
         ...
 
     def rows(self) -> Sequence[TemplateRow]:

@@ -1,4 +1,4 @@
-"""The event loop and its signal handlers."""
+"""The event loop of a run, and its shutdown in two steps, requested by signals."""
 
 from __future__ import annotations
 
@@ -8,15 +8,58 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from threading import get_ident
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from callscore.core.gc_policy import relaxed_gc
-from callscore.engine.shutdown import Shutdown
+
+if TYPE_CHECKING:
+    from callscore.engine.workload import EngineOptions
 
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _shutdowns: dict[int, Callable[[], object]] = {}
 """How to stop the loop of a thread: signals reach only the main thread."""
+
+
+class Shutdown:
+    """After the first request, requests in flight are awaited; after the second, they are
+    dropped.
+    """
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Event()
+        self._at_once = asyncio.Event()
+        self._briefly = False
+
+    @property
+    def requested(self) -> bool:
+        """Whether nothing new may be sent."""
+        return self._asked.is_set()
+
+    def request(self, *, briefly: bool = False) -> None:
+        """Request a shutdown; the second time, an immediate one. `briefly`: SIGKILL will follow
+        soon.
+        """
+        if self._asked.is_set():
+            self._at_once.set()
+        self._briefly = self._briefly or briefly
+        self._asked.set()
+
+    def patience_s(self, options: EngineOptions) -> float:
+        """How long requests in flight are awaited: to their deadline, or only briefly."""
+        return options.grace_s if self._briefly else options.attempt_s + options.grace_s
+
+    async def wait(self) -> None:
+        """Wait for a shutdown request."""
+        await self._asked.wait()
+
+    async def grace(self, seconds: float) -> None:
+        """Wait for the seconds to pass, or for an immediate shutdown."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._at_once.wait()
+        except TimeoutError:
+            return
 
 
 def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:

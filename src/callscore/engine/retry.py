@@ -1,17 +1,23 @@
-"""Sends one request until it is answered, fails for good, or is left for a later run."""
+"""Sends one request until it is answered, fails for good, or is left for a later run.
+
+The client is at the top; below it, how long it waits between attempts and for each of them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable
 from itertools import count
 from random import Random
+from typing import TypeVar
 
 import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import CallscoreError
 from callscore.core.provider import (
+    NEVER_REPEATED,
     STOPS_THE_MODEL,
     AttemptFailed,
     FailureKind,
@@ -19,13 +25,13 @@ from callscore.core.provider import (
     ProviderResponse,
 )
 from callscore.core.run import CachedReply, OnEvent, Retry, Uncertain, Work
-from callscore.engine.backoff import SHARED, jittered, requested_wait, retry_wait
-from callscore.engine.deadlines import Deadlines
-from callscore.engine.model_queue import ModelQueue
-from callscore.engine.shared_limits import Budget
-from callscore.engine.shutdown import Shutdown
-from callscore.engine.workload import EngineOptions
+from callscore.engine.limits import Budget
+from callscore.engine.loop import Shutdown
+from callscore.engine.workload import EngineOptions, ModelQueue
 
+T = TypeVar("T")
+SHARED: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
+"""Failures that concern every request with the same key: all of them wait."""
 MAY_BE_BILLED: frozenset[FailureKind] = frozenset({"timeout", "unreadable"})
 """Failures after which the provider may still have processed the request."""
 
@@ -190,3 +196,83 @@ def _unused(tokens: int, reply: Reply) -> int:
 
 def _reason(failure: AttemptFailed) -> str:
     return f"{failure.kind}: {failure.message}"
+
+
+def jittered(step: int, options: EngineOptions, rng: Random) -> float:
+    """U(0, min(cap, first · 2^(step - 1))): full jitter"""
+    # A float overflows beyond 2^1023; the cap is reached long before.
+    ceiling = min(options.backoff_cap_s, options.backoff_first_s * 2.0 ** min(step - 1, 60))
+    return rng.uniform(0.0, ceiling)
+
+
+def requested_wait(failure: AttemptFailed, options: EngineOptions) -> float | None:
+    """The wait that Retry-After demands, capped; None if there is none."""
+    wait = failure.retry_after_s
+    if wait is None or not wait > 0:
+        return None
+    return min(wait, options.retry_after_cap_s)
+
+
+def retry_wait(
+    failure: AttemptFailed, failures: int, options: EngineOptions, rng: Random
+) -> float | None:
+    """Seconds until the next attempt of this request; None if there is none.
+
+    `failures` counts the failures of this request; rate-limit refusals are counted separately.
+    """
+    if failure.kind in NEVER_REPEATED:
+        return None
+    if failure.kind not in SHARED and failures >= options.max_attempts:
+        return None
+    wait = requested_wait(failure, options)
+    return jittered(failures, options, rng) if wait is None else wait
+
+
+class Deadlines:
+    """Cancels work that takes longer than a fixed number of seconds, with one timer for all of it:
+    a timer per request costs more than the request.
+
+    All attempts have the same time, so they expire in the order in which they began, and only the
+    oldest needs a timer.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._due: dict[asyncio.Task[object], float] = {}
+        """When each task expires, in order."""
+        self._late: set[asyncio.Task[object]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def within(self, work: Awaitable[T]) -> T:
+        """The result of the work; raises TimeoutError if it takes too long."""
+        task = asyncio.current_task()
+        assert task is not None
+        before = task.cancelling()
+        self._due[task] = self._loop.time() + self._seconds
+        if self._timer is None:
+            self._watch()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            # If the task was also cancelled from outside, that cancellation wins.
+            if task in self._late and task.cancelling() <= before + 1:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._due.pop(task, None)
+            if task in self._late:
+                self._late.discard(task)
+                task.uncancel()
+
+    def _watch(self) -> None:
+        """Cancel what is late; set the timer for the next one."""
+        self._timer = None
+        while self._due:
+            task, due = next(iter(self._due.items()))
+            if due > self._loop.time():
+                self._timer = self._loop.call_at(due, self._watch)
+                return
+            del self._due[task]
+            self._late.add(task)
+            task.cancel()

@@ -18,11 +18,10 @@ from callscore.core.run import (
     Stopping,
     Work,
 )
-from callscore.engine.model_queue import ModelQueue
+from callscore.engine.limits import SharedLimits
+from callscore.engine.loop import Shutdown
 from callscore.engine.retry import RetryingClient, stopped
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
-from callscore.engine.workload import EngineOptions, Workload
+from callscore.engine.workload import EngineOptions, ModelQueue, Workload
 
 Settled = Reply | Failed | None
 
@@ -39,7 +38,7 @@ async def generate(
     The budget is that of the options, unless limits are shared.
     """
     plan.check()
-    shared_limits = shared_limits or SharedLimits.of(plan.options)
+    shared_limits = shared_limits or plan.options.shared_limits()
     attempt_s = plan.options.attempt_s
     queues = [
         ModelQueue(planned, shared_limits.pause(planned.spec), attempt_s)

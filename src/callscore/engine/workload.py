@@ -1,15 +1,23 @@
-"""The work of a run, validated before anything is spent."""
+"""The work of a run: planned and validated before anything is spent, then a queue per model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 
 import msgspec
 
+from callscore.core.case import Failed, Reply
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Provider
-from callscore.core.run import ModelSpec, Work
+from callscore.core.provider import Provider, ProviderRequest
+from callscore.core.run import Completed, ModelSpec, ModelSummary, Progress, Work
+from callscore.engine.limits import Budget, Pause, RateLimiter, SharedLimits
+
+SOON = 0.1
+"""The share of the attempt's deadline within which a local server should answer all requests."""
+RATE_WINDOW = 50
+"""Number of progress samples over which the rate is averaged."""
 
 
 class EngineOptions(msgspec.Struct, frozen=True):
@@ -33,6 +41,10 @@ class EngineOptions(msgspec.Struct, frozen=True):
     progress_s: float = 0.2
     seed: int = 0
     """Seed of the jitter."""
+
+    def shared_limits(self) -> SharedLimits:
+        """A new budget, and no pauses."""
+        return SharedLimits(Budget(self.budget_usd, self.already_spent_usd), {})
 
 
 class PlannedModel(msgspec.Struct, frozen=True):
@@ -83,3 +95,108 @@ def _check_limits(name: str, spec: ModelSpec) -> None:
     price = spec.price
     if price is not None and not all(isfinite(p) and p >= 0 for p in (price.input, price.output)):
         raise ConfigError(f"model {name!r}: price {price}; expected finite numbers of at least 0")
+
+
+class ModelQueue:
+    """The state of one model. It is changed by one thread only, between awaits."""
+
+    def __init__(self, planned: PlannedModel, pause: Pause, attempt_s: float) -> None:
+        self.spec: ModelSpec = planned.spec
+        self.provider: Provider = planned.provider
+        self.work: Iterator[Work] = iter(planned.work)
+        self.total = planned.total
+        self.limiter = RateLimiter(
+            planned.spec.limits, pause, attempt_s * SOON if planned.is_local else None
+        )
+        self.stopped: str | None = None
+        self.out_of_budget = False
+        self._failures_in_a_row = 0
+        self._answered = self._cached = self._failed = self._attempts = self._unpriced = 0
+        self._input_tokens = self._output_tokens = 0
+        self._timeouts = 0
+        self._spend_usd = self._uncertain_usd = 0.0
+        self._samples: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
+
+    def most_usd(self, request: ProviderRequest) -> float:
+        """The most a request may cost; 0 if the price is unknown."""
+        price = self.spec.price
+        return 0.0 if price is None else price.of(request.input_tokens, request.max_output_tokens)
+
+    def cost_usd(self, reply: Reply) -> float | None:
+        """The cost of a reply: as the provider reports it, else price · tokens, else unknown."""
+        price, sent, received = self.spec.price, reply.input_tokens, reply.output_tokens
+        if reply.cost_usd is not None:
+            return reply.cost_usd
+        if price is None or sent is None or received is None:
+            return None
+        return price.of(sent, received)
+
+    def stop(self, why: str) -> None:
+        """Send no more requests to this model; the first reason is kept."""
+        if self.stopped is None:
+            self.stopped = why
+            self.limiter.close()
+
+    def count_attempt(self, uncertain_usd: float = 0.0) -> None:
+        """Count an attempt; one that was sent and lost may still be billed."""
+        self._attempts += 1
+        self._uncertain_usd += uncertain_usd
+
+    def count_timeout(self) -> None:
+        """Count a timeout."""
+        self._timeouts += 1
+
+    def count_paid(self, reply: Reply) -> None:
+        """Count a paid reply."""
+        self._input_tokens += reply.input_tokens or 0
+        self._output_tokens += reply.output_tokens or 0
+        self._spend_usd += reply.cost_usd or 0.0
+        self._unpriced += reply.cost_usd is None
+
+    def count(self, outcome: Completed, give_up_after: int) -> None:
+        """Count a finished piece of work."""
+        if not isinstance(outcome.answer, Failed):
+            self._answered += 1
+            self._cached += outcome.cached
+            self._failures_in_a_row = 0
+            return
+        self._failed += 1
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= give_up_after:
+            self.stop(f"{give_up_after} failures in a row, the last: {outcome.answer.why}")
+
+    def progress(self, now: float) -> Progress:
+        """The progress of the model."""
+        done = self._answered + self._failed
+        self._samples.append((now, done))
+        began, before = self._samples[0]
+        return Progress(
+            model=self.spec.name,
+            done=done,
+            total=self.total,
+            failed=self._failed,
+            cached=self._cached,
+            spend_usd=self._spend_usd,
+            unpriced=self._unpriced,
+            rate=(done - before) / (now - began) if now > began else 0.0,
+            concurrency=self.limiter.concurrency.allowed,
+            stopped=self.stopped,
+            timeouts=self._timeouts,
+        )
+
+    def summary(self) -> ModelSummary:
+        """The summary of the model's part of the run."""
+        return ModelSummary(
+            model=self.spec.name,
+            total=self.total,
+            answered=self._answered,
+            cached=self._cached,
+            failed=self._failed,
+            attempts=self._attempts,
+            input_tokens=self._input_tokens,
+            output_tokens=self._output_tokens,
+            spend_usd=self._spend_usd,
+            unpriced=self._unpriced,
+            uncertain_usd=self._uncertain_usd,
+            stopped=self.stopped,
+        )

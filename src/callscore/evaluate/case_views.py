@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,35 +11,31 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
-from callscore.evaluate.results import error_of, result_of
 from callscore.report.source import Answer, CaseView
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 
 
-def case_view(measured: MeasuredCase, models: Mapping[str, Sequence[str]]) -> CaseView:
-    """The case with the replies of all models; `models` has the flags common to all results."""
+def case_view(measured: MeasuredCase, results: Iterable[CaseResult]) -> CaseView:
+    """The case with the replies of all models, of which these are the results."""
+    runs = {
+        (model, run.read.run if isinstance(run, MeasuredReply) else run[0]): run
+        for model, runs in measured.replies.items()
+        for run in runs
+    }
+    answers = [_answer(result, runs.get((result.model, result.run))) for result in results]
     case = measured.loaded.case
-    answers: list[Answer] = []
-    for model, flags in models.items():
-        runs = measured.replies.get(model)
-        if not runs:
-            answers.append(Answer(CaseResult(case.id, model, 1, case.task, "not_run")))
-            continue
-        answers += [_answer(case, model, run, flags) for run in runs]
     return CaseView(case, answers, _other_keys(case, measured.loaded.content))
 
 
-def _answer(
-    case: Case, model: str, run: MeasuredReply | tuple[int, Failed], flags: Sequence[str]
-) -> Answer:
+def _answer(result: CaseResult, run: MeasuredReply | tuple[int, Failed] | None) -> Answer:
+    if run is None:
+        return Answer(result)
     if not isinstance(run, MeasuredReply):
-        number, failure = run
-        result = error_of(case, model, number, failure)
-        return Answer(result, cost_usd=failure.cost_usd, error=failure.why)
+        return Answer(result, cost_usd=run[1].cost_usd, error=run[1].why)
     reply, scored = run.read.reply, run.scored
     return Answer(
-        result_of(case, model, run.read.run, scored, flags),
+        result,
         {
             slug: _plain(measure)
             for slug, measure in (*scored.measured.measures.items(), *scored.benchmarks.items())

@@ -149,6 +149,18 @@ def _index_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: boo
         ids[case_id] = len(ids)
 
 
+def position_of(ids: Mapping[str, int], case_id: str, line: Line) -> int:
+    """The position of the case that a line names; raises DataError if there is none."""
+    position = ids.get(case_id)
+    if position is None:
+        raise DataError(
+            f"{case_id!r} is not in the case files; expected the id of a case",
+            field="case_id",
+            place=line.place,
+        )
+    return position
+
+
 class Contradictions:
     """Counts references that contradict themselves, and keeps the first        C-131"""
 

@@ -1,15 +1,89 @@
-"""Verdicts from files on the replies to one case, checked."""
+"""Verdicts in files: indexed once, then read case by case; and written in the same form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.errors import DataError, UsageError
 from callscore.core.framework import WHOLE
-from callscore.core.judging import Item, Verdict
-from callscore.evaluate.scorer import GivenVerdicts
+from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts
+from callscore.core.verdict_rules import VerdictRules
+from callscore.evaluate.cases import position_of
+from callscore.evaluate.judging import JudgeRunner
 from callscore.store.files import Line
 from callscore.store.verdict_records import VerdictRecord, read_verdict
-from callscore.suites.catalog import rules_for
+from callscore.store.worklists import VerdictLines
+from callscore.suites.registry import rules_for
+
+GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
+"""Verdicts from files, by model and run; those under None apply to every model."""
+NOTHING_GIVEN: GivenVerdicts = {}
+
+
+class VerdictIndex(msgspec.Struct):
+    """Where the verdicts on each case are, and what kinds of verdicts there are."""
+
+    lines: VerdictLines | None = None
+    """By the position of their case; None without a file."""
+    judges: set[str] = set()
+    unused: int = 0
+    """Verdicts that match no reply."""
+    estimates: bool = False
+    """Whether a verdict comes from a built-in substitute."""
+    on_benchmarks: bool = False
+    """Whether a verdict is about a benchmark; if so, benchmarks run."""
+    whole: bool = False
+    """Whether a verdict scores a metric as a whole (C-100)."""
+    worded: bool = False
+    """Whether a verdict is about a single item."""
+    by_code: int = 0
+    """Verdicts on metrics that code computes; they are not used."""
+
+
+def index_verdicts(
+    config: ScoreConfig, ids: Mapping[str, int], models: Sequence[str]
+) -> VerdictIndex:
+    """Read the verdicts of a config once; raises DataError with file, line and case."""
+    lines = VerdictLines(config.verdicts)
+    index = VerdictIndex(lines)
+    for line in lines:
+        record = read_verdict(line)
+        try:
+            metric = checked_metric(record)
+        except DataError as error:
+            raise error.located(line.place, record.case_id) from None
+        if metric is None:
+            index.by_code += 1
+            continue
+        if metric in config.elsewhere and record.case_id not in ids:
+            continue
+        position = position_of(ids, record.case_id, line)
+        if record.model is not None and record.model not in models:
+            index.unused += 1
+            continue
+        index.judges.add(record.by or "unnamed")
+        index.whole |= record.item == WHOLE
+        index.worded |= record.verdict is not None
+        index.estimates = index.estimates or record.approximate
+        index.on_benchmarks = index.on_benchmarks or metric.startswith("bench.")
+        lines.add(position, line)
+    return index
+
+
+def refuse_mixture(given: VerdictIndex, judge_runner: JudgeRunner | None) -> None:
+    """Refuse to mix scores of whole metrics with verdicts on items        C-100"""
+    judged = judge_runner.judge if judge_runner is not None else None
+    judges_whole = judge_runner is not None and judge_runner.judges_whole
+    whole = given.whole or judges_whole
+    worded = given.worded or (judged is not None and not judges_whole)
+    if whole and worded:
+        raise UsageError(
+            "scores of whole metrics (five-key records, or a judge with style: document) and "
+            "verdicts on items cannot be mixed; expected one or the other"
+        )
 
 
 def checked_metric(record: VerdictRecord) -> str | None:
@@ -43,3 +117,31 @@ def verdicts_on(lines: Iterable[Line]) -> GivenVerdicts:
         items = found.setdefault((record.model, record.run), {})
         items.setdefault(Item(metric, verdict.item), []).append(verdict)
     return found
+
+
+def given_on(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:
+    """The verdicts from files on one run of a model, with those that apply to every model."""
+    known = given.get((model, run), NO_VERDICTS)
+    of_all = given.get((None, run))
+    return rules.with_shared(known, of_all) if of_all else known
+
+
+def verdict_record(case_id: str, model: str | None, run: int, verdict: Verdict) -> VerdictRecord:
+    """A verdict with its model and run; without a model it is about the case itself."""
+    return VerdictRecord(
+        case_id=case_id,
+        metric=verdict.metric,
+        item=verdict.item,
+        model=model,
+        run=run,
+        verdict=verdict.verdict,
+        value=verdict.value,
+        text=verdict.text,
+        quote=verdict.quote,
+        source=verdict.source,
+        by=verdict.by,
+        approximate=verdict.approximate,
+        expected_outcome_field=verdict.expected_outcome_field,
+        model_output_field=verdict.model_output_field,
+        note=verdict.note,
+    )

@@ -20,11 +20,10 @@ from callscore.core.run import (
     Work,
     ignore_event,
 )
-from callscore.engine.model_queue import ModelQueue
+from callscore.engine.limits import SharedLimits
+from callscore.engine.loop import Shutdown
 from callscore.engine.retry import RetryingClient, stopped
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
-from callscore.engine.workload import EngineOptions, PlannedModel, Workload
+from callscore.engine.workload import EngineOptions, ModelQueue, PlannedModel, Workload
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.providers.local_server import is_local_server
 from callscore.providers.prices import price_for
@@ -57,7 +56,7 @@ class JudgeCalls:
         self.in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = ModelIdentities()
-        self.shared_limits = SharedLimits.of(self.billing.options)
+        self.shared_limits = self.billing.options.shared_limits()
         self._client: RetryingClient | None = None
 
     def add_judge(self, spec: ModelSpec, provider: Provider) -> JudgeClient:
@@ -65,9 +64,9 @@ class JudgeCalls:
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)
-        self.clients.append(
-            JudgeClient(self, PlannedModel(named, provider, (), 0, is_local=is_local_server(spec)))
-        )
+        is_local = spec.base_url is not None and is_local_server(spec.base_url)
+        planned = PlannedModel(named, provider, (), 0, is_local=is_local)
+        self.clients.append(JudgeClient(self, planned))
         return self.clients[-1]
 
     def check(self) -> None:
@@ -78,7 +77,7 @@ class JudgeCalls:
 
     def begin(self, stop: Shutdown, shared_limits: SharedLimits | None = None) -> RetryingClient:
         """Start in the running loop; budget and pauses may be shared with the models."""
-        self.shared_limits = shared_limits or SharedLimits.of(self.billing.options)
+        self.shared_limits = shared_limits or self.billing.options.shared_limits()
         self._client = RetryingClient(
             self.billing.options, self.shared_limits.budget, stop, self._on_event_of_request
         )

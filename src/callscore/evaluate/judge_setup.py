@@ -28,14 +28,11 @@ def open_judge_runner(
     config: ScoreConfig,
     calls: JudgeCalls | None = None,
     environment: Mapping[str, str] = os.environ,
-) -> Iterator[JudgeRunner | None]:
-    """The judge runner of a config; None if it names neither judge nor embedder.
+) -> Iterator[JudgeRunner]:
+    """The judge runner of a config that has a judge or an embedder (`config.is_judged`).
 
     Requests of judging models go through `calls`, if it is given.
     """
-    if config.judge == "none" and config.embedder == "none":
-        yield None
-        return
     with ExitStack() as stack:
         attempt_s = calls.billing.options.attempt_s if calls is not None else None
         online = ClientPool(environment, attempt_seconds=attempt_s)

@@ -19,13 +19,13 @@ from callscore.judges.reliability import Reliability, check
 from callscore.judges.rubric import Rubric, shipped
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
-from callscore.suites.catalog import rules_for
+from callscore.suites.registry import rules_for
 
 
 def check_judge(config: ScoreConfig) -> Reliability:
     """Run the reliability suite on the judge of a config."""
     with open_judge_runner(config) as judge_runner:
-        if judge_runner is None or judge_runner.judge is None:
+        if judge_runner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
         if judge_runner.judges_whole:
             raise UsageError("the suite tests verdicts on items; expected a judge of style items")

@@ -1,4 +1,4 @@
-"""Where the replies to a case come from: files, the case itself, or the journal of a run."""
+"""Where the replies to a case come from: outputs files, indexed once, or the case itself."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import Protocol
 
 import msgspec
 
+from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Failed, Reply
-from callscore.core.errors import DataError
-from callscore.store.files import Line, LinesByKey, numbered
-from callscore.store.input_records import OutputRecord, read_output, reply_of, run_of
+from callscore.core.errors import DataError, UsageError
+from callscore.evaluate.cases import position_of
+from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of, numbered
+from callscore.store.input_records import (
+    OutputRecord,
+    read_output,
+    read_output_head,
+    read_output_heads,
+    reply_of,
+    run_of,
+)
 
 EMBEDDED_MODEL = "model_output"
 """The name under which an output embedded in a case is scored."""
@@ -20,7 +29,7 @@ CaseReplies = Mapping[str, Mapping[int, Reply | Failed]]
 
 
 class ReplySource(Protocol):
-    """Provides the replies of the models."""
+    """Provides the replies of the models; a run has one that reads its journal."""
 
     models: Sequence[str]
     labels: Mapping[str, str]
@@ -90,3 +99,33 @@ def _twice(record: OutputRecord, line: Line) -> DataError:
         case_id=record.case_id,
         place=numbered(line).place,
     )
+
+
+def open_replies(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies | EmbeddedReplies:
+    """The replies in the outputs files; without such a file, those in the cases."""
+    return _recorded(config, ids) if config.outputs else _embedded(config)
+
+
+def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies:
+    lines = LinesByKey(config.outputs)
+    models: set[str] = set()
+    for block in blocks_of(config.outputs):
+        heads = read_output_heads(block.lines)
+        keys = [ids.get(head.case_id, -1) for head in heads]
+        if keys and -1 not in keys:
+            lines.add_block(keys, block)
+            models.update([head.model for head in heads])
+            continue
+        for line in lines_in(block):
+            head = read_output_head(line)
+            models.add(head.model)
+            lines.add(position_of(ids, head.case_id, line), line)
+    if not models:
+        raise UsageError(f"{', '.join(map(str, config.outputs))}: contains no output")
+    return RecordedReplies(lines, sorted(models))
+
+
+def _embedded(config: ScoreConfig) -> EmbeddedReplies:
+    if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
+        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
+    return EmbeddedReplies()

@@ -142,22 +142,31 @@ class OutputsJob(msgspec.Struct, frozen=True):
 
 
 def score_outputs(
-    job: OutputsJob,
+    jobs: Sequence[OutputsJob],
     sinks: ScenarioSinks = NO_SINKS,
     on_verdict: Callable[[VerdictRecord], None] | None = None,
 ) -> Scorecard:
-    """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
+    """The scorecard of recorded outputs, each job being a model of it."""
     from callscore.config.score import ScoreConfig
     from callscore.evaluate.scorecards import scorecard
 
+    scores: dict[str, ScenarioScore] = {}
+    for job in jobs:
+        scores |= _scores_of(job, sinks, on_verdict)
+    return scorecard(ScoreConfig(cases=()), scenario_tallies(scores), None)
+
+
+def _scores_of(
+    job: OutputsJob, sinks: ScenarioSinks, on_verdict: Callable[[VerdictRecord], None] | None
+) -> Mapping[str, ScenarioScore]:
+    """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
     attempts = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
     judged = _judged(job, attempts)
     if on_verdict is not None:
         for record in verdict_records(judged):
             on_verdict(record)
-    tallied = scenario_tallies(attempts.scores(judged, sinks))
-    return scorecard(ScoreConfig(cases=()), tallied, None)
+    return attempts.scores(judged, sinks)
 
 
 def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
@@ -176,7 +185,6 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
     with open_judge_runner(config) as judge_runner:
-        assert judge_runner is not None  # only called with a judge
         return asyncio.run(judge_attempts(attempts, judge_runner))
 
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.judging_summary import Judging
-from callscore.core.rating import holds
-from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard
+from callscore.core.rating import TOLERANCE, holds
+from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
+from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import Tallied
-from callscore.scorecard.benchmarks import score_benchmarks
-from callscore.scorecard.final import final_score
-from callscore.scorecard.floors import no_better_notes, with_floor
+from callscore.metrics.rounding import half_up
+from callscore.scorecard.final import final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
-from callscore.scorecard.settings import changed_settings
+from callscore.scorecard.suite import changed_settings
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
+
+WIDTH_95 = 1.96
+LEAKS_SHOWN = 5
 
 
 def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
@@ -39,7 +42,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
-        signature=_signature(config, [tallied], judge_runner),
+        signature=_signature(config, tallied, suites, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
@@ -72,10 +75,7 @@ def joint_scorecard(
 ) -> Scorecard:
     """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
     cards = [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
-    if len(cards) == 1:
-        return cards[0]
-    joint = beside(*cards)
-    return msgspec.structs.replace(joint, signature=_signature(config, parts, judge_runner))
+    return cards[0] if len(cards) == 1 else beside(*cards)
 
 
 def beside(card: Scorecard, other: Scorecard) -> Scorecard:
@@ -86,6 +86,7 @@ def beside(card: Scorecard, other: Scorecard) -> Scorecard:
         framework=f"{card.framework}+{other.framework}",
         suite=f"{card.suite}+{other.suite}",
         title=f"{card.title} + {other.title}",
+        signature=f"{card.signature}|{SCENARIOS}:{_in_one_part(other.signature)}",
         models=[
             msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
             for model in card.models
@@ -93,6 +94,12 @@ def beside(card: Scorecard, other: Scorecard) -> Scorecard:
         notes=[*card.notes, *other.notes],
         documents=other.documents,
     )
+
+
+def _in_one_part(signature: str) -> str:
+    """A signature as the value of one part of another; the version is in that one already."""
+    parts = parts_of(signature)
+    return ",".join(f"{key}={value}" for key, value in parts.items() if key != VERSION)
 
 
 def _tasks_in(tallied: Tallied) -> dict[str, None]:
@@ -217,14 +224,12 @@ def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
 
 
 def _signature(
-    config: ScoreConfig, passes: Sequence[Tallied], judge_runner: JudgeRunner | None
+    config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], judge_runner: JudgeRunner | None
 ) -> str:
     """The signature: what must be equal before two results may be compared (C-126)."""
-    suites = config.catalog.suites_with(task for tallied in passes for task in _tasks_in(tallied))
     judge = judge_runner.judge_signature if judge_runner is not None else None
     embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [name for tallied in passes for name in tallied.judges]
-    judges = [*dict.fromkeys([*judges, *([judge] if judge is not None else ())])]
+    judges = [*tallied.judges, *([judge] if judge is not None else ())]
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
@@ -236,9 +241,9 @@ def _signature(
         "suite": "+".join(suite.name for suite in suites),
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
-        "data": "+".join(_data_of(tallied) for tallied in passes),
-        **{key: value for tallied in passes for key, value in _identity(tallied).items()},
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(passes),
+        **_identity(tallied),
+        "data": tallied.dataset if tallied.scenarios else tallied.dataset[:16],
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
@@ -253,26 +258,26 @@ def _named(numbers: Mapping[str, float]) -> str:
     return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
 
 
-def _data_of(tallied: Tallied) -> str:
-    """The hash of the cases, or of the scenarios of every language."""
-    return tallied.dataset if tallied.scenarios else tallied.dataset[:16]
-
-
 def _identity(tallied: Tallied) -> Mapping[str, str]:
     """How scenarios were asked and read: the same for all models."""
     return next((score.identity for score in tallied.scenarios.values()), {})
 
 
-def _repeats(passes: Sequence[Tallied]) -> str:
+def _repeats(tallied: Tallied) -> str:
     """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (
-        tally
-        for tallied in passes
-        for tallies in tallied.tallies.values()
-        for tally in tallies.values()
-    )
+    of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
     found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
     return "+".join(map(str, found)) or "0"
+
+
+def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
+    """One line for each model and kind of leak."""
+    return [
+        f"{model}: {kind.replace('_', ' ')} in the answers to "
+        f"{len(cases)} {'case' if len(cases) == 1 else 'cases'}, which must not be written "
+        f"down: {', '.join(cases[:LEAKS_SHOWN])}{', …' if len(cases) > LEAKS_SHOWN else ''}"
+        for (model, kind), cases in sorted(leaks.items())
+    ]
 
 
 def _own(config: ScoreConfig) -> list[str]:
@@ -285,7 +290,7 @@ def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     warnings = [w for score in tallied.scenarios.values() for w in score.warnings]
     notes = [*dict.fromkeys(warnings)]
     notes += [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
-    notes += tallied.findings
+    notes += _leak_notes(tallied.leaks)
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
@@ -307,3 +312,40 @@ def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     if judge_runner.why_failed is not None:
         notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
+
+
+def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
+    """A task score with its floor        C-135"""
+    if floor is None:
+        return score
+    return msgspec.structs.replace(
+        score, trivial_floor=floor.score, trivial_strategy=floor.strategy
+    )
+
+
+def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
+    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
+    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
+
+
+def no_better_notes(
+    models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
+) -> Sequence[str]:
+    """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
+    return [
+        note for model in models for note in _no_better(model, tallies.get(model.model, {}), spec)
+    ]
+
+
+def _no_better(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
+    for task, found in model.tasks.items():
+        score, floor = found.score, found.trivial_floor
+        if score is None or floor is None or task not in tallies:
+            continue
+        if is_distinguishable(score, floor, tallies[task].standard_error):
+            continue
+        yield (
+            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is not"
+            f" distinguishable from the {half_up(floor, 3)} of an answer that reads nothing"
+            f" ({found.trivial_strategy})"
+        )

@@ -12,8 +12,6 @@ from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import MALFORMED, Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.suite import BenchmarkLayer, Metric
-from callscore.core.task import Measured
-from callscore.core.verdict_rules import TOO_MANY, VerdictRules
 from callscore.evaluate.case_steps import (
     JudgedCase,
     MeasuredCase,
@@ -23,27 +21,26 @@ from callscore.evaluate.case_steps import (
 )
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
-from callscore.evaluate.citations import uncited_scores
+from callscore.evaluate.given_verdicts import GivenVerdicts, given_on, verdict_record
+from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
-from callscore.evaluate.results import Findings, error_of, result_of, verdict_record
 from callscore.report.source import CaseView
+from callscore.scorecard.five_key_records import Author, Record, records_of
 from callscore.scorecard.formula import TaskFormula, score_case
-from callscore.scorecard.records import Author, Record, records_of
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
 Tallies = dict[str, dict[str, TaskTally]]
-GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
-"""Verdicts from files, by model and run; those under None apply to every model."""
-NOTHING_GIVEN: GivenVerdicts = {}
 NO_BENCHMARKS: Mapping[str, Measure] = {}
+LEAK = "leak:"
+"""Prefix of the flags that report data which must not be written down."""
 
 
 class _ModelReplies(msgspec.Struct):
@@ -111,7 +108,8 @@ class Scorer:
         self._intervals = options.intervals
         self._of_task: dict[str, _TaskScoring] = {}
         self.tallies: Tallies = {model: {} for model in models}
-        self.findings = Findings()
+        self.leaks: dict[tuple[str, str], list[str]] = {}
+        """The cases with a leak, by model and kind."""
 
     def _scoring(self, task: str) -> _TaskScoring:
         found = self._of_task.get(task)
@@ -169,7 +167,7 @@ class Scorer:
             return run, reply
         task, reference = loaded.task, loaded.reference
         output = task.read(reference, reply)
-        known = _known(loaded.rules, given, model, run) if given else NO_VERDICTS
+        known = given_on(loaded.rules, given, model, run) if given else NO_VERDICTS
         layer = self._scoring(task.name).layer if self._benchmarks else None
         if isinstance(output, Malformed) or not (self._has_judge or layer is not None):
             return ParsedReply(model, run, reply, output, None, known, ())
@@ -215,6 +213,7 @@ class Scorer:
             case = measured.loaded.case
             key = call_key(case.call_id, case.id) if self._intervals else 0
             self._emit_case(measured)
+            results: list[CaseResult] = []
             of_task = groups.get(case.task)
             if of_task is None:
                 of_task = groups[case.task] = [
@@ -223,11 +222,14 @@ class Scorer:
             for group in of_task:
                 runs = measured.replies.get(group.model)
                 if runs:
-                    self._emit(measured.loaded, runs, group)
+                    results += self._emit(measured.loaded, runs, group)
                     self._charge(key, runs, group)
                 else:
                     group.tally.add_not_run()
-                    self._on_result(CaseResult(case.id, group.model, 1, case.task, "not_run"))
+                    results.append(CaseResult(case.id, group.model, 1, case.task, "not_run"))
+                    self._on_result(results[-1])
+            if self._on_case is not None:
+                self._on_case(case_view(measured, results))
         for task, of_task in groups.items():
             for group in of_task:
                 group.tally.add_calls(group.costs, group.failed)
@@ -235,8 +237,6 @@ class Scorer:
                     self._add_up(task, group)
 
     def _emit_case(self, measured: MeasuredCase) -> None:
-        if self._on_case is not None:
-            self._on_case(case_view(measured, self._models))
         if self._on_verdict is not None:
             self._keep(measured.loaded.case, None, measured.frozen)
         if self._on_open is not None:
@@ -272,19 +272,20 @@ class Scorer:
         loaded: LoadedCase,
         runs: Sequence[MeasuredReply | tuple[int, Failed]],
         group: _ModelReplies,
-    ) -> None:
+    ) -> list[CaseResult]:
         """Write the results of every run of a model on a case; collect those with a reply."""
         case, tally, model = loaded.case, group.tally, group.model
         marks = self._models[model]
         replies: list[ScoredReply] = []
+        results: list[CaseResult] = []
         if len(runs) > tally.most_runs:
             tally.most_runs = len(runs)
         for run in runs:
             if isinstance(run, MeasuredReply):
                 group.costs.append(run.read.reply.cost_usd)
-                self._on_result(result_of(case, model, run.read.run, run.scored, marks))
+                results.append(_result(case, model, run, marks))
                 if run.scored.measured.flags:
-                    self.findings.add(model, case.id, run.scored.measured.flags)
+                    self._note_leaks(model, case.id, run.scored.measured.flags)
                 if self._on_record is not None:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
@@ -292,12 +293,23 @@ class Scorer:
                 replies.append(run.scored)
             else:
                 group.failed += 1
-                group.costs.append(run[1].cost_usd or 0.0)
-                self._on_result(error_of(case, model, *run))
+                number, failure = run
+                group.costs.append(failure.cost_usd or 0.0)
+                flags = (failure.why,)
+                results.append(CaseResult(case.id, model, number, case.task, "error", flags=flags))
+            self._on_result(results[-1])
         if replies:
             group.cases.append((case.id, replies))
         else:
             tally.add_error()
+        return results
+
+    def _note_leaks(self, model: str, case_id: str, flags: Sequence[str]) -> None:
+        for flag in flags:
+            if flag.startswith(LEAK):
+                found = self.leaks.setdefault((model, flag.removeprefix(LEAK)), [])
+                if not found or found[-1] != case_id:
+                    found.append(case_id)
 
     def _measured(
         self, loaded: LoadedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
@@ -309,10 +321,12 @@ class Scorer:
         if added := self._catalog.metrics_of(loaded.task.name):
             own = {metric.slug: _added(metric, loaded.case, parsed, verdicts) for metric in added}
             measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
-        if self._whole or parsed.has_excess:
-            measured = self._with_given(measured, loaded, parsed, verdicts)
+        if parsed.has_excess:
+            measured = with_excess_flag(measured)
+        if self._whole:
+            measured = with_whole_scores(measured, loaded, parsed, verdicts)
         if found is not NO_JUDGEMENT or self._estimates:
-            measured = _as_found(loaded.rules, measured, verdicts, found)
+            measured = with_judgement(loaded.rules, measured, verdicts, found)
         scoring = self._scoring(loaded.task.name)
         layer_two = NO_BENCHMARKS
         if scoring.layer is not None:
@@ -321,17 +335,6 @@ class Scorer:
             layer_two = loaded.rules.with_failures(layer_two, failures)
         scored = ScoredReply(measured, score_case(scoring.formula, measured), layer_two)
         return MeasuredReply(parsed, scored, verdicts, found.verdicts)
-
-    def _with_given(
-        self, measured: Measured, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
-    ) -> Measured:
-        """The measures with the scores of whole metrics, and the flags about verdicts in files."""
-        measures, raised = measured.measures, {TOO_MANY} if parsed.has_excess else set()
-        if self._whole:
-            measures = loaded.rules.with_whole_scores(measures, verdicts)
-            raised |= {*uncited_scores(loaded.case, parsed)}
-        flags = sorted({*measured.flags, *raised}) if raised else measured.flags
-        return msgspec.structs.replace(measured, measures=measures, flags=flags)
 
     def _second_layer(
         self, layer: BenchmarkLayer, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
@@ -360,13 +363,6 @@ class Scorer:
             on_record(record)
 
 
-def _known(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:
-    """The verdicts from files on one run of a model, with those that apply to every model."""
-    known = given.get((model, run), NO_VERDICTS)
-    of_all = given.get((None, run))
-    return rules.with_shared(known, of_all) if of_all else known
-
-
 def _added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
     """Measure one reply with a metric of another package."""
     if isinstance(parsed.output, Malformed):
@@ -374,15 +370,22 @@ def _added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) 
     return metric.measure(case, as_json(parsed.reply), verdicts)
 
 
-def _as_found(
-    rules: VerdictRules, measured: Measured, verdicts: Verdicts, found: Judgement
-) -> Measured:
-    """The measures, marked if they depend on estimates or if a verdict is missing."""
-    measures = rules.with_failures(
-        rules.mark_approximate(measured.measures, verdicts), found.failures
+def _result(case: Case, model: str, run: MeasuredReply, marks: Sequence[str]) -> CaseResult:
+    """The result of a measured reply, with the flags common to all results of its model."""
+    scored = run.scored
+    score, flags, metrics = scored.score, scored.measured.flags, scored.score.values
+    if scored.benchmarks:
+        second = {slug: measure.value for slug, measure in scored.benchmarks.items()}
+        metrics = {**metrics, **second}
+    return CaseResult(
+        case.id,
+        model,
+        run.read.run,
+        case.task,
+        score.status,
+        score.score,
+        score.ungated_score,
+        score.reasons,
+        sorted({*flags, *marks}) if marks else flags,
+        metrics,
     )
-    causes = [f"unjudged: {why}" for why in found.failures.values()]
-    if any(measure.estimated for measure in measures.values()):
-        causes.append("estimate")
-    flags = sorted({*measured.flags, *found.flags, *causes})
-    return Measured(measures, flags, measured.secondary)

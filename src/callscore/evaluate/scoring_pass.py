@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item
 from callscore.core.scenarios import ScenarioScore
 from callscore.core.suite import Floor
@@ -27,13 +27,17 @@ from callscore.evaluate.case_steps import (
     parsed_replies,
 )
 from callscore.evaluate.cases import CaseFeed, CaseReader, IndexedCase
-from callscore.evaluate.given_verdicts import verdicts_on
-from callscore.evaluate.index import build_index, refuse_mixture
-from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import CaseReplies, ReplySource
-from callscore.evaluate.scorer import (
+from callscore.evaluate.given_verdicts import (
     NOTHING_GIVEN,
     GivenVerdicts,
+    VerdictIndex,
+    index_verdicts,
+    refuse_mixture,
+    verdicts_on,
+)
+from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
+from callscore.evaluate.scorer import (
     OnCase,
     OnRecord,
     OnResult,
@@ -43,7 +47,7 @@ from callscore.evaluate.scorer import (
     Tallies,
 )
 from callscore.store.worklists import OnOpen
-from callscore.suites.catalog import AllFloors
+from callscore.suites.registry import AllFloors
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -82,8 +86,8 @@ class Tallied(msgspec.Struct, frozen=True):
     """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
     """Notes on references that contradict themselves (C-131)."""
-    findings: Sequence[str] = ()
-    """Notes on replies with data that must not be written down."""
+    leaks: Mapping[tuple[str, str], Sequence[str]] = {}
+    """By model and kind, the cases whose replies have data that must not be written down."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
 
@@ -118,13 +122,20 @@ class ScoringPass:
     ) -> None:
         """Replies come from `source`, cases from `feed`; by default from the config's files."""
         self._feed = feed or CaseReader(config)
-        self._index = index = build_index(config, source, self._feed.positions)
+        self._ids = self._feed.positions
+        if not self._ids:
+            raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
+        self._source = source or open_replies(config, self._ids)
+        _check_costs(config, self._source.models)
         self._judge_runner = sinks.judge_runner
-        refuse_mixture(index, sinks.judge_runner)
+        self._given = VerdictIndex()
+        if config.verdicts:
+            self._given = index_verdicts(config, self._ids, self._source.models)
+            refuse_mixture(self._given, sinks.judge_runner)
         self._progress = sinks.progress
         self._catalog = config.catalog
         self._catalog.check_settings()
-        self._floors = AllFloors(self._catalog, len(index.ids))
+        self._floors = AllFloors(self._catalog, len(self._ids))
         self._cases = iter(self._feed)
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
@@ -132,20 +143,20 @@ class ScoringPass:
         self._scorer = Scorer(
             self._catalog,
             {
-                model: _marks(model, index.source, sinks.judge_runner)
-                for model in index.source.models
+                model: _marks(model, self._source, sinks.judge_runner)
+                for model in self._source.models
             },
             ScoringOptions(
                 on_result=sinks.on_result,
                 on_record=sinks.on_record,
                 on_verdict=sinks.on_verdict,
-                estimates=index.estimates,
-                benchmarks=config.benchmarks or index.benchmarks_judged,
+                estimates=self._given.estimates,
+                benchmarks=config.benchmarks or self._given.on_benchmarks,
                 has_judge=sinks.judge_runner is not None,
                 on_open=sinks.on_open,
                 intervals=config.intervals,
                 on_case=sinks.on_case,
-                whole=index.whole
+                whole=self._given.whole
                 or (sinks.judge_runner is not None and sinks.judge_runner.judges_whole),
             ),
         )
@@ -182,20 +193,20 @@ class ScoringPass:
         return Tallied(
             tallies=self._scorer.tallies,
             dataset=self._feed.digest,
-            judges=sorted(self._index.judges),
+            judges=sorted(self._given.judges),
             skipped=self._feed.skipped,
-            unused_verdicts=self._index.unused_verdicts,
-            by_code=self._index.by_code,
+            unused_verdicts=self._given.unused,
+            by_code=self._given.by_code,
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
-            findings=self._scorer.findings.notes(),
+            leaks=self._scorer.leaks,
         )
 
     def close(self) -> None:
         """Close the files."""
-        self._index.source.close()
-        if self._index.verdicts is not None:
-            self._index.verdicts.close()
+        self._source.close()
+        if self._given.lines is not None:
+            self._given.lines.close()
 
     def _take_next(self) -> IndexedCase | None:
         indexed, self._next = self._next, next(self._cases, None)
@@ -206,25 +217,24 @@ class ScoringPass:
         return indexed
 
     def _replies(self, indexed: IndexedCase) -> CaseReplies:
-        return self._index.source.replies(indexed.position, indexed.loaded.case)
+        return self._source.replies(indexed.position, indexed.loaded.case)
 
     def _read(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
         """Parse the replies to a case; look up verdicts from files."""
-        index = self._index
-        if index.verdicts is None:
+        if self._given.lines is None:
             return self._scorer.read(indexed.loaded, replies, NOTHING_GIVEN)
-        given = verdicts_on(index.verdicts.lines(indexed.position))
+        given = verdicts_on(self._given.lines.lines(indexed.position))
         read = self._scorer.read(indexed.loaded, replies, given)
         if given:
-            index.unused_verdicts += _unused(given, read, replies)
+            self._given.unused += _unused(given, read, replies)
         return read
 
     async def measured(
         self, indexed: IndexedCase, replies: CaseReplies, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
         """Measure one case on its own; nothing is written or added to the tallies."""
-        verdicts = self._index.verdicts
-        given = verdicts_on(verdicts.lines(indexed.position)) if verdicts else NOTHING_GIVEN
+        lines = self._given.lines
+        given = verdicts_on(lines.lines(indexed.position)) if lines else NOTHING_GIVEN
         read = self._scorer.read(indexed.loaded, replies, given)
         judged = NOT_JUDGED if judge_runner is None else await judge_case(read, judge_runner)
         return self._scorer.measure(read, judged)
@@ -245,7 +255,7 @@ class ScoringPass:
     def _add(self, cases: Sequence[IndexedCase], measured: Sequence[MeasuredCase]) -> None:
         self._scorer.add(measured)
         if cases:
-            self._progress(cases[-1].position + 1, len(self._index.ids))
+            self._progress(cases[-1].position + 1, len(self._ids))
 
     async def judge_all(
         self, judge_runner: JudgeRunner, until_ready: UntilReady | None = None
@@ -278,6 +288,13 @@ class ScoringPass:
             waiting.popleft()
         measured = [self._scorer.measure(read, judged.result()) for _, read, judged in ready]
         self._add([indexed for indexed, _, _ in ready], measured)
+
+
+def _check_costs(config: ScoreConfig, models: Sequence[str]) -> None:
+    for model in config.cost_per_1000:
+        if model not in models:
+            known = ", ".join(models)
+            raise UsageError(f"cost of {model!r}: no output is by it; expected one of {known}")
 
 
 def _is_judged(waiting: Waiting) -> bool:

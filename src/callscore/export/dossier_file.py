@@ -14,16 +14,16 @@ from callscore.core.errors import DataError
 from callscore.report.dossier import CONTENT, ENVELOPE, MANIFEST, STATEMENT
 from callscore.store.files import open_for_reading
 
-KNOWN = frozenset({*CONTENT, MANIFEST, STATEMENT, ENVELOPE})
+KNOWN_NAMES = frozenset({*CONTENT, MANIFEST, STATEMENT, ENVELOPE})
 MOST_BYTES = 1_000_000_000
 MOST_RATIO = 100
 SMALL_BYTES = 10_000_000
 """A file may be this large however well it is compressed."""
 BLOCK_BYTES = 1 << 18
-IS_ENCRYPTED = 0x1
+ENCRYPTED_FLAG = 0x1
 
 
-class Unpacked(msgspec.Struct, frozen=True):
+class UnpackedDossier(msgspec.Struct, frozen=True):
     """The files of a dossier in a temporary folder, under their fixed names, with their hashes."""
 
     folder: Path
@@ -34,7 +34,7 @@ class Unpacked(msgspec.Struct, frozen=True):
         return self.folder / name
 
 
-def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> Unpacked:
+def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> UnpackedDossier:
     """Write the files of a dossier into a folder; DataError if it is not what we write.
 
     Names in the zip are compared with those we know and are never used as paths.
@@ -48,21 +48,21 @@ def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> Unpacked:
                 digests[info.filename], size = _extract(path, archive, info, folder, left)
                 left -= size
     except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise _refused(path, f"cannot be read as a zip file: {error}") from None
+        raise _bad_dossier(path, f"cannot be read as a zip file: {error}") from None
     missing = [name for name in (*CONTENT, MANIFEST, STATEMENT) if name not in digests]
     if missing:
-        raise _refused(path, f"has no {', '.join(missing)}")
-    return Unpacked(folder, digests)
+        raise _bad_dossier(path, f"has no {', '.join(missing)}")
+    return UnpackedDossier(folder, digests)
 
 
 def _check(path: Path, info: ZipInfo, seen: Mapping[str, str]) -> None:
     name = info.filename
-    if name not in KNOWN:
-        raise _refused(path, f"holds {name[:100]!r}, which no dossier has")
+    if name not in KNOWN_NAMES:
+        raise _bad_dossier(path, f"holds {name[:100]!r}, which no dossier has")
     if name in seen:
-        raise _refused(path, f"holds {name} twice")
-    if info.flag_bits & IS_ENCRYPTED or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise _refused(path, f"{name} is encrypted, or compressed in an unknown way")
+        raise _bad_dossier(path, f"holds {name} twice")
+    if info.flag_bits & ENCRYPTED_FLAG or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise _bad_dossier(path, f"{name} is encrypted, or compressed in an unknown way")
 
 
 def _extract(
@@ -75,13 +75,13 @@ def _extract(
         while block := member.read(BLOCK_BYTES):
             size += len(block)
             if size > left:
-                raise _refused(path, f"{info.filename} is too large; expected less (--max-gb)")
+                raise _bad_dossier(path, f"{info.filename} is too large; expected less (--max-gb)")
             if size > SMALL_BYTES and size > MOST_RATIO * packed:
-                raise _refused(path, f"{info.filename} is a zip bomb: {size} bytes in {packed}")
+                raise _bad_dossier(path, f"{info.filename} is a zip bomb: {size} bytes in {packed}")
             digest.update(block)
             file.write(block)
     return digest.hexdigest(), size
 
 
-def _refused(path: Path, why: str) -> DataError:
+def _bad_dossier(path: Path, why: str) -> DataError:
     return DataError(f"{why}; expected a dossier as `callscore report` writes it", place=str(path))

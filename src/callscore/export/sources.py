@@ -15,17 +15,17 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
-from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamesInData
-from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
+from callscore.evaluate.scenarios import OutputsJob
+from callscore.evaluate.scorecards import beside
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
 from callscore.export.provenance import (
     provenance_of_outputs,
     provenance_of_run,
     provenance_of_scoring,
 )
-from callscore.export.step_cases import AllCases, StepCases
+from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import Prepared, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
@@ -33,8 +33,8 @@ from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
-from callscore.suites import catalog, registry
-from callscore.suites.catalog import NamesOf
+from callscore.suites import registry
+from callscore.suites.registry import NamesOf
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
@@ -42,7 +42,7 @@ NO_STEPS = "steps: the reading `compat` keeps no record of them"
 CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class SourceRequest(msgspec.Struct, frozen=True):
     """Which run or scorecard a report is about, as a command line names it."""
 
     target: str
@@ -61,7 +61,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def open_source(wanted: Wanted) -> Iterator[ReportSource]:
+def open_source(wanted: SourceRequest) -> Iterator[ReportSource]:
     """The source that is wanted; UsageError if it cannot be had."""
     target = wanted.target
     if target.isdecimal():
@@ -112,14 +112,12 @@ def scored_source(
             title_of(card),
             cases,
             provenance=provenance_of_scoring(config),
-            prompts=TaskPrompts(config),
+            prompts=TaskPromptBuilder(config),
         )
 
 
-def source_of_outputs(job: OutputsJob, scored: ScenarioScore, steps: Cases) -> ReportSource:
+def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportSource:
     """Recorded scenarios that were scored just now; `steps` received their steps."""
-    first = next(iter(scored.document.get("languages", {"": scored.document}).values()))
-    card = scenario_card({first["x_extension"]["model"]: scored})
     return ReportSource(
         card,
         template_of(card),
@@ -136,12 +134,12 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
     """A stored run, scored again from its stored answers; nothing is sent."""
     with Spool(CaseView) as cases, StepCases() as steps:
         options = RunOptions(on_case=cases.add, on_step=steps.add)
-        found = rescore_stored(run_id, store, eval_file, options)
+        found = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(found.prepared, found.ran, cases, steps)
         yield msgspec.structs.replace(source, absent=found.caveats)
 
 
-class Rescored(NamedTuple):
+class RescoredRun(NamedTuple):
     """A stored run, scored again."""
 
     prepared: Prepared
@@ -151,9 +149,9 @@ class Rescored(NamedTuple):
     """What a reader must know: that the eval file has changed."""
 
 
-def rescore_stored(
+def rescore_run(
     run_id: int, store: Path, eval_file: Path | None, options: RunOptions
-) -> Rescored:
+) -> RescoredRun:
     """Score a stored run again from its stored answers, with the sinks of the options."""
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
@@ -165,11 +163,11 @@ def rescore_stored(
         ran = rescore(prepared, run_id)
     if ran.summary.status == "interrupted":
         raise KeyboardInterrupt
-    return Rescored(prepared, ran, _card_of(ran), caveats)
+    return RescoredRun(prepared, ran, _card_of(ran), caveats)
 
 
 def _card_of(ran: RunResult) -> Scorecard:
-    card = ran.card or ran.scenario_card
+    card = ran.card
     if card is None:
         raise UsageError(f"run {ran.run_id}: has no scores; expected a run with cases or scenarios")
     return card
@@ -185,31 +183,26 @@ def source_of_run(
     config, card = prepared.config, _card_of(ran)
     record = _record(config.store, ran.run_id)
     models = [model.spec for model in prepared.models]
-    source = ReportSource(
+    return ReportSource(
         card,
         template_of(card),
         f"{record.header.name} · {title_of(card)}",
-        cases,
+        CombinedCases(cases, steps) if ran.documents else cases,
         provenance=provenance_of_run(config.scoring, record, config.path, models),
-        prompts=TaskPrompts(config.scoring),
+        prompts=TaskPromptBuilder(config.scoring),
+        documents=ran.documents,
     )
-    if ran.scenario_card is None:
-        return source
-    return with_scenarios(source, ran.scenario_card, steps)
 
 
 def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> ReportSource:
-    """The source with the rows, steps and documents of scenarios; of scenarios alone where the
-    source has no calls.
-    """
-    card = source.card if source.card is scored else beside_calls(source.card, scored)
-    documents = scored.documents
+    """A source of calls with the rows, steps and documents of scenarios that were scored apart."""
+    card = beside(source.card, scored)
     return msgspec.structs.replace(
         source,
         card=card,
         template=template_of(card),
-        cases=AllCases(source.cases, steps),
-        documents={} if documents is msgspec.UNSET else documents,
+        cases=CombinedCases(source.cases, steps),
+        documents={} if scored.documents is msgspec.UNSET else scored.documents,
     )
 
 
@@ -253,7 +246,7 @@ def _eval_file(record: RunRecord, store: Path) -> Path:
 
 def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
     """The rows of a card, in the order of its template."""
-    return tuple(catalog.template_of(card))
+    return tuple(registry.template_of(card))
 
 
 def title_of(card: Scorecard) -> str:
@@ -261,7 +254,7 @@ def title_of(card: Scorecard) -> str:
     return f"{card.title} scorecard · {card.framework}"
 
 
-class TaskPrompts:
+class TaskPromptBuilder:
     """What a model is asked for a case of some files."""
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:

@@ -13,7 +13,7 @@ from callscore.core.scorecard import CaseResult
 from callscore.report.source import Answer, Cases, CaseView
 from callscore.store.spool import Spool
 
-MEASURED = ("success", "plan", "name", "key", "value")
+STEP_MEASURES = ("success", "plan", "name", "key", "value")
 """The measures of a step; its other numbers are about cost and time."""
 
 
@@ -64,7 +64,7 @@ class StepCases:
             yield CaseView(case, answers)
 
 
-class AllCases:
+class CombinedCases:
     """The cases of calls, then the steps of scenarios."""
 
     def __init__(self, calls: Cases, steps: Cases) -> None:
@@ -100,5 +100,5 @@ def _measures(step: StepAnswer) -> dict[str, Measure]:
     return {
         slug: Measure(value, value, 1.0)
         for slug, value in step.result.metrics.items()
-        if value is not None and slug.rpartition(".")[2] in MEASURED
+        if value is not None and slug.rpartition(".")[2] in STEP_MEASURES
     }

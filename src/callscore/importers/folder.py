@@ -1,4 +1,4 @@
-"""Files and folders to import: which files, how they were read, and a full account of it."""
+"""Imports files and folders: detects formats, reads every call, reports every file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.importers.source import MAX_BYTES, Source
 
 
 class ImportOptions(msgspec.Struct, frozen=True):
-    """What the user says about the files."""
+    """Settings for all files of an import."""
 
     format: str | None = None
     """Read every file as this format instead of detecting it."""
@@ -24,8 +24,8 @@ class ImportOptions(msgspec.Struct, frozen=True):
     lang: str | None = None
 
 
-class FileAccount(msgspec.Struct):
-    """What became of one file."""
+class FileReport(msgspec.Struct):
+    """How one file was read."""
 
     path: str
     format: str = ""
@@ -37,10 +37,10 @@ class FileAccount(msgspec.Struct):
     """Why the file could not be read."""
 
 
-class ImportAccount(msgspec.Struct):
-    """What became of every file."""
+class ImportReport(msgspec.Struct):
+    """How every file was read."""
 
-    files: list[FileAccount] = []
+    files: list[FileReport] = []
 
     @property
     def calls(self) -> int:
@@ -48,13 +48,13 @@ class ImportAccount(msgspec.Struct):
         return sum(file.calls for file in self.files)
 
     @property
-    def problems(self) -> list[FileAccount]:
+    def problems(self) -> list[FileReport]:
         """Files that could not be read."""
         return [file for file in self.files if file.problem]
 
 
 def parse_roles(texts: Sequence[str]) -> dict[str, Role]:
-    """`LABEL=ROLE` pairs, separated by commas or given one by one."""
+    """Roles by label, from `LABEL=ROLE` pairs separated by commas."""
     found: dict[str, Role] = {}
     for text in (part for given in texts for part in given.split(",")):
         label, equals, role = text.partition("=")
@@ -69,17 +69,17 @@ def parse_roles(texts: Sequence[str]) -> dict[str, Role]:
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The files among the paths and in the folders among them, hidden ones apart, in order."""
+    """The files of the paths, those of folders in order of their names, without hidden ones."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = (file for file in path.rglob("*") if file.is_file())
-            hidden = (
+            visible = (
                 file
                 for file in inside
                 if not any(part.startswith(".") for part in file.relative_to(path).parts)
             )
-            found += sorted(hidden)
+            found += sorted(visible)
         elif path.exists():
             found.append(path)
         else:
@@ -90,13 +90,13 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def import_files(
-    paths: Sequence[Path], options: ImportOptions, account: ImportAccount
+    paths: Sequence[Path], options: ImportOptions, report: ImportReport
 ) -> Iterator[Conversation]:
-    """Every call of every file; what could not be read is in the account, never lost silently."""
+    """Every call of every file; a file that cannot be read is reported, and the others are read."""
     seen: dict[str, str] = {}
     for path in files_of(paths):
-        entry = FileAccount(str(path))
-        account.files.append(entry)
+        entry = FileReport(str(path))
+        report.files.append(entry)
         try:
             for call in _import_file(path, options, entry):
                 yield _unique(call, seen, entry)
@@ -106,7 +106,7 @@ def import_files(
             entry.problem = f"{where + ': ' if where else ''}{field}{error.problem}"
 
 
-def _import_file(path: Path, options: ImportOptions, entry: FileAccount) -> Iterator[Conversation]:
+def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Iterator[Conversation]:
     if path.stat().st_size > MAX_BYTES:
         raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
     source = Source(str(path), path.read_bytes())
@@ -125,15 +125,15 @@ def _import_file(path: Path, options: ImportOptions, entry: FileAccount) -> Iter
         entry.problem = f"was read as {chosen.title}, and contains no call"
 
 
-def _unique(call: Conversation, seen: dict[str, str], entry: FileAccount) -> Conversation:
-    """The call under an id of its own: a second call of one id gets a number."""
+def _unique(call: Conversation, seen: dict[str, str], entry: FileReport) -> Conversation:
+    """The call with a unique id: a number is appended if another call has the same id."""
     call_id, number = call.call_id, 1
     while call_id in seen:
         number += 1
         call_id = f"{call.call_id}-{number}"
     if number > 1:
         entry.notes.append(
-            f"{call.call_id}: the id was taken by a call of {seen[call.call_id]}; now {call_id}"
+            f"{call.call_id}: {seen[call.call_id]} has a call with this id; renamed to {call_id}"
         )
     seen[call_id] = entry.path
     return msgspec.structs.replace(call, call_id=call_id) if number > 1 else call

@@ -13,7 +13,7 @@ from callscore.core.errors import DataError
 from callscore.importers.assemble import Context
 from callscore.importers.conversation import Imported, RecordedOutput
 from callscore.importers.eval_sets import Example, conversations, grouped
-from callscore.importers.source import MAX_BYTES, Source
+from callscore.importers.source import MAX_BYTES, ZIP_ERRORS, Source
 
 
 class _InspectOutput(msgspec.Struct):
@@ -43,7 +43,7 @@ def _members(source: Source) -> list[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             return archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except ZIP_ERRORS:
         return []
 
 
@@ -75,10 +75,10 @@ def _archived(source: Source) -> list[Any]:
                 if unpacked > MAX_BYTES:
                     raise DataError(f"unpacks to more than {MAX_BYTES:,} bytes", place=source.name)
                 found.append(msgspec.json.decode(archive.read(info)))
-    except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
-        raise DataError(f"cannot be unpacked: {error}", place=source.name) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise DataError(f"a sample is no JSON: {error}", place=source.name) from None
+        raise DataError(f"a sample is not JSON: {error}", place=source.name) from None
+    except ZIP_ERRORS as error:
+        raise DataError(f"cannot be unpacked: {error}", place=source.name) from None
     return found
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import zipfile
+import zlib
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -13,6 +15,9 @@ from callscore.core.errors import DataError, MissingExtra
 
 T = TypeVar("T")
 MAX_BYTES = 500_000_000
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError,
+              ValueError)  # fmt: skip
+"""What zipfile raises on damaged archives."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),

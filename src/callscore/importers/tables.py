@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.source import Source, missing_extra
+from callscore.importers.source import ZIP_ERRORS, Source, missing_extra
 
 DELIMITERS = ",;\t|"
 MAX_UNPACKED = 500_000_000
@@ -61,7 +61,7 @@ def is_workbook(source: Source) -> bool:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             names = archive.namelist()
             size = sum(info.file_size for info in archive.infolist())
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
+    except ZIP_ERRORS:
         return False
     if not any(name.startswith("xl/workbook") or name == "content.xml" for name in names):
         return False

@@ -1,1 +1,1 @@
-"""Gold by people: which calls to label, what to ask about them, and what the answers make."""
+"""Labelling by people: samples of calls, label sheets, and the labels read from them."""

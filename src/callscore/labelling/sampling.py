@@ -1,4 +1,4 @@
-"""Which calls to label: at random, from every stratum, or where models disagree most."""
+"""Samples of calls to label: random, stratified, or those on which models disagree most."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from callscore.core.case import spoken_text
 from callscore.core.errors import UsageError
 
 LENGTHS = ((200, "short"), (800, "medium"))
-"""Words up to which a call is called so; a longer one is long."""
+"""Most words of a short and of a medium call; any other call is long."""
 
 
-def length_of(transcript: Any) -> str:
+def length_class(transcript: Any) -> str:
     """`short`, `medium` or `long`, by the number of words."""
     words = len(spoken_text(transcript).split())
     return next((name for most, name in LENGTHS if words <= most), "long")
 
 
 def stratum_of(record: Mapping[str, Any], transcript: Any, keys: Sequence[str]) -> tuple[str, ...]:
-    """What a call is like, by the keys that the user names."""
+    """The stratum of a call: its values of these keys; `length` is its length class."""
     return tuple(
-        length_of(transcript) if key == "length" else _value(record.get(key)) for key in keys
+        length_class(transcript) if key == "length" else _value(record.get(key)) for key in keys
     )
 
 
@@ -34,54 +34,54 @@ def _value(value: Any) -> str:
 
 
 def draw_random(calls: Sequence[str], number: int, seed: int) -> list[str]:
-    """Calls drawn at random, each at most once, in the order in which they came."""
+    """A simple random sample without replacement, in the order of the input."""
     chosen = set(random.Random(seed).sample(list(calls), min(number, len(calls))))
     return [call for call in calls if call in chosen]
 
 
 def draw_stratified(strata: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:
-    """Calls of every stratum in proportion to its size, at least one of each where it fits."""
+    """A sample from every stratum in proportion to its size, with at least one call if possible."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for call, stratum in strata.items():
         groups.setdefault(stratum, []).append(call)
-    wanted = min(number, len(strata))
-    shares = _shares({key: len(calls) for key, calls in groups.items()}, wanted)
-    drawn = random.Random(seed)
+    size = min(number, len(strata))
+    sizes = _allocate({key: len(calls) for key, calls in groups.items()}, size)
+    generator = random.Random(seed)
     chosen = {
-        call for key in sorted(groups) for call in drawn.sample(groups[key], shares.get(key, 0))
+        call for key in sorted(groups) for call in generator.sample(groups[key], sizes.get(key, 0))
     }
     return [call for call in strata if call in chosen]
 
 
-def _shares(sizes: Mapping[tuple[str, ...], int], number: int) -> dict[tuple[str, ...], int]:
-    """Seats for the strata: one each while they last, the others by largest remainder."""
+def _allocate(sizes: Mapping[tuple[str, ...], int], number: int) -> dict[tuple[str, ...], int]:
+    """Sample sizes of the strata: one each, the rest by largest remainder."""
     by_size = sorted(sizes, key=lambda key: (-sizes[key], key))
-    shares = {key: 1 for key in by_size[:number]}
+    allocated = {key: 1 for key in by_size[:number]}
     total = sum(sizes.values())
-    while sum(shares.values()) < number:
+    while sum(allocated.values()) < number:
         best = max(
-            (key for key in shares if shares[key] < sizes[key]),
-            key=lambda key: (sizes[key] / total * number - shares[key], key),
+            (key for key in allocated if allocated[key] < sizes[key]),
+            key=lambda key: (sizes[key] / total * number - allocated[key], key),
         )
-        shares[best] += 1
-    return shares
+        allocated[best] += 1
+    return allocated
 
 
-def disagreement(results: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """By case: the spread of the models' scores; a model that is blocked counts 0."""
+def score_spread(results: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The standard deviation of the models' scores, by case; a blocked model counts 0."""
     scores: dict[str, list[float]] = {}
     for result in results:
         score = result.get("score")
         if result.get("status") in ("valid", "invalid"):
             value = float(score) if isinstance(score, int | float) else 0.0
             scores.setdefault(str(result.get("case_id")), []).append(value)
-    return {case: statistics.pstdev(found) for case, found in scores.items() if len(found) > 1}
+    return {case: statistics.pstdev(values) for case, values in scores.items() if len(values) > 1}
 
 
 def draw_disputed(
     call_of: Mapping[str, str], spread: Mapping[str, float], number: int
 ) -> list[str]:
-    """The calls on whose cases models differ most, the most disputed first."""
+    """The calls with the largest spread of scores in a case, the largest first."""
     by_call: dict[str, float] = {}
     for case, value in spread.items():
         call = call_of.get(case)

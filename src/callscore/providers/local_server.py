@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from callscore.core.run import ModelSpec
-
 _PRIVATE_NAMES = (".local", ".internal", ".lan", ".home.arpa", ".localhost")
 
 
-def is_local_server(spec: ModelSpec) -> bool:
+def is_local_server(base_url: str) -> bool:
     """Whether a base URL is a loopback or private address, or a host without a public domain."""
-    if spec.base_url is None:
-        return False
     # imported here: it loads a URL parser, and most models are remote
     from yarl import URL
 
     from callscore.providers.addresses import literal_address
 
     try:
-        host = (URL(spec.base_url).host or "").rstrip(".").lower()
+        host = (URL(base_url).host or "").rstrip(".").lower()
     except ValueError:
         return False
     literal = literal_address(host)

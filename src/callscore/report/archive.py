@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-MADE = (1980, 1, 1, 0, 0, 0)
+TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The time that every file in the zip claims: the same results give the same bytes."""
 LEVEL = 3
 BLOCK_BYTES = 1 << 18
 
 
-class _Collected:
+class _ChunkBuffer:
     """A file that cannot be sought: what was written to it is taken away in chunks."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class _Collected:
     def close(self) -> None:
         """There is nothing to give back."""
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         found = b"".join(self._chunks)
         self._chunks.clear()
         return found
@@ -39,31 +39,31 @@ class Archive:
     """A zip in the making, with the hash and size of every file in it."""
 
     def __init__(self) -> None:
-        self._out = _Collected()
+        self._out = _ChunkBuffer()
         self._zip = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=LEVEL)
         self.digests: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Put a file in, chunk by chunk."""
         digest, size = hashlib.sha256(), 0
-        info = ZipInfo(name, MADE)
+        info = ZipInfo(name, TIMESTAMP)
         info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
         with self._zip.open(info, "w", force_zip64=True) as member:
             for chunk in chunks:
                 digest.update(chunk)
                 size += len(chunk)
                 member.write(chunk)
-                yield self._out.taken()
+                yield self._out.take()
         self.digests[name] = {"sha256": digest.hexdigest(), "bytes": size}
-        yield self._out.taken()
+        yield self._out.take()
 
     def end(self) -> bytes:
         """The end of the zip."""
         self._zip.close()
-        return self._out.taken()
+        return self._out.take()
 
 
-def blocks_of(file: IO[bytes]) -> Iterator[bytes]:
+def read_blocks(file: IO[bytes]) -> Iterator[bytes]:
     """A file from its beginning, block by block."""
     file.seek(0)
     while block := file.read(BLOCK_BYTES):

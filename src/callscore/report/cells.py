@@ -22,10 +22,10 @@ from callscore.core.scorecard import (
 )
 from callscore.report.numbers import (
     show,
-    show_beside_limits,
     show_count,
     show_interval,
     show_money,
+    show_near_limits,
 )
 
 Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
@@ -37,7 +37,7 @@ TONES: Mapping[str, Tone] = {
     "Fail": "bad",
     "Blocker": "blocked",
 }
-NOTHING = "n/a"
+NOT_AVAILABLE = "n/a"
 PASS = "Pass"
 """What the framework calls a count of 0."""
 
@@ -56,14 +56,16 @@ class Cell(msgspec.Struct, frozen=True):
     """The 95 % interval of the value, for wherever there is room for it."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class ScorecardRow(msgspec.Struct, frozen=True):
     """A template row with one cell a model."""
 
     template: TemplateRow
     cells: Sequence[Cell]
 
 
-def rows(card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = False) -> list[Row]:
+def scorecard_rows(
+    card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = False
+) -> list[ScorecardRow]:
     """The template filled in, without tasks that no model ran; details only where asked for."""
     ran = {task for model in card.models for task in model.tasks}
     has_benchmarks = any(
@@ -73,25 +75,25 @@ def rows(card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = F
     found = []
     for row in template:
         task = row.key.partition(".")[0].partition("/")[0]
-        if row.kind in OF_TASKS and not _belongs(row, task, ran):
+        if row.kind in TASK_KINDS and not _has_task(row, task, ran):
             continue
-        if row.is_detail and not (all_rows or _is_wanted(row, card)):
+        if row.is_detail and not (all_rows or _is_needed_detail(row, card)):
             continue
-        if not (has_benchmarks or all_rows) and row.kind in OF_BENCHMARKS:
+        if not (has_benchmarks or all_rows) and row.kind in BENCHMARK_KINDS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
         if row.key == "benchmarks" and not (has_benchmarks or all_rows):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
-        found.append(Row(row, cells))
+        found.append(ScorecardRow(row, cells))
     return found
 
 
-OF_TASKS = ("section", "metric", "subscore", "task")
-OF_BENCHMARKS = ("criterion", "benchmarks", "final_a")
+TASK_KINDS = ("section", "metric", "subscore", "task")
+BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
 
-def not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
+def tasks_not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
     """The tasks of the template that no model ran, by name."""
     ran = {task for model in card.models for task in model.tasks}
     return [
@@ -101,7 +103,7 @@ def not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
     ]
 
 
-def _is_wanted(row: TemplateRow, card: Scorecard) -> bool:
+def _is_needed_detail(row: TemplateRow, card: Scorecard) -> bool:
     """Sub-scores are shown where a task score itself cannot be        C-127"""
     if row.kind != "subscore":
         return False
@@ -109,7 +111,7 @@ def _is_wanted(row: TemplateRow, card: Scorecard) -> bool:
     return any(task is not None and task.status == "incomplete" for task in tasks)
 
 
-def _belongs(row: TemplateRow, task: str, ran: set[str]) -> bool:
+def _has_task(row: TemplateRow, task: str, ran: set[str]) -> bool:
     return task in ran or (row.kind == "section" and task in ("benchmarks", "final"))
 
 
@@ -143,28 +145,33 @@ def _section(task: TaskScore | None) -> Cell:
 
 def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     if task is None:
-        return Cell(NOTHING, "quiet", "this task was not run")
+        return Cell(NOT_AVAILABLE, "quiet", "this task was not run")
     metric = task.metrics[row.key]
     if metric.value is None:
-        return Cell(f"{NOTHING}{_decided(metric)}", "quiet", metric.why or "", brief=NOTHING)
-    shown = show_beside_limits(metric.value, metric.unit, row.bands)
+        return Cell(
+            f"{NOT_AVAILABLE}{_decided_calls(metric)}",
+            "quiet",
+            metric.why or "",
+            brief=NOT_AVAILABLE,
+        )
+    shown = show_near_limits(metric.value, metric.unit, row.bands)
     tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
-        f"{shown}{tick}{rating}{_aside(metric, task)}",
+        f"{shown}{tick}{rating}{_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
         brief=f"{shown}{tick}{rating[:2]}",
-        interval=interval_of(metric, metric.unit),
+        interval=show_score_interval(metric, metric.unit),
     )
 
 
-WithInterval = (
+ScoreWithInterval = (
     MetricScore | SubScore | TaskScore | CriterionScore | BenchmarkScore | FinalScore | Cost
 )
 
 
-def interval_of(score: WithInterval, unit: str = "fraction") -> str:
+def show_score_interval(score: ScoreWithInterval, unit: str = "fraction") -> str:
     """The interval next to a value; empty if there is none."""
     if score.ci95 is None:
         return ""
@@ -172,14 +179,14 @@ def interval_of(score: WithInterval, unit: str = "fraction") -> str:
     return show_interval(score.ci95, unit, few=score.few_calls, equal=equal)
 
 
-def _decided(metric: MetricScore) -> str:
+def _decided_calls(metric: MetricScore) -> str:
     """How many calls are decided, if that is why a row has no value        C-137"""
     parts = (metric.why or "").partition(": ")[2].split("; ")
     decided = next((part for part in parts if part.endswith("calls decided")), "")
     return f" ({decided})" if decided else ""
 
 
-def _aside(metric: MetricScore, task: TaskScore) -> str:
+def _remarks(metric: MetricScore, task: TaskScore) -> str:
     parts = []
     if metric.resolution is not None:
         parts.append(f"1 in {100 / metric.resolution:.0f}")
@@ -198,16 +205,18 @@ def _subscore(model: ModelScore, row: TemplateRow) -> Cell:
     name, _, part = row.key.partition("/")
     task = model.tasks.get(name)
     if task is None:
-        return Cell(NOTHING, "quiet", "this task was not run")
+        return Cell(NOT_AVAILABLE, "quiet", "this task was not run")
     score = task.subscores[part]
     if score.score is None:
-        return Cell(NOTHING, "quiet", f"{part}: {score.status}, {show_count(score.n, 'case')}")
-    return Cell(f"{show(score.score)} (n = {score.n})", interval=interval_of(score))
+        return Cell(
+            NOT_AVAILABLE, "quiet", f"{part}: {score.status}, {show_count(score.n, 'case')}"
+        )
+    return Cell(f"{show(score.score)} (n = {score.n})", interval=show_score_interval(score))
 
 
 def _task(task: TaskScore | None) -> Cell:
     if task is None:
-        return Cell(NOTHING, "quiet", "this task was not run")
+        return Cell(NOT_AVAILABLE, "quiet", "this task was not run")
     if task.score is not None:
         marks = [] if task.official else ["estimate"]
         if task.unblocked_share is not None and task.unblocked_share < 1:
@@ -216,7 +225,7 @@ def _task(task: TaskScore | None) -> Cell:
         if task.trivial_floor is not None:
             marks.append(f"trivial {show(task.trivial_floor)}")
         text = show(task.score) + (f" ({', '.join(marks)})" if marks else "")
-        return Cell(text, brief=brief, interval=interval_of(task))
+        return Cell(text, brief=brief, interval=show_score_interval(task))
     if task.status == "invalid":
         remark = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
         return Cell(f"invalid{remark}", "blocked", brief="invalid")
@@ -231,7 +240,7 @@ BENCHMARKS_NOT_RUN = "the optional benchmarks were not run"
 def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
     benchmarks = model.benchmarks
     if benchmarks.status == "not_run":
-        return Cell(NOTHING, "quiet", BENCHMARKS_NOT_RUN)
+        return Cell(NOT_AVAILABLE, "quiet", BENCHMARKS_NOT_RUN)
     if row.kind == "criterion":
         return _criterion(benchmarks.criteria[row.key], row)
     of = f"{benchmarks.ran} of {len(benchmarks.criteria)}"
@@ -244,21 +253,23 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
         )
     estimate = " (estimate)" if benchmarks.approximate else ""
     tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
-    return Cell(f"{show(benchmarks.score)}{estimate}", tone, interval=interval_of(benchmarks))
+    return Cell(
+        f"{show(benchmarks.score)}{estimate}", tone, interval=show_score_interval(benchmarks)
+    )
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     """The binary, and the value behind it."""
     if criterion.binary is None or criterion.value is None:
-        return Cell(NOTHING, "quiet", criterion.why or "")
-    shown = show_beside_limits(criterion.value, criterion.unit, row.bands)
+        return Cell(NOT_AVAILABLE, "quiet", criterion.why or "")
+    shown = show_near_limits(criterion.value, criterion.unit, row.bands)
     mark = ", approximate" if criterion.approximate else ""
     tone: Tone = "good" if criterion.binary else "bad"
     return Cell(
         f"{criterion.binary} ({shown}{mark})",
         tone,
         brief=f"{criterion.binary} ({shown})",
-        interval=interval_of(criterion, criterion.unit),
+        interval=show_score_interval(criterion, criterion.unit),
     )
 
 
@@ -270,16 +281,16 @@ def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
         is_one_of_two = final.a is not None and final.b is not None
         mark = " (official)" if is_official and is_one_of_two else ""
         text = show(value) + (mark if final.official else " (estimate)")
-        return Cell(text, interval=interval_of(final) if is_official else "")
+        return Cell(text, interval=show_score_interval(final) if is_official else "")
     if not is_official:
-        return Cell(NOTHING, "quiet", _why_not_that_option(model))
+        return Cell(NOT_AVAILABLE, "quiet", _why_no_option_score(model))
     if final.status == "invalid":
         floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
         return Cell(f"invalid{floor}", "blocked", brief="invalid")
     return Cell(final.status, "quiet", why or "")
 
 
-def _why_not_that_option(model: ModelScore) -> str:
+def _why_no_option_score(model: ModelScore) -> str:
     if model.final.option == "A":
         return "the weights are of option A"
     if model.benchmarks.status == "not_run":
@@ -290,7 +301,7 @@ def _why_not_that_option(model: ModelScore) -> str:
 def _cost(model: ModelScore) -> Cell:
     if model.cost.per_1000_calls is None:
         return Cell("unknown", "quiet", "an output, or all of them, has no price recorded")
-    interval = interval_of(model.cost, "money")
+    interval = show_score_interval(model.cost, "money")
     return Cell(show_money(model.cost.per_1000_calls), interval=interval)
 
 

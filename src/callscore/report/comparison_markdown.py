@@ -47,7 +47,7 @@ def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterat
             yield f"{head}: {', '.join(code(slug, in_table=False) for slug in found)}"
             yield ""
     yield from _cases(comparison, most_cases)
-    foot = [cells.paired_on(comparison)] if comparison.calls else []
+    foot = [cells.describe_pairing(comparison)] if comparison.calls else []
     for note in [*foot, *comparison.notes]:
         yield f"- {code(note, 400, in_table=False)}"
 
@@ -56,12 +56,12 @@ def _row(row: RowDifference) -> list[str]:
     label = f"**{row.label}**" if row.kind in ("final", "task") else row.label
     return [
         label,
-        cells.value(row.first, row.unit),
-        cells.value(row.second, row.unit),
-        cells.signed(row.difference, row.unit),
-        cells.interval(row),
-        cells.chance(row.p if row.kind == "final" else row.p_holm).replace("<", "&lt;"),
-        MARKS[cells.word(row)],
+        cells.show_value(row.first, row.unit),
+        cells.show_value(row.second, row.unit),
+        cells.show_difference(row.difference, row.unit),
+        cells.show_row_interval(row),
+        cells.show_p_value(row.p if row.kind == "final" else row.p_holm).replace("<", "&lt;"),
+        MARKS[cells.direction_word(row)],
     ]
 
 
@@ -69,15 +69,15 @@ def _cases(comparison: Comparison, most: int) -> Iterator[str]:
     if not comparison.cases:
         return
     yield "<details>"
-    yield f"<summary>Cases: {cells.counts(comparison) or 'no other score'}</summary>"
+    yield f"<summary>Cases: {cells.describe_counts(comparison) or 'no other score'}</summary>"
     yield ""
     changed = cells.worst_first(comparison.cases)
     rows = [
         [
             code(change.case_id),
             code(change.task),
-            cells.signed(change.change, "fraction") if change.change else "",
-            code(cells.case_words(change), 200),
+            cells.show_difference(change.change, "fraction") if change.change else "",
+            code(cells.describe_case(change), 200),
         ]
         for change in changed[:most]
     ]

@@ -8,10 +8,10 @@ from callscore.core.comparison import CaseChange, Comparison, RowDifference
 from callscore.report.cells import Tone
 from callscore.report.numbers import show, show_count, show_money
 
-SIGNIFICANT = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 FEW_CALLS = 15
 """Intervals from fewer calls are rough, and say so (STATS §2)."""
-KINDS = {
+KIND_WORDS = {
     "fixed": "fixed",
     "broken": "broken",
     "new_blocker": "new blocker",
@@ -27,14 +27,14 @@ def is_shown(row: RowDifference, *, all_rows: bool) -> bool:
     return row.difference is not None and abs(row.difference) > 1e-12
 
 
-def value(number: float | None, unit: str) -> str:
+def show_value(number: float | None, unit: str) -> str:
     """A value of a row, or that there is none."""
     if number is None:
         return "n/a"
     return show_money(number) if unit == "usd" else show(number, unit)
 
 
-def signed(number: float | None, unit: str) -> str:
+def show_difference(number: float | None, unit: str) -> str:
     """A difference with its sign."""
     if number is None:
         return ""
@@ -43,52 +43,53 @@ def signed(number: float | None, unit: str) -> str:
     return sign + shown
 
 
-def interval(row: RowDifference) -> str:
+def show_row_interval(row: RowDifference) -> str:
     """[−0.012, +0.034], or nothing."""
     if row.ci95 is None:
         return ""
     rough = "≈ " if row.calls < FEW_CALLS else ""
-    return f"{rough}[{signed(row.ci95[0], row.unit)}, {signed(row.ci95[1], row.unit)}]"
+    low, high = (show_difference(limit, row.unit) for limit in row.ci95)
+    return f"{rough}[{low}, {high}]"
 
 
-def chance(p: float | None) -> str:
+def show_p_value(p: float | None) -> str:
     """A probability: 0.031, < 0.001."""
     if p is None:
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def is_sure(row: RowDifference) -> bool:
+def is_significant(row: RowDifference) -> bool:
     """Whether a difference is more than chance: alone for the Final Score, else after Holm."""
     p = row.p if row.kind == "final" else row.p_holm
-    return p is not None and p <= SIGNIFICANT
+    return p is not None and p <= SIGNIFICANCE_LEVEL
 
 
-def tone(row: RowDifference) -> Tone:
+def row_tone(row: RowDifference) -> Tone:
     """Good and bad only where the difference is more than chance."""
-    if row.better is None or not is_sure(row):
+    if row.better is None or not is_significant(row):
         return "plain"
     return "good" if row.better else "bad"
 
 
-def word(row: RowDifference) -> str:
+def direction_word(row: RowDifference) -> str:
     """better, worse, or nothing if chance may explain it."""
-    if row.better is None or not is_sure(row):
+    if row.better is None or not is_significant(row):
         return ""
     return "better" if row.better else "worse"
 
 
-def counts(comparison: Comparison) -> str:
+def describe_counts(comparison: Comparison) -> str:
     """3 fixed, 1 broken, 1 new blocker."""
     found = [
-        f"{number} {KINDS[kind] + ('s' if kind == 'new_blocker' and number > 1 else '')}"
+        f"{number} {KIND_WORDS[kind] + ('s' if kind == 'new_blocker' and number > 1 else '')}"
         for kind, number in comparison.counts.items()
         if number
     ]
     return ", ".join(found)
 
 
-def paired_on(comparison: Comparison) -> str:
+def describe_pairing(comparison: Comparison) -> str:
     """On which calls the two are compared."""
     alone = [
         f"{show_count(number, 'call')} only of the {side}"
@@ -100,22 +101,23 @@ def paired_on(comparison: Comparison) -> str:
     return f"paired on {show_count(comparison.calls, 'call')} that both answered{left_out}{few}"
 
 
-def case_words(change: CaseChange, most: int = 3) -> str:
+def describe_case(change: CaseChange, most: int = 3) -> str:
     """What has changed about a case: kinds, gates, metrics."""
-    parts = [KINDS[kind] for kind in change.kinds if kind != "new_blocker"]
+    parts = [KIND_WORDS[kind] for kind in change.kinds if kind != "new_blocker"]
     if change.new_gates:
         parts.append(f"blocked by {', '.join(change.new_gates)}")
     if change.gone_gates:
         parts.append(f"no longer blocked by {', '.join(change.gone_gates)}")
     metrics = [
-        f"{slug} {_plain(one)} → {_plain(other)}" for slug, (one, other) in change.metrics.items()
+        f"{slug} {_short_number(one)} → {_short_number(other)}"
+        for slug, (one, other) in change.metrics.items()
     ]
     more = len(metrics) - most
     parts += [*metrics[:most], *([f"{more} more"] if more > 0 else [])]
     return "; ".join(parts)
 
 
-def _plain(number: float | None) -> str:
+def _short_number(number: float | None) -> str:
     return "n/a" if number is None else f"{number:.3g}"
 
 

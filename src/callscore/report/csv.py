@@ -46,11 +46,11 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
         for answer in view.answers:
             rows.writerows(_rows(view, answer))
         if buffer.tell() > CHUNK_CHARACTERS:
-            yield _taken(buffer)
-    yield _taken(buffer)
+            yield _take(buffer)
+    yield _take(buffer)
 
 
-def _taken(buffer: io.StringIO) -> bytes:
+def _take(buffer: io.StringIO) -> bytes:
     text = buffer.getvalue()
     buffer.seek(0)
     buffer.truncate()

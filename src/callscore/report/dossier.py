@@ -17,7 +17,7 @@ from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
-from callscore.report.archive import Archive, blocks_of
+from callscore.report.archive import Archive, read_blocks
 from callscore.report.dossier_lines import (
     case_line,
     output_line,
@@ -26,7 +26,7 @@ from callscore.report.dossier_lines import (
     verdict_lines,
 )
 from callscore.report.json import scorecard_json
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.report.source import CaseView, ReportFormat, ReportOptions, ReportSource
 
 CARD, RESULTS, CASES = "card.json", "results.jsonl", "cases.jsonl"
@@ -59,11 +59,11 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             files[name] = stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
             files[name].write(raw)
         for name in CONTENT:
-            yield from archive.add(name, blocks_of(files[name]))
-        statement = json_bytes(statement_of(archive.digests, source))
-        sealed = {MANIFEST: json_bytes(manifest_of(archive.digests)), STATEMENT: statement}
+            yield from archive.add(name, read_blocks(files[name]))
+        statement = encode_document(build_statement(archive.digests, source))
+        sealed = {MANIFEST: encode_document(build_manifest(archive.digests)), STATEMENT: statement}
         if options.sign is not None:
-            sealed[ENVELOPE] = json_bytes(envelope(statement, options))
+            sealed[ENVELOPE] = encode_document(sign_statement(statement, options))
         for name, raw in sealed.items():
             yield from archive.add(name, [raw])
     yield archive.end()
@@ -153,26 +153,28 @@ def _documents(
     }
     return {
         CARD: scorecard_json(_card_of_calls(source.card)),
-        SETTINGS: json_bytes(settings),
-        MODELS: json_bytes(models),
-        PROVENANCE: json_bytes(about),
-        INSTRUCTIONS: json_bytes(instructions),
+        SETTINGS: encode_document(settings),
+        MODELS: encode_document(models),
+        PROVENANCE: encode_document(about),
+        INSTRUCTIONS: encode_document(instructions),
     }
 
 
-def json_bytes(value: Any) -> bytes:
+def encode_document(value: Any) -> bytes:
     """Indented JSON with sorted keys."""
     raw = msgspec.json.encode(value, order="sorted")
-    return escaped(msgspec.json.format(raw, indent=1)) + b"\n"
+    return escape_json(msgspec.json.format(raw, indent=1)) + b"\n"
 
 
-def manifest_of(digests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def build_manifest(digests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Every file with its SHA-256 and size."""
     files = {name: digests[name] for name in CONTENT}
     return {"dossier": VERSION, "callscore": __version__, "files": files}
 
 
-def statement_of(digests: Mapping[str, Mapping[str, Any]], source: ReportSource) -> dict[str, Any]:
+def build_statement(
+    digests: Mapping[str, Mapping[str, Any]], source: ReportSource
+) -> dict[str, Any]:
     """An in-toto statement (v1) about the files, naming the signature of the scorecard."""
     subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
     predicate = {
@@ -188,10 +190,10 @@ def statement_of(digests: Mapping[str, Mapping[str, Any]], source: ReportSource)
     }
 
 
-def envelope(statement: bytes, options: ReportOptions) -> dict[str, Any]:
+def sign_statement(statement: bytes, options: ReportOptions) -> dict[str, Any]:
     """The statement signed: a DSSE envelope."""
     assert options.sign is not None  # checked by the caller
-    signed = options.sign(pre_authentication(statement))
+    signed = options.sign(pre_authentication_encoding(statement))
     return {
         "payloadType": PAYLOAD_TYPE,
         "payload": base64.b64encode(statement).decode(),
@@ -199,7 +201,7 @@ def envelope(statement: bytes, options: ReportOptions) -> dict[str, Any]:
     }
 
 
-def pre_authentication(payload: bytes) -> bytes:
+def pre_authentication_encoding(payload: bytes) -> bytes:
     """DSSEv1 SP len(type) SP type SP len(body) SP body: what is signed"""
     kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)

@@ -13,12 +13,12 @@ import msgspec
 
 from callscore.core.case import Prompt
 from callscore.core.run import Price
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.report.source import Answer, CaseView
 
 _ENCODE = msgspec.json.Encoder(order="sorted").encode
-TEXTS_OF_A_VERDICT = ("text", "quote", "note")
-KEPT_OF_A_CASE = ("id", "task", "call_id", "lang")
+VERDICT_TEXT_KEYS = ("text", "quote", "note")
+CASE_KEYS_KEPT = ("id", "task", "call_id", "lang")
 
 
 def sha256(raw: bytes) -> str:
@@ -28,19 +28,19 @@ def sha256(raw: bytes) -> str:
 
 def case_line(view: CaseView, *, without_text: bool) -> bytes:
     """The case as a line of a case file; without text its id, task, language and hash."""
-    record = case_record(view)
+    record = case_object(view)
     if without_text:
-        kept = {key: record[key] for key in KEPT_OF_A_CASE if key in record}
+        kept = {key: record[key] for key in CASE_KEYS_KEPT if key in record}
         record = {**kept, "sha256": sha256(_ENCODE(record))}
     # In their own order: that of the keys of a config is seen by the model.
-    return escaped(msgspec.json.encode(record)) + b"\n"
+    return escape_json(msgspec.json.encode(record)) + b"\n"
 
 
 def _line(record: Any) -> bytes:
-    return escaped(_ENCODE(record)) + b"\n"
+    return escape_json(_ENCODE(record)) + b"\n"
 
 
-def case_record(view: CaseView) -> dict[str, Any]:
+def case_object(view: CaseView) -> dict[str, Any]:
     """The case with its undocumented keys if they were."""
     record: dict[str, Any] = msgspec.to_builtins(view.case)
     for part, key, value in view.other_keys:
@@ -65,7 +65,7 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
         "cost_usd": answer.cost_usd,
         "finish_reason": answer.finish_reason,
     }
-    if answer.cost_usd is not None and answer.cost_usd == price_of(answer, price):
+    if answer.cost_usd is not None and answer.cost_usd == cost_at_price(answer, price):
         found["cost_from"] = "price"
     if answer.error is not None:
         found["error"] = answer.error
@@ -78,7 +78,7 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
     return _line(found)
 
 
-def price_of(answer: Answer, price: Price | None) -> float | None:
+def cost_at_price(answer: Answer, price: Price | None) -> float | None:
     """What the tokens of an answer cost at a price; None if either is unknown."""
     tokens = (answer.input_tokens, answer.output_tokens)
     if price is None or tokens[0] is None or tokens[1] is None:
@@ -89,7 +89,7 @@ def price_of(answer: Answer, price: Price | None) -> float | None:
 def output_bytes(answer: Answer) -> bytes:
     """The reply as JSON: the object that it was, or a string."""
     text = answer.text or ""
-    return escaped(text.encode() if answer.is_object else _ENCODE(text))
+    return escape_json(text.encode() if answer.is_object else _ENCODE(text))
 
 
 def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
@@ -102,7 +102,7 @@ def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
             if value not in ("", None, False)
         }
         if without_text:
-            left_out = {key: found.pop(key) for key in TEXTS_OF_A_VERDICT if key in found}
+            left_out = {key: found.pop(key) for key in VERDICT_TEXT_KEYS if key in found}
             found["sha256"] = sha256(_ENCODE(left_out))
         whose = {"case_id": result.case_id, "model": result.model, "run": result.run}
         yield _line({**whose, **found})
@@ -115,10 +115,10 @@ def prompt_line(case_id: str, prompt: Prompt) -> bytes:
 
 def result_line(answer: Answer) -> bytes:
     """The result with its measures, and the hashes of the reply and the verdicts behind it."""
-    return _line(result_record(answer))
+    return _line(result_object(answer))
 
 
-def result_record(answer: Answer) -> dict[str, Any]:
+def result_object(answer: Answer) -> dict[str, Any]:
     """The same as an object."""
     return {
         **msgspec.structs.asdict(answer.result),

@@ -8,15 +8,15 @@ from typing import IO, Any
 from callscore.core.case import spoken_text
 from callscore.core.scorecard import ModelScore
 from callscore.core.version import __version__
-from callscore.report.archive import Archive, blocks_of
+from callscore.report.archive import Archive, read_blocks
 from callscore.report.interchange import (
     LEFT_OUT,
-    file_part,
-    model_archive,
-    moment,
-    reference_text,
+    expected_text,
+    run_time,
+    safe_file_name,
     stable_id,
     to_json,
+    write_model_archive,
 )
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
@@ -31,7 +31,7 @@ UNITS: Mapping[str, tuple[str, float]] = {
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """A zip in the folders of the datastore: `data/callscore/<developer>/<model>/<id>.json`."""
-    return model_archive(source, _Records(source, options))
+    return write_model_archive(source, _Records(source, options))
 
 
 class _Records:
@@ -39,7 +39,7 @@ class _Records:
         self._source = source
         self._hidden = options.without_text
         self._rows: dict[str, int] = {}
-        self._seconds = str(int(moment(source).timestamp()))
+        self._seconds = str(int(run_time(source).timestamp()))
         self._specs = {spec.name: spec for spec in source.provenance.models}
         self._lower = {row.key for row in source.template if "<" in row.threshold}
 
@@ -71,7 +71,7 @@ class _Records:
             "interaction_type": "single_turn",
             "input": {
                 "raw": raw,
-                "reference": [LEFT_OUT if self._hidden else reference_text(case)],
+                "reference": [LEFT_OUT if self._hidden else expected_text(case)],
             },
             "output": {"raw": [reply]},
             "answer_attribution": [
@@ -105,9 +105,9 @@ class _Records:
         """The lines of the cases, and the record that names them with their hash."""
         record_id = stable_id(self._source.card.signature, model.model)
         developer, _, name = self._model_id(model.model).partition("/")
-        folder = f"data/{BENCHMARK}/{file_part(developer)}/{file_part(name)}"
+        folder = f"data/{BENCHMARK}/{safe_file_name(developer)}/{safe_file_name(name)}"
         samples = f"{folder}/{record_id}_samples.jsonl"
-        yield samples, blocks_of(lines)
+        yield samples, read_blocks(lines)
         record = self._record(model)
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
@@ -124,7 +124,7 @@ class _Records:
         return {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": self._evaluation_id(model.model),
-            "evaluation_timestamp": moment(self._source).isoformat(),
+            "evaluation_timestamp": run_time(self._source).isoformat(),
             "retrieved_timestamp": self._seconds,
             "source_metadata": {
                 "source_name": self._source.title,

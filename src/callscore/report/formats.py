@@ -44,7 +44,7 @@ def report_format(name: str) -> ReportFormat:
         found: ReportFormat = import_module(BUILT_IN[name]).FORMAT
         return found
     if name in plugin_names(GROUP):
-        return _checked(name, load_plugin(GROUP, name))
+        return _check_plugin(name, load_plugin(GROUP, name))
     near = nearest(name, format_names(), likeness=0.5)
     meant = f"did you mean {near}? " if near else ""
     raise UsageError(
@@ -59,7 +59,7 @@ def format_for(file_name: str) -> str | None:
     return max(found, key=lambda name: len(suffixes[name]), default=None)
 
 
-def _checked(name: str, loaded: object) -> ReportFormat:
+def _check_plugin(name: str, loaded: object) -> ReportFormat:
     if not isinstance(loaded, ReportFormat):
         kind = type(loaded).__name__
         raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from callscore.metrics.forms.confusion import MARKS, MarkConfusion
-from callscore.report.details.answers import read_case
+from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.form_totals import (
     FormTotals,
     ModelForms,
@@ -15,7 +15,7 @@ from callscore.report.details.form_totals import (
 from callscore.report.markdown_text import code, table
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
-SHOWN = {"yes": "Yes", "no": "No", "na": "N/A"}
+MARK_WORDS = {"yes": "Yes", "no": "No", "na": "N/A"}
 ABOUT = (
     "Marks of models and of people. Totals are those of the form's own system; no score of "
     "the framework rests on them."
@@ -27,7 +27,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     del options
     found = FormTotals()
     for view in source.cases:
-        found.add(read_case(view))
+        found.add(decode_case(view))
     lines = ["# QA forms", "", ABOUT, ""]
     if not found.models:
         lines += ["No case has a QA form.", ""]
@@ -55,10 +55,10 @@ def _model_lines(model: str, forms: ModelForms) -> list[str]:
 
 def _confusion_lines(counted: MarkConfusion) -> list[str]:
     rows = [
-        [SHOWN[expected], *(str(counted.counts[expected][given]) for given in MARKS)]
+        [MARK_WORDS[expected], *(str(counted.counts[expected][given]) for given in MARKS)]
         for expected in MARKS
     ]
-    return table(["people \\ model", *(SHOWN[mark] for mark in MARKS)], rows)
+    return table(["people \\ model", *(MARK_WORDS[mark] for mark in MARKS)], rows)
 
 
 def _total_lines(forms: ModelForms) -> list[str]:

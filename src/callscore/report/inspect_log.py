@@ -7,16 +7,16 @@ from typing import IO, Any
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.version import __version__
-from callscore.report.archive import Archive, blocks_of
+from callscore.report.archive import Archive, read_blocks
 from callscore.report.interchange import (
     LEFT_OUT,
-    file_part,
-    model_archive,
-    moment,
-    reference_text,
+    expected_text,
+    run_time,
+    safe_file_name,
     stable_id,
     to_json,
     transcript_text,
+    write_model_archive,
 )
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
@@ -26,14 +26,14 @@ STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "conte
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """A log for every model: its samples as they come, and its scores behind them."""
-    return model_archive(source, _Logs(source, options))
+    return write_model_archive(source, _Logs(source, options))
 
 
 class _Logs:
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self._source = source
         self._hidden = options.without_text
-        self._made = moment(source).isoformat()
+        self._made = run_time(source).isoformat()
         self._samples: dict[str, int] = {}
 
     def line(self, view: CaseView, answer: Answer) -> bytes:
@@ -51,7 +51,7 @@ class _Logs:
             "id": case.id,
             "epoch": result.run,
             "input": said,
-            "target": LEFT_OUT if self._hidden else reference_text(case),
+            "target": LEFT_OUT if self._hidden else expected_text(case),
             "messages": [],
             "output": {"model": result.model, "choices": []},
             "scores": dict(_scores(answer, hidden=self._hidden)),
@@ -76,7 +76,7 @@ class _Logs:
         """The log: what was run, the scores, and the samples."""
         log_id = stable_id(self._source.card.signature, model.model)
         day = self._made[:19].replace(":", "-")
-        name = f"{day}+00-00_callscore_{file_part(model.model)}-{log_id[:8]}.json"
+        name = f"{day}+00-00_callscore_{safe_file_name(model.model)}-{log_id[:8]}.json"
         yield name, self._log(model, lines, log_id)
 
     def _log(self, model: ModelScore, lines: IO[bytes], log_id: str) -> Iterator[bytes]:
@@ -105,7 +105,7 @@ class _Logs:
             "stats": {"started_at": self._made, "completed_at": self._made},
         }
         yield to_json(head)[:-1] + b',"samples":[\n'
-        yield from blocks_of(lines)
+        yield from read_blocks(lines)
         yield b"]}\n"
 
 

@@ -16,7 +16,7 @@ import msgspec
 from callscore.core.case import Case, turns
 from callscore.core.scorecard import ModelScore
 from callscore.report.archive import Archive
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.report.source import Answer, CaseView, ReportSource
 
 _ENCODE = msgspec.json.Encoder().encode
@@ -27,10 +27,10 @@ LEFT_OUT = "(left out)"
 
 def to_json(value: Any) -> bytes:
     """JSON in which nothing speaks to a terminal."""
-    return escaped(_ENCODE(value))
+    return escape_json(_ENCODE(value))
 
 
-def moment(source: ReportSource) -> datetime:
+def run_time(source: ReportSource) -> datetime:
     """When the run ended; the beginning of 1970 if unknown: no report reads a clock."""
     run = source.provenance.run
     sentence = (run.finished_at or run.started_at) if run is not None else ""
@@ -46,7 +46,7 @@ def stable_id(*parts: str) -> str:
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
-def file_part(name: str) -> str:
+def safe_file_name(name: str) -> str:
     """A name as part of a file name: nothing but letters, digits and `._-`, never a folder."""
     return _UNSAFE.sub("-", name).strip(".-")[:80] or "model"
 
@@ -59,12 +59,12 @@ def transcript_text(case: Case) -> str:
     )
 
 
-def reference_text(case: Case) -> str:
+def expected_text(case: Case) -> str:
     """The expected outcome as JSON."""
     return to_json(case.expected_outcome).decode()
 
 
-def values_of(answer: Answer) -> dict[str, float]:
+def metric_values(answer: Answer) -> dict[str, float]:
     """Every metric of an answer that has a value."""
     return {slug: m.value for slug, m in answer.measures.items() if m.value is not None}
 
@@ -83,7 +83,7 @@ class ModelFiles(Protocol):
         ...
 
 
-def model_archive(source: ReportSource, made: ModelFiles) -> Iterator[bytes]:
+def write_model_archive(source: ReportSource, made: ModelFiles) -> Iterator[bytes]:
     """A zip with the files of every model, in one pass over all cases."""
     archive = Archive()
     with ExitStack() as stack:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from callscore.core.scorecard import Scorecard
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 
 def scorecard_json(card: Scorecard) -> bytes:
     """The Scorecard, indented, with a final newline."""
-    return escaped(msgspec.json.format(msgspec.json.encode(card), indent=1)) + b"\n"
+    return escape_json(msgspec.json.format(msgspec.json.encode(card), indent=1)) + b"\n"
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
@@ -23,7 +23,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
         return
     card = msgspec.to_builtins(source.card)
     joint = msgspec.json.encode({**card, "orchestration": source.documents})
-    yield escaped(msgspec.json.format(joint, indent=1)) + b"\n"
+    yield escape_json(msgspec.json.format(joint, indent=1)) + b"\n"
 
 
 FORMAT = ReportFormat("json", ".json", "the scorecard as `--json` writes it", write)

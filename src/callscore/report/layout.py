@@ -10,17 +10,20 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from callscore.report.safe_text import plain
+
 GAP = 3
+LONGEST_CELL = 60
 
 
-class Piece(NamedTuple):
+class StyledText(NamedTuple):
     """Some text in one style (`bold red`; empty for plain)."""
 
     text: str
     style: str = ""
 
 
-Line = Sequence[Piece]
+Line = Sequence[StyledText]
 
 
 class Column(NamedTuple):
@@ -36,38 +39,55 @@ def table(columns: Sequence[Column], rows: Sequence[Line], width: int) -> Iterat
     """The heading, a rule, and the rows; an empty row is an empty line. No line is wider."""
     widths = _widths(columns, rows, width - 1)
     aligned = list(zip(widths, [column.is_number for column in columns], strict=True))
-    yield from _row([Piece(column.heading, "bold") for column in columns], aligned)
-    yield [Piece(" " + "─" * (sum(widths) + GAP * (len(widths) - 1)))]
+    yield from _row([StyledText(column.heading, "bold") for column in columns], aligned)
+    yield [StyledText(" " + "─" * (sum(widths) + GAP * (len(widths) - 1)))]
     for row in rows:
         yield from _row(row, aligned) if row else ([],)
+
+
+def align_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align rows of text, one line each: the first column to the left, all others to the right."""
+    cells = [list(headings), *([plain(cell, LONGEST_CELL) for cell in row] for row in rows)]
+    widths = [max(display_width(row[place]) for row in cells) for place in range(len(headings))]
+    return [
+        "  ".join(
+            cell + _padding(cell, width) if place == 0 else _padding(cell, width) + cell
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _padding(text: str, width: int) -> str:
+    return " " * (width - display_width(text))
 
 
 def paragraph(pieces: Line, width: int) -> Iterator[Line]:
     """Pieces one after the other, folded between words."""
     words = [
-        Piece(word, piece.style)
+        StyledText(word, piece.style)
         for piece in pieces
         for word in piece.text.replace(" ", " \0").split("\0")
     ]
-    line: list[Piece] = []
+    line: list[StyledText] = []
     used = 0
     for word in words:
-        if line and used + columns_of(word.text.rstrip()) > width:
+        if line and used + display_width(word.text.rstrip()) > width:
             yield line
             line, used = [], 0
         line.append(word)
-        used += columns_of(word.text)
+        used += display_width(word.text)
     yield line
 
 
-def columns_of(text: str) -> int:
+def display_width(text: str) -> int:
     """How many columns of a terminal a text takes"""
     if text.isascii():
         return len(text)
-    return sum(map(_columns_of_char, text))
+    return sum(map(_char_width, text))
 
 
-def _columns_of_char(char: str) -> int:
+def _char_width(char: str) -> int:
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):  # as vowel signs below a letter
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
@@ -77,8 +97,8 @@ def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list
     """As wide as the widest cell; what does not fit is taken from the widest columns."""
     widths = []
     for place, column in enumerate(columns):
-        cells = [columns_of(row[place].text) for row in rows if row]
-        widest = max([columns_of(column.heading), column.least, *cells])
+        cells = [display_width(row[place].text) for row in rows if row]
+        widest = max([display_width(column.heading), column.least, *cells])
         widths.append(widest if column.most is None else min(widest, column.most))
     least = [column.least or 1 for column in columns]
     while sum(widths) + GAP * (len(widths) - 1) > width:
@@ -92,35 +112,35 @@ def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list
 
 def _row(cells: Line, aligned: Sequence[tuple[int, bool]]) -> Iterator[Line]:
     """The lines of a row: as many as its longest cell needs."""
-    folded = [_folded(cell.text, width) for cell, (width, _) in zip(cells, aligned, strict=True)]
+    folded = [_wrap(cell.text, width) for cell, (width, _) in zip(cells, aligned, strict=True)]
     for texts in zip_longest(*folded, fillvalue=""):
-        line = [Piece(" ")]
+        line = [StyledText(" ")]
         for text, cell, (width, is_number) in zip(texts, cells, aligned, strict=True):
-            padding = " " * (width - columns_of(text))
+            padding = _padding(text, width)
             if len(line) > 1:
-                line.append(Piece(" " * GAP))
+                line.append(StyledText(" " * GAP))
             line += (
-                [Piece(padding), Piece(text, cell.style)]
+                [StyledText(padding), StyledText(text, cell.style)]
                 if is_number
-                else [Piece(text, cell.style), Piece(padding)]
+                else [StyledText(text, cell.style), StyledText(padding)]
             )
         yield line
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     """The text in lines that fit; a word that does not fit is cut."""
-    if columns_of(text) <= width:
+    if display_width(text) <= width:
         return [text]
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if columns_of(joined) <= width:
+        if display_width(joined) <= width:
             lines[-1] = joined
             continue
         if lines[-1]:
             lines.append("")
         for char in word:
-            if columns_of(lines[-1] + char) > width:
+            if display_width(lines[-1] + char) > width:
                 lines.append("")
             lines[-1] += char
     return lines

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, Ranked, Scorecard, TemplateRow
-from callscore.report.cells import Cell, interval_of, rows
+from callscore.report.cells import Cell, scorecard_rows, show_score_interval
+from callscore.report.decision import state_decision
 from callscore.report.markdown_text import code, prose, table
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
-from callscore.report.verdict import verdict
 
 STRONG = ("section", "task", "benchmarks")
 LONGEST_STATEMENT = 500
@@ -20,14 +20,14 @@ MODELS_SHOWN = 12
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """The whole document; nothing from outside in it is markup, a link or a mention."""
-    lines = _short(source) if options.short else _long(source)
+    lines = _short_document(source) if options.short else _full_document(source)
     yield from (f"{line}\n".encode("utf-8", "replace") for line in lines)
 
 
 FORMAT = ReportFormat("md", ".md", "the framework's scorecard template, or a short form", write)
 
 
-def _long(source: ReportSource) -> Iterator[str]:
+def _full_document(source: ReportSource) -> Iterator[str]:
     card = source.card
     yield f"# {prose(source.title, 120)}"
     yield ""
@@ -47,7 +47,7 @@ def _decision(card: Scorecard) -> Iterator[str]:
     if card.estimate:
         yield "**Offline estimate: built-in rules, no judge.**"
         yield ""
-    for statement in verdict(card):
+    for statement in state_decision(card):
         head = f"**{statement.head.capitalize()}** " if statement.head else ""
         yield f"- {head}{prose(statement.text, LONGEST_STATEMENT)}"
     yield ""
@@ -57,7 +57,7 @@ def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
     """003 Scorecard Template: every row as the framework has it, empty if it was not run."""
     filled = {
         (row.template.kind, row.template.key): row.cells
-        for row in rows(card, template, all_rows=True)
+        for row in scorecard_rows(card, template, all_rows=True)
     }
     found = []
     for row in template:
@@ -121,7 +121,7 @@ def _ranking(card: Scorecard) -> Iterator[str]:
     yield ""
 
 
-def _short(source: ReportSource) -> Iterator[str]:
+def _short_document(source: ReportSource) -> Iterator[str]:
     card = source.card
     yield f"### {prose(source.title, 120)}"
     yield ""
@@ -159,7 +159,7 @@ def _model_line(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> list[
     final = model.final
     scored: str = final.status
     if final.score is not None:
-        scored = f"**{show(final.score)}** {interval_of(final)}".strip()
+        scored = f"**{show(final.score)}** {show_score_interval(final)}".strip()
     return [
         code(model.model, 60),
         scored,

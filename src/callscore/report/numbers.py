@@ -21,7 +21,7 @@ def show(value: float, unit: str = "fraction") -> str:
     return half_up(value, 3)
 
 
-def show_beside_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
+def show_near_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
     """The shown value, with `<` or `>` where rounding makes a missed limit look met        C-09"""
     shown = show(value, unit)
     rounded = float(shown.removesuffix(" %"))

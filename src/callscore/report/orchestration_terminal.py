@@ -5,12 +5,15 @@ Reads the result file itself (document 001), so that a stored result prints the 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from callscore.metrics.rounding import half_up
-from callscore.report.numbers import show_count
+from callscore.report.layout import align_columns
+from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
 Json = Mapping[str, Any]
@@ -18,9 +21,9 @@ LABEL, COLUMN = 44, 12
 ERRORS_SHOWN = 8
 
 
-def render(document: Json) -> str:
+def result_text(document: Json) -> str:
     """The whole result as text; languages side by side with their mean."""
-    results = list(document["languages"].values()) if "languages" in document else [document]
+    results = _results(document)
     lines = [_title(results), ""]
     lines += _scores(results, document)
     for result in results:
@@ -183,3 +186,96 @@ def _remarks(result: Json) -> Iterator[str]:
     for warning in extension["warnings"]:
         yield f"{language} warning      {plain(warning, 400)}"
     yield f"{language} signature    {plain(extension['signature'])}"
+
+
+_FREE_RUNNING_ROWS = (
+    ("Average", "Average"),
+    ("  Plan", "Plan"),
+    ("  Function calls (FC)", "FC"),
+    ("  Call / rejection (mean of two F1)", "Call Rejection Classification Accuracy"),
+    ("Steps right, as far as code can tell", "step_success"),
+    ("Progress up to the first wrong step", "progress_rate"),
+    ("Scenarios right from end to end", "scenario_success"),
+)
+
+
+def free_running_lines(document: Json) -> Iterator[str]:
+    """The section of every language that was run with the model's own history."""
+    for result in _results(document):
+        extension = result["x_extension"]
+        if "free_running" in extension:
+            yield from _free_running_section(extension, extension["free_running"])
+
+
+def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
+    of = f"{plain(extension['model'])} · {plain(extension['language'])}"
+    yield ""
+    yield f"Free-running · {of} · {show_count(free['scenarios'], 'scenario')}"
+    yield _line("", ["forced", "free"])
+    for label, key in _FREE_RUNNING_ROWS:
+        yield _line(label, [_number(free[history][key]) for history in ("forced", "free")])
+    share = free["propagated_share"]
+    shown = "" if share is None else f" ({share:.1%})"
+    steps = show_count(free["propagated"], "step")
+    yield f"{steps} right when forced went wrong{shown}, {free['recovered']} the other way round"
+    skipped = show_count(free["not_reached"], "step")
+    yield f"{skipped} not reached: the model's own plan left out their agent"
+    for why in free["left_out"]:
+        yield f"left out: {plain(why)}"
+
+
+_KEY_METRICS = ("Average", "Plan", "FC", "Call Rejection Classification Accuracy")
+_MODEL_HEADINGS = ("model", "Average", "Plan", "FC", "call/reject", "progress", "tokens", "cost")
+
+
+def model_table(documents: Mapping[str, Json]) -> list[str]:
+    """One row a model, in order of Average; nothing if there are no two to compare."""
+    if len(documents) < 2:
+        return []
+    rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))
+    reading = next(iter(documents.values()))["x_extension"]["mode"]
+    return [
+        "",
+        f"Models side by side, {reading} reading",
+        *align_columns(_MODEL_HEADINGS, [_model_row(model, document) for model, document in rows]),
+    ]
+
+
+def _average(document: Json) -> float:
+    found = _headline(document)["Average"]
+    return -1.0 if found is None else found
+
+
+def _headline(document: Json) -> Json:
+    mean: Json | None = document.get("mean")
+    return mean if mean is not None else document["overall_statistics"]["key_metrics"]
+
+
+def _results(document: Json) -> Sequence[Json]:
+    """The results of every language."""
+    return list(document["languages"].values()) if "languages" in document else [document]
+
+
+def _model_row(model: str, document: Json) -> list[str]:
+    numbers = _headline(document)
+    extensions = [result["x_extension"] for result in _results(document)]
+    rates = [extension.get("runs", {}).get("progress_rate") for extension in extensions]
+    used = [extension.get("usage") for extension in extensions]
+    return [model, *(_number(numbers[key]) for key in _KEY_METRICS), _mean(rates), *_usage(used)]
+
+
+def _mean(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return _number(fmean(known) if len(known) == len(values) else None)
+
+
+def _usage(used: Sequence[Json | None]) -> tuple[str, str]:
+    known = [usage for usage in used if usage is not None]
+    if len(known) < len(used):
+        return "unknown", "unknown"
+    tokens = [usage[key] for usage in known for key in ("input_tokens", "output_tokens")]
+    costs = [usage["cost_usd"] for usage in known]
+    return (
+        "unknown" if None in tokens else f"{sum(tokens):,}",
+        "unknown" if None in costs else show_money(math.fsum(costs)),
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callscore.core.version import __version__
-from callscore.report.interchange import moment, to_json
+from callscore.report.interchange import run_time, to_json
 from callscore.report.source import Answer, ReportFormat, ReportOptions, ReportSource
 
 EVENT = "gen_ai.evaluation.result"
@@ -32,7 +32,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
         )
     }
     scope = {"name": "callscore", "version": __version__}
-    nanoseconds = str(int(moment(source).timestamp()) * 1_000_000_000)
+    nanoseconds = str(int(run_time(source).timestamp()) * 1_000_000_000)
     for view in source.cases:
         for answer in view.answers:
             records = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from callscore.core.plan import Plan, PlanLine
-from callscore.report.layout import Column, Line, Piece, paragraph, table
+from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
@@ -14,12 +14,12 @@ def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
     """The plan as a table, with what it rests on."""
     have = f", {show_count(plan.calls, 'call')}" if plan.calls else ""
     title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%})"
-    yield from paragraph([Piece(title, "bold")], width)
+    yield from paragraph([StyledText(title, "bold")], width)
     columns = [Column("to"), Column("calls", is_number=True), Column("cost", is_number=True)]
     yield from table([*columns, Column("")], [_cells(line) for line in plan.lines], width)
     yield []
     for note in plan.notes:
-        yield from paragraph([Piece(plain(note, 400), "dim")], width)
+        yield from paragraph([StyledText(plain(note, 400), "dim")], width)
 
 
 def _cells(line: PlanLine) -> Line:
@@ -27,8 +27,8 @@ def _cells(line: PlanLine) -> Line:
     enough = line.calls is not None and line.calls <= line.have
     sentence = "the calls of the pilot are enough" if enough else line.why
     return [
-        Piece(plain(line.question, 160)),
-        Piece(calls),
-        Piece("" if line.cost_usd is None else show_money(line.cost_usd)),
-        Piece(sentence, "green" if enough else "dim"),
+        StyledText(plain(line.question, 160)),
+        StyledText(calls),
+        StyledText("" if line.cost_usd is None else show_money(line.cost_usd)),
+        StyledText(sentence, "green" if enough else "dim"),
     ]

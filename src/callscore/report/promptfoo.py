@@ -8,12 +8,12 @@ from typing import Any
 from callscore.core.version import __version__
 from callscore.report.interchange import (
     LEFT_OUT,
-    moment,
-    reference_text,
+    expected_text,
+    metric_values,
+    run_time,
     stable_id,
     to_json,
     transcript_text,
-    values_of,
 )
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
@@ -22,7 +22,7 @@ NONE, ASSERT, ERROR = 0, 1, 2
 VARS = ("case_id", "task", "call", "expected")
 
 
-class _Tokens:
+class _Totals:
     """Tokens and outcomes added up."""
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ class _Tokens:
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """One test a case, one provider a model; results stream, sums follow them."""
-    made = moment(source).isoformat().replace("+00:00", "Z")
+    made = run_time(source).isoformat().replace("+00:00", "Z")
     places = {model.model: place for place, model in enumerate(source.card.models)}
-    totals = {model: _Tokens() for model in places}
+    totals = {model: _Totals() for model in places}
     head = {"evalId": f"eval-{stable_id(source.title, source.card.signature)[:8]}-{made[:19]}"}
     yield to_json(head)[:-1] + b',"results":{"version":3,"timestamp":' + to_json(made)
     yield b',"results":['
@@ -58,7 +58,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             found |= {"promptIdx": places[answer.model], "testIdx": number}
             yield (b"" if is_first else b",\n") + to_json(found)
             is_first = False
-    yield b"]," + to_json(_sums(places, totals))[1:] + b"," + to_json(_about(source, made))[1:]
+    yield b"]," + to_json(_sums(places, totals))[1:] + b"," + to_json(_metadata(source, made))[1:]
     yield b"\n"
 
 
@@ -76,12 +76,12 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
         "case_id": case.id,
         "task": case.task,
         "call": LEFT_OUT if hidden else transcript_text(case),
-        "expected": LEFT_OUT if hidden else reference_text(case),
+        "expected": LEFT_OUT if hidden else expected_text(case),
     }
     why = "; ".join(result.reasons) or answer.error or result.status
     # promptfoo has no result without a number: what has no score is 0 and no success there.
     score = result.score if result.score is not None else 0
-    tokens = _Tokens()
+    tokens = _Totals()
     tokens.add(answer, reason)
     return {
         "id": stable_id(case.id, result.model, str(result.run)),
@@ -96,14 +96,14 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
         "success": reason == NONE,
         "score": score,
         "latencyMs": answer.latency_ms or 0,
-        "namedScores": values_of(answer),
+        "namedScores": metric_values(answer),
         "cost": answer.cost_usd or 0,
         "tokenUsage": tokens.usage(),
         "gradingResult": {
             "pass": reason == NONE,
             "score": score,
             "reason": why if reason != NONE else "valid",
-            "namedScores": values_of(answer),
+            "namedScores": metric_values(answer),
             "componentResults": [],
         },
         "metadata": {
@@ -123,7 +123,7 @@ def _prompt() -> dict[str, str]:
     return {"raw": "{{call}}", "label": "callscore"}
 
 
-def _sums(places: Mapping[str, int], totals: Mapping[str, _Tokens]) -> dict[str, Any]:
+def _sums(places: Mapping[str, int], totals: Mapping[str, _Totals]) -> dict[str, Any]:
     """The rest of `results`: prompts with their counts, and the sums over all."""
     prompts = [
         {
@@ -146,7 +146,7 @@ def _sums(places: Mapping[str, int], totals: Mapping[str, _Tokens]) -> dict[str,
         }
         for model, found in totals.items()
     ]
-    every = _Tokens()
+    every = _Totals()
     for found in totals.values():
         every.prompt += found.prompt
         every.completion += found.completion
@@ -162,7 +162,7 @@ def _sums(places: Mapping[str, int], totals: Mapping[str, _Tokens]) -> dict[str,
     return {"prompts": prompts, "stats": stats}
 
 
-def _about(source: ReportSource, made: str) -> dict[str, Any]:
+def _metadata(source: ReportSource, made: str) -> dict[str, Any]:
     return {
         "config": {"description": source.title, "prompts": ["{{call}}"]},
         "shareableUrl": None,

@@ -8,7 +8,7 @@ from callscore.report.safe_text import plain
 LONGEST_NAME = 40
 
 
-def decision_words(race: RaceCard) -> str:
+def describe_decision(race: RaceCard) -> str:
     """What the race decided, and what that took."""
     cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
     paid = f"after {race.requests:,} of {race.of_requests:,} calls{cost}"
@@ -22,13 +22,13 @@ def decision_words(race: RaceCard) -> str:
     return f"not decided {paid}; still in: {names}; {race.stopped}"
 
 
-def guarantee_words(race: RaceCard) -> str:
+def describe_guarantee(race: RaceCard) -> str:
     """What is guaranteed, and about what."""
     about = "this data set (pool)" if race.about == "pool" else "future calls (future)"
     return f"the guarantee is about {about}: {race.guarantee}"
 
 
-def left_words(model: str, out: OutOfRace) -> str:
+def describe_exit(model: str, out: OutOfRace) -> str:
     """Who left, when and why."""
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {
@@ -43,9 +43,11 @@ def left_words(model: str, out: OutOfRace) -> str:
 
 def race_notes(race: RaceCard) -> list[str]:
     """The race in words, for the notes of a card."""
-    notes = [decision_words(race)]
-    notes += [left_words(model.model, model.out) for model in race.models if model.out is not None]
-    notes.append(guarantee_words(race))
+    notes = [describe_decision(race)]
+    notes += [
+        describe_exit(model.model, model.out) for model in race.models if model.out is not None
+    ]
+    notes.append(describe_guarantee(race))
     notes.append(
         "the scores rest on the calls that were asked; the same command without --race asks the "
         "rest, and pays for nothing twice"

@@ -9,8 +9,8 @@ _BIDI = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     "\u206a\u206b\u206c\u206d\u206e\u206f"
 )
-_ENDS_OF_LINES = "\n\r\t\x0b\x0c\x85\u2028\u2029"
-_SIGNS = re.compile(
+_LINE_ENDS = "\n\r\t\x0b\x0c\x85\u2028\u2029"
+_TERMINAL_CONTROLS = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xaf]"
 )
 """DEL, C1 controls, separators of lines and direction marks, in UTF-8."""
@@ -21,23 +21,23 @@ def plain(text: str, longest: int = 200) -> str:
     if text.isascii() and text.isprintable() and len(text) <= longest:
         return text
     line = " ".join(text.split())
-    return harmless(line) if len(line) <= longest else harmless(line[: longest - 1]) + "…"
+    return sanitize(line) if len(line) <= longest else sanitize(line[: longest - 1]) + "…"
 
 
-def harmless(text: str) -> str:
+def sanitize(text: str) -> str:
     """The same without escape sequences, direction marks and ends of lines, however long."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_harmless_char, text))
+    return "".join(map(_sanitize_char, text))
 
 
-def _harmless_char(char: str) -> str:
-    if char in _ENDS_OF_LINES:
+def _sanitize_char(char: str) -> str:
+    if char in _LINE_ENDS:
         return " "
     return "\ufffd" if char in _BIDI or unicodedata.category(char) in ("Cc", "Cs") else char
 
 
-_ACTS = re.compile(r"(?:^|(?<=[,;|\t\n\r\"])) *(?=[=+\-@\t\r\n\0'＝＋－＠])")
+_FORMULA_START = re.compile(r"(?:^|(?<=[,;|\t\n\r\"])) *(?=[=+\-@\t\r\n\0'＝＋－＠])")
 """Where a spreadsheet might begin to carry something out: at the start of a cell, or behind what
 another locale takes for the end of one. An apostrophe there only looks as if we had marked it."""
 
@@ -47,26 +47,26 @@ def cell_text(text: str) -> str:
 
     What a spreadsheet might execute gets an apostrophe in front. Ends of lines stay.
     """
-    return _ACTS.sub(_marked, harmless_lines(text))
+    return _FORMULA_START.sub(_mark_as_text, sanitize_lines(text))
 
 
-def is_acting(text: str) -> bool:
+def is_formula(text: str) -> bool:
     """Whether a spreadsheet would execute a text that is typed into it"""
-    return _ACTS.match(text) is not None
+    return _FORMULA_START.match(text) is not None
 
 
-def harmless_lines(text: str) -> str:
+def sanitize_lines(text: str) -> str:
     """The same without escape sequences and direction marks; ends of lines and tabs stay"""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(char if char in "\n\t" else _harmless_char(char) for char in text)
+    return "".join(char if char in "\n\t" else _sanitize_char(char) for char in text)
 
 
-def _marked(found: re.Match[str]) -> str:
+def _mark_as_text(found: re.Match[str]) -> str:
     return f"{found[0]}'"
 
 
-def escaped(raw: bytes | bytearray) -> bytes:
+def escape_json(raw: bytes | bytearray) -> bytes:
     """JSON in which nothing speaks to a terminal: the same strings to every reader.
 
     Control characters below U+0020 are escaped in every JSON; whatever else a terminal might
@@ -74,8 +74,8 @@ def escaped(raw: bytes | bytearray) -> bytes:
     """
     if raw.isascii() and b"\x7f" not in raw:
         return bytes(raw)
-    return _SIGNS.sub(_escape, raw)
+    return _TERMINAL_CONTROLS.sub(_escape_character, raw)
 
 
-def _escape(found: re.Match[bytes]) -> bytes:
+def _escape_character(found: re.Match[bytes]) -> bytes:
     return b"\\u%04x" % ord(found[0].decode())

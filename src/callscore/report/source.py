@@ -122,7 +122,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: Mapping[str, str] = {}
 
 
-class Prompts(Protocol):
+class PromptBuilder(Protocol):
     """What models are asked."""
 
     def __call__(self, case: Case) -> Prompt:
@@ -146,11 +146,11 @@ class ReportSource(msgspec.Struct, frozen=True):
     provenance: Provenance = Provenance()
     documents: Mapping[str, Any] = {}
     """Results of recorded scenarios in document 001, by model."""
-    prompts: Prompts | None = None
+    prompts: PromptBuilder | None = None
     """What a model is asked for a case; None if the suite is not known."""
 
 
-class Signature(NamedTuple):
+class DossierSignature(NamedTuple):
     """What a key made of some bytes, and which key it was."""
 
     key_id: str
@@ -166,7 +166,7 @@ class ReportOptions(msgspec.Struct, frozen=True):
     """A file that people open stays below this; the worst cases are kept, and it says so."""
     short: bool = False
     """The short form, as for a pull request."""
-    sign: Callable[[bytes], Signature] | None = None
+    sign: Callable[[bytes], DossierSignature] | None = None
     """Signs a dossier with the user's own key."""
     other: Mapping[str, str] = {}
     """`--set name=value`, for formats from outside."""

@@ -14,12 +14,19 @@ from callscore.core.scorecard import (
     TemplateRow,
     Zeroed,
 )
-from callscore.report.cells import Cell, Row, Tone, interval_of, not_run, rows
-from callscore.report.layout import Column, Line, Piece, paragraph, table
+from callscore.report.cells import (
+    Cell,
+    ScorecardRow,
+    Tone,
+    scorecard_rows,
+    show_score_interval,
+    tasks_not_run,
+)
+from callscore.report.decision import state_decision
+from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
-from callscore.report.ties import shown_band
-from callscore.report.verdict import verdict
+from callscore.report.ties import show_rank
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -35,7 +42,7 @@ HEAD_WIDTH = 10
 """How far the sentences of the verdict are indented."""
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """How wide the columns are, whether ratings are written out, and intervals shown."""
 
     threshold: int
@@ -51,10 +58,10 @@ LEAST_RANKING = 6
 ROOM_FOR_REASONS = 100
 """From this width on, the reason for a missing rank has a column; else it is below."""
 LAYOUTS = (
-    Layout(threshold=22, model=34, is_brief=False, intervals=True),
-    Layout(threshold=14, model=27, is_brief=True, intervals=True),
-    Layout(threshold=30, model=27, is_brief=False, intervals=False),
-    Layout(threshold=14, model=12, is_brief=True, intervals=False),
+    TableLayout(threshold=22, model=34, is_brief=False, intervals=True),
+    TableLayout(threshold=14, model=27, is_brief=True, intervals=True),
+    TableLayout(threshold=30, model=27, is_brief=False, intervals=False),
+    TableLayout(threshold=14, model=12, is_brief=True, intervals=False),
 )
 """The first that has room for all models is taken; the last shows them in several tables."""
 
@@ -69,31 +76,31 @@ def scorecard_lines(
     closing: bool = True,
 ) -> Iterator[Line]:
     """The verdict, the ranking, the template, what is behind it, and the verdict once more."""
-    yield [Piece(title, "bold")]
-    yield from verdict_lines(card, width)
+    yield [StyledText(title, "bold")]
+    yield from decision_lines(card, width)
     yield []
     yield from _ranking(card, width)
     yield from _zeroed_ranking(card, width)
     yield from _template(card, template, width, all_rows=all_rows)
     yield from _blockers(card, width)
     if card.judging is not None:
-        yield [Piece(_judging(card.judging), "dim")]
+        yield [StyledText(_judging(card.judging), "dim")]
     for note in card.notes:
-        yield from paragraph([Piece(f"note: {plain(note)}", "yellow")], width)
-    yield [Piece(f"signature  {card.signature}", "dim")]
+        yield from paragraph([StyledText(f"note: {plain(note)}", "yellow")], width)
+    yield [StyledText(f"signature  {card.signature}", "dim")]
     if closing:
         yield []
-        yield from verdict_lines(card, width)
+        yield from decision_lines(card, width)
 
 
-def verdict_lines(card: Scorecard, width: int) -> Iterator[Line]:
+def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """The decision in words, each statement indented behind its head."""
-    for statement in verdict(card):
+    for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = Piece(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
-        indent = Piece(" " * HEAD_WIDTH)
+        head = StyledText(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
+        indent = StyledText(" " * HEAD_WIDTH)
         for number, line in enumerate(
-            paragraph([Piece(statement.text)], max(20, width - HEAD_WIDTH))
+            paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
         ):
             yield [indent if number else head, *line]
 
@@ -102,7 +109,7 @@ def _template(
     card: Scorecard, template: Sequence[TemplateRow], width: int, *, all_rows: bool
 ) -> Iterator[Line]:
     """The framework's template; as many models a table as the width allows."""
-    filled = rows(card, template, all_rows=all_rows)
+    filled = scorecard_rows(card, template, all_rows=all_rows)
     layout = _layout(card, width, all_rows=all_rows)
     room = max(1, _room(width, layout))
     notes = _Footnotes()
@@ -111,12 +118,12 @@ def _template(
         columns = _columns(card, layout, shown, width)
         yield from table(columns, _body(filled, layout, shown, notes), width)
         yield []
-    missing = not_run(card, template)
+    missing = tasks_not_run(card, template)
     if missing:
-        yield from paragraph([Piece(f"Not run: {', '.join(missing)}.", "dim")], width)
+        yield from paragraph([StyledText(f"Not run: {', '.join(missing)}.", "dim")], width)
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
-        yield from paragraph([Piece(legend, "dim")], width)
+        yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_REASONS:
         yield from _about_intervals(card, width)
     if all_rows:
@@ -148,12 +155,12 @@ def _judging(judging: Judging) -> str:
     return " · ".join(plain(part, 200) for part in parts)
 
 
-def _room(width: int, layout: Layout) -> int:
+def _room(width: int, layout: TableLayout) -> int:
     """How many models fit side by side."""
     return (width - LABEL_WIDTH - layout.threshold) // layout.model
 
 
-def _layout(card: Scorecard, width: int, *, all_rows: bool) -> Layout:
+def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
     """The widest layout that has room for all models; details always have intervals."""
     known = [layout for layout in LAYOUTS if card.intervals is not None or not layout.intervals]
     if all_rows and card.intervals is not None:
@@ -172,7 +179,7 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
         f"{show_count(method.calls, 'call')} are taken as a sample; "
         "≈ fewer than 15 calls; = all calls agree, what may differ by the rule of three"
     )
-    yield from paragraph([Piece(sentence, "dim")], width)
+    yield from paragraph([StyledText(sentence, "dim")], width)
 
 
 def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
@@ -186,7 +193,7 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
                 sentence = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
                 found.setdefault(sentence, []).append(plain(model.model, 40))
     for sentence, models in found.items():
-        yield from paragraph([Piece(f"{sentence} ({', '.join(models)})", "dim")], width)
+        yield from paragraph([StyledText(f"{sentence} ({', '.join(models)})", "dim")], width)
 
 
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
@@ -217,7 +224,7 @@ class _Footnotes:
         return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
-def _columns(card: Scorecard, layout: Layout, shown: slice, width: int) -> list[Column]:
+def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> list[Column]:
     """Labels are folded only where they would take more than half of the width."""
     models = [plain(model.model, 40) for model in card.models[shown]]
     return [
@@ -227,7 +234,9 @@ def _columns(card: Scorecard, layout: Layout, shown: slice, width: int) -> list[
     ]
 
 
-def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes) -> list[Line]:
+def _body(
+    filled: Sequence[ScorecardRow], layout: TableLayout, shown: slice, notes: _Footnotes
+) -> list[Line]:
     """The rows of the template; an empty one before each section but the first."""
     found: list[Line] = []
     for row in filled:
@@ -239,24 +248,26 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
         remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
-            Piece(
+            StyledText(
                 notes.mark(cell, layout.is_brief, intervals=layout.intervals),
                 f"{strong} {STYLES[cell.tone]}".strip(),
             )
             for cell in row.cells[shown]
         ]
-        found.append([Piece(mark + label, strong), *cells, Piece(row.template.threshold, "dim")])
+        found.append(
+            [StyledText(mark + label, strong), *cells, StyledText(row.template.threshold, "dim")]
+        )
     return found
 
 
 def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Line]:
     for number, reason in enumerate(notes.reasons, start=1):
-        yield from paragraph([Piece(f"[{number}] {reason}", "dim")], width)
+        yield from paragraph([StyledText(f"[{number}] {reason}", "dim")], width)
     if any("await a verdict" in reason for reason in notes.reasons):
         hint = "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml (models)"
         other = ", or --judge offline (an estimate)."
         hint += ". The judge that was asked could not tell." if has_judge else other
-        yield from paragraph([Piece(hint, "dim")], width)
+        yield from paragraph([StyledText(hint, "dim")], width)
     yield []
 
 
@@ -268,8 +279,8 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
             sentence = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
                 f" and {more} more" if more > 0 else ""
             )
-            name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
-            yield from paragraph([name, Piece(sentence)], width)
+            name = StyledText(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
+            yield from paragraph([name, StyledText(sentence)], width)
     if any(model.blockers for model in card.models):
         yield []
 
@@ -285,17 +296,17 @@ def _breach(blocker: Blocker) -> str:
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     title = "Ranking (a call is one telephone call through all its tasks)"
-    yield from paragraph([Piece(title, "bold")], width)
+    yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]
     if _has_room_for_intervals(card, width):
-        finals = {model.model: interval_of(model.final) for model in card.models}
+        finals = {model.model: show_score_interval(model.final) for model in card.models}
         of_entries = [finals.get(entry.model, "") for entry in card.ranking]
         entries = _with_interval(headings, entries, of_entries)
     yield from _with_reasons(headings, entries, width)
     if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."
-        yield [Piece(hint, "dim")]
+        yield [StyledText(hint, "dim")]
     yield []
 
 
@@ -305,7 +316,9 @@ def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
         return
     tasks = {tuple(entry.tasks) for entry in card.zeroed_ranking if entry.zeroed_final is not None}
     over = f", over {', '.join(tasks.pop())}" if len(tasks) == 1 else ""
-    yield from paragraph([Piece(f"Not official: blocked calls counted as 0{over}", "bold")], width)
+    yield from paragraph(
+        [StyledText(f"Not official: blocked calls counted as 0{over}", "bold")], width
+    )
     headings = ["Place", "Model", "Final", "$ / 1000 calls"]
     entries = [_zeroed_cells(entry) for entry in card.zeroed_ranking]
     if _has_room_for_intervals(card, width):
@@ -330,7 +343,7 @@ def _with_interval(
     place = headings.index("Final") + 1
     headings.insert(place, "95 %")
     return [
-        [*cells[:place], Piece(interval, "dim"), *cells[place:]]
+        [*cells[:place], StyledText(interval, "dim"), *cells[place:]]
         for cells, interval in zip(entries, intervals, strict=True)
     ]
 
@@ -341,11 +354,11 @@ def _zeroed_cells(entry: Zeroed) -> Line:
     sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
     return [
-        Piece(shown_band(entry.rank, entry.band) or "—"),
-        Piece(plain(entry.model, 40)),
-        Piece("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
-        Piece("unknown" if cost is None else show_money(cost)),
-        Piece(sentence, "dim"),
+        StyledText(show_rank(entry.rank, entry.band) or "—"),
+        StyledText(plain(entry.model, 40)),
+        StyledText("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
+        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(sentence, "dim"),
     ]
 
 
@@ -361,19 +374,19 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
     yield from table(columns, [cells[:-1] for cells in entries], width)
     for cells in entries:
         if cells[-1].text:
-            sentence = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
+            sentence = StyledText(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
             yield from paragraph([sentence], width)
 
 
 def _ranking_cells(entry: Ranked) -> Line:
     cost = entry.cost_per_1000_calls
     return [
-        Piece(shown_band(entry.rank, entry.rank_band) or "—"),
-        Piece(plain(entry.model, 40)),
-        Piece("" if entry.efficiency is None else show(entry.efficiency)),
-        Piece("" if entry.final_score is None else show(entry.final_score)),
-        Piece("unknown" if cost is None else show_money(cost)),
-        Piece(shown_band(entry.quality_rank, entry.quality_band)),
-        Piece("yes" if entry.pareto else ""),
-        Piece("estimate" if entry.estimate else entry.reason or "", "dim"),
+        StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
+        StyledText(plain(entry.model, 40)),
+        StyledText("" if entry.efficiency is None else show(entry.efficiency)),
+        StyledText("" if entry.final_score is None else show(entry.final_score)),
+        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_rank(entry.quality_rank, entry.quality_band)),
+        StyledText("yes" if entry.pareto else ""),
+        StyledText("estimate" if entry.estimate else entry.reason or "", "dim"),
     ]

@@ -8,29 +8,29 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
 
 
-def cannot_be_told_apart(calls: int, needed: int | None, by: str = "") -> str:
+def describe_tie(calls: int, needed: int | None, by: str = "") -> str:
     """Cannot be distinguished with these 48 calls; about 310 would do        STATS §7"""
     these = "this one call" if calls == 1 else f"these {calls:,} calls"
     text = f"cannot be distinguished{by} with {these}"
     if needed is None or needed <= calls:
         return text
-    return f"{text}; about {rounded(needed)} would do"
+    return f"{text}; about {round_up_calls(needed)} would do"
 
 
-def rounded(calls: int) -> str:
+def round_up_calls(calls: int) -> str:
     """Two digits of a number that is an estimate: 310, 2,400."""
     step = 10 ** max(0, len(str(calls)) - 2)
     return f"{-(-calls // step) * step:,}"
 
 
-def shown_band(rank: int | None, band: tuple[int, int] | None) -> str:
+def show_rank(rank: int | None, band: tuple[int, int] | None) -> str:
     """A rank with its band, where the data allow others: 1, 1 (1–2); nothing without a rank."""
     if rank is None:
         return ""
     return str(rank) if band is None or band[0] == band[1] else f"{rank} ({band[0]}–{band[1]})"
 
 
-def ties_of(card: Scorecard, of: str, model: str) -> Sequence[ModelContrast]:
+def find_ties(card: Scorecard, of: str, model: str) -> Sequence[ModelContrast]:
     """The pairs of a model that are no more than chance apart."""
     return [
         pair
@@ -39,7 +39,7 @@ def ties_of(card: Scorecard, of: str, model: str) -> Sequence[ModelContrast]:
     ]
 
 
-def other_of(pair: ModelContrast, model: str) -> str:
+def other_model(pair: ModelContrast, model: str) -> str:
     """The model that another one is compared with."""
     return pair.second if pair.first == model else pair.first
 

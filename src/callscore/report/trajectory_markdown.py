@@ -12,18 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.report.numbers import show_money
-from callscore.report.safe_text import harmless, plain
+from callscore.report.safe_text import plain, sanitize
 
 Json = Mapping[str, Any]
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&@:/])")
 _TICKS = re.compile(r"`+")
 
 
-def heading(line: Json) -> str:
+def scenario_heading(line: Json) -> str:
     """The heading of a scenario: whose run of it follows."""
     scenario = line["case_id"].partition("#")[0]
     history = "" if line["history"] == "gold" else ", free-running"
-    return f"## {escaped(line['model'])}, {escaped(scenario)}, run {line['run']}{history}\n"
+    names = f"{escape_markdown(line['model'])}, {escape_markdown(scenario)}"
+    return f"## {names}, run {line['run']}{history}\n"
 
 
 def step_markdown(line: Json, seen: Sequence[Json]) -> str:
@@ -32,23 +33,23 @@ def step_markdown(line: Json, seen: Sequence[Json]) -> str:
 
 
 def _step(line: Json, seen: Sequence[Json]) -> Iterator[str]:
-    number = escaped(line["case_id"].partition("#")[2])
+    number = escape_markdown(line["case_id"].partition("#")[2])
     verdict = line["verdict"]
-    who = f"{escaped(line['kind'])} by {escaped(line['agent'])}"
+    who = f"{escape_markdown(line['kind'])} by {escape_markdown(line['agent'])}"
     yield f"### Step {number}, {who}: {_word(verdict)}"
     yield ""
     yield from _request(line["request"], seen)
     reply = line["reply"]
     if reply is None:
-        yield f"**No reply**: {escaped(verdict['why'])}"
+        yield f"**No reply**: {escape_markdown(verdict['why'])}"
         yield ""
     else:
-        yield f"**Reply** ({escaped(_took(reply))})"
-        yield from _fenced(_said(reply))
+        yield f"**Reply** ({escape_markdown(_reply_cost(reply))})"
+        yield from _fence(_reply_text(reply))
     yield "**Due**"
-    yield from _fenced(json.dumps(line["gold"], ensure_ascii=False, indent=1))
+    yield from _fence(json.dumps(line["gold"], ensure_ascii=False, indent=1))
     for difference in verdict["differences"]:
-        yield f"- {escaped(difference['kind'])}: {escaped(difference['detail'])}"
+        yield f"- {escape_markdown(difference['kind'])}: {escape_markdown(difference['detail'])}"
 
 
 def _request(request: Json, seen: Sequence[Json]) -> Iterator[str]:
@@ -65,20 +66,20 @@ def _request(request: Json, seen: Sequence[Json]) -> Iterator[str]:
     for message in messages[same:]:
         if message["role"] == "system":
             continue
-        yield f"**{escaped(message['role'])}**"
-        yield from _fenced(message["content"])
+        yield f"**{escape_markdown(message['role'])}**"
+        yield from _fence(message["content"])
     if request["tools"]:
-        yield f"Tools: {', '.join(map(escaped, request['tools']))}"
+        yield f"Tools: {', '.join(map(escape_markdown, request['tools']))}"
         yield ""
 
 
 def _word(verdict: Json) -> str:
     if verdict["status"] != "valid":
-        return escaped(verdict["status"].replace("_", " "))
+        return escape_markdown(verdict["status"].replace("_", " "))
     return "right" if verdict["success"] else "wrong"
 
 
-def _took(reply: Json) -> str:
+def _reply_cost(reply: Json) -> str:
     tokens = f"{_count(reply['input_tokens'])} + {_count(reply['output_tokens'])} tokens"
     cost, latency = reply["cost_usd"], reply["latency_ms"]
     parts = [tokens, "cost unknown" if cost is None else show_money(cost)]
@@ -90,19 +91,19 @@ def _count(number: int | None) -> str:
     return "unknown" if number is None else str(number)
 
 
-def _said(reply: Json) -> str:
+def _reply_text(reply: Json) -> str:
     calls = [f"{call['name']} {call['arguments']}" for call in reply["tool_calls"]]
     return "\n".join([*([reply["text"]] if reply["text"] else []), *calls])
 
 
-def _fenced(text: str) -> Iterator[str]:
+def _fence(text: str) -> Iterator[str]:
     """The text between fences that are longer than any in it."""
-    lines = [harmless(line) for line in text.splitlines()] or [""]
+    lines = [sanitize(line) for line in text.splitlines()] or [""]
     longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield from (f"{fence}text", *lines, fence, "")
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """One line of text in which no character is markup."""
     return _MARKUP.sub(r"\\\1", plain(text, 400))

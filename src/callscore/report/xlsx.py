@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from callscore.core.errors import MissingExtra
 from callscore.core.scorecard import ModelScore, TemplateRow
-from callscore.report.cells import Cell, Tone, rows
-from callscore.report.details.answers import read_case
-from callscore.report.details.questions import Questions
-from callscore.report.safe_text import harmless_lines, is_acting, plain
+from callscore.report.cells import Cell, Tone, scorecard_rows
+from callscore.report.details.decoded_case import decode_case
+from callscore.report.details.question_agreement import QuestionCounter
+from callscore.report.safe_text import is_formula, plain, sanitize_lines
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
-from callscore.report.values import blocked_calls, plain_value, setting_rows
+from callscore.report.xlsx_values import blocked_calls, row_value, setting_rows
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format
@@ -28,7 +28,7 @@ LAST_ROW = 1_048_575
 """Rows of a sheet below its header; Excel has no more."""
 LONGEST_CELL = 32_767
 CHUNK_BYTES = 1 << 18
-MADE = datetime(2000, 1, 1, tzinfo=UTC)
+CREATED = datetime(2000, 1, 1, tzinfo=UTC)
 """The time that the file claims to be made: the same results give the same bytes."""
 COLOURS: Mapping[Tone, Mapping[str, str]] = {
     "good": {"bg_color": "#DFF2E1", "font_color": "#14532D"},
@@ -76,10 +76,10 @@ class _Book:
         self, sheet: Worksheet, row: int, column: int, text: str, style: Format | None = None
     ) -> None:
         """A text cell; one that would be a formula when it is typed is marked as a text."""
-        safe = harmless_lines(text)[:LONGEST_CELL]
+        safe = sanitize_lines(text)[:LONGEST_CELL]
         if not safe:
             return
-        if style is None and is_acting(safe):
+        if style is None and is_formula(safe):
             style = self.style(quote_prefix=True)
         sheet.write_string(row, column, safe, style)
 
@@ -123,7 +123,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
                 "strings_to_numbers": False,
             },
         ) as workbook:
-            workbook.set_properties({"title": plain(source.title), "created": MADE})
+            workbook.set_properties({"title": plain(source.title), "created": CREATED})
             book = _Book(workbook)
             _write_scorecard(book, source)
             _write_ranking(book, source)
@@ -142,7 +142,7 @@ def _write_scorecard(book: _Book, source: ReportSource) -> None:
     sheet = book.sheet("Scorecard", columns, frozen=2)
     at = 0
     notes: list[str] = []
-    for row in rows(source.card, source.template, all_rows=True):
+    for row in scorecard_rows(source.card, source.template, all_rows=True):
         at += 1
         title = row.template
         mark = "[!] " if title.is_blocker else ""
@@ -160,7 +160,7 @@ def _write_scorecard(book: _Book, source: ReportSource) -> None:
 
 def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
     """The number behind a cell, with its format; None if the cell says more than a number."""
-    found = plain_value(model, row)
+    found = row_value(model, row)
     if found is None:
         return None
     value, unit = found
@@ -289,10 +289,10 @@ def _write_questions(book: _Book, source: ReportSource) -> None:
     )
     sheet = book.sheet("Questions", columns)
     margin = source.provenance.settings.get("qa.score_margin_fraction", 0.0)
-    questions = Questions(float(margin))
+    questions = QuestionCounter(float(margin))
     for view in source.cases:
         if view.case.task == "qa":
-            questions.add(read_case(view))
+            questions.add(decode_case(view))
     found = (
         (
             question.id,

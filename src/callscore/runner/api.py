@@ -86,7 +86,7 @@ def _run(
             stack.enter_context(answered_by(yes))
         prepared = stack.enter_context(closing(prepare(loaded, options)))
         ran = run_prepared(prepared, on_event)
-    card = ran.card or ran.scenario_card
+    card = ran.card
     if card is None:
         raise KeyboardInterrupt
     return card

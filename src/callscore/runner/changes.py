@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import msgspec
 
 from callscore.core.run import Work
@@ -29,33 +26,13 @@ class Changed(msgspec.Struct, frozen=True):
     """Requests that were never answered."""
 
 
-def header_of(prepared: Prepared) -> RunHeader:
-    """What identifies a run when it is resumed."""
-    config = prepared.config
-    return RunHeader(
-        name=config.name,
-        config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
-        dataset_hash=prepared.survey.digest,
-        total=sum(map(prepared.total, prepared.models)),
-        eval_file=_relative_to_store(config.path, config.store),
-    )
-
-
-def _relative_to_store(path: Path, store: Path) -> str:
-    """A path that stays valid if both files are moved together."""
-    try:
-        return os.path.relpath(path.absolute(), store.absolute().parent)
-    except ValueError:  # on another drive
-        return str(path.absolute())
-
-
 def changes(prepared: Prepared) -> Changed | None:
     """What resuming would pay for again, if the file or the data have changed."""
     store = prepared.config.store
     if not store.exists():
         return None
     with Journal(store, only_reading=True) as journal:
-        return changed_since(prepared, journal, header_of(prepared))
+        return changed_since(prepared, journal, prepared.header)
 
 
 def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Changed | None:

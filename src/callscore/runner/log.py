@@ -15,7 +15,7 @@ from callscore.core.case import Failed
 from callscore.core.errors import OutputError, StoreError
 from callscore.core.run import Completed, Event, RaceRound, Retry
 from callscore.providers.redaction import redact
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 
 
 class EventLog:
@@ -57,7 +57,7 @@ class EventLog:
             key: redact(value) if isinstance(value, str) else value for key, value in record.items()
         }
         line = {"seconds": round(time.monotonic() - self._began, 3), **shown}
-        raw = escaped(msgspec.json.encode(line)) + b"\n"
+        raw = escape_json(msgspec.json.encode(line)) + b"\n"
         try:
             if self._file.write(raw) < len(raw):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

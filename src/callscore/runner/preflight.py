@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 import msgspec
 
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
-from callscore.core.run import ModelSpec, Price
-from callscore.engine.shutdown import Shutdown
+from callscore.core.run import ModelSpec, Price, Work
+from callscore.engine.loop import Shutdown
 from callscore.engine.workload import Workload
+from callscore.evaluate.judge_client import JudgeCalls
+from callscore.runner.cases import CaseStream, work_of
+from callscore.runner.prepare import ModelHandle, Prepared
+from callscore.store.journal import Journal
 
 WORD_OK = "Reply with the word ok."
 PROMPT = Prompt((Message("user", WORD_OK),))
@@ -78,6 +83,31 @@ def small_prompt(work: Prompt | None) -> Prompt:
         return Prompt((Message("user", asked),), work.schema, work.tools)
     asked = f"{WORD_OK} Call no tool." if work.tools else WORD_OK
     return Prompt((Message("user", asked),), None, work.tools)
+
+
+def trials_of(
+    prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
+) -> list[Trial]:
+    """The small requests of a run: to online models with open work, then to judges."""
+    left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
+    trials = [
+        Trial(model.spec, model.provider, small_prompt(work.request.prompt))
+        for model, work in left
+        if work is not None and model.online
+    ]
+    if any(work is not None for _, work in left):
+        planned = [client.planned for client in calls.clients]
+        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
+    return trials
+
+
+def _open_work(
+    prepared: Prepared, journal: Journal, model: ModelHandle, cases: CaseStream
+) -> Work | None:
+    """The first request without a reply; cases read for it stay in the stream."""
+    with closing(cases.reader()) as reader:
+        work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
+        return next((piece for piece in work if journal.stored(piece.request.key) is None), None)
 
 
 class PreflightFailed(ConfigError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,6 +27,9 @@ from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
 from callscore.suites.registry import noise_of, scenario_suite
+
+if TYPE_CHECKING:
+    from callscore.store.run_records import RunHeader
 
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
@@ -131,6 +135,20 @@ class Prepared(msgspec.Struct, frozen=True):
             return self.survey.cases * len(repeats)
         return sum(recorded(case, run) is not None for case in self.survey.ids for run in repeats)
 
+    @property
+    def header(self) -> RunHeader:
+        """What identifies the run when it is resumed."""
+        from callscore.store.run_records import RunHeader  # loads SQLite
+
+        config = self.config
+        return RunHeader(
+            name=config.name,
+            config_hash=f"{config.fingerprint}/{self.options.limit or 'all'}",
+            dataset_hash=self.survey.digest,
+            total=sum(map(self.total, self.models)),
+            eval_file=_relative_to_store(config.path, config.store),
+        )
+
     def close(self) -> None:
         """Close the files of replaying models."""
         for model in self.models:
@@ -169,6 +187,14 @@ class Prepared(msgspec.Struct, frozen=True):
         """Differences of the run from the public protocol."""
         config = self.config
         return departures(config.repeats, config.models, config.scenario_settings)
+
+
+def _relative_to_store(path: Path, store: Path) -> str:
+    """A path that stays valid if both files are moved together."""
+    try:
+        return os.path.relpath(path.absolute(), store.absolute().parent)
+    except ValueError:  # on another drive
+        return str(path.absolute())
 
 
 def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
@@ -237,7 +263,7 @@ def open_models(
     """
     if sending:
         _check_access(config, environment)
-    online = ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
+    pool: ClientPool | None = None
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))
@@ -246,7 +272,11 @@ def open_models(
             provider: Provider = ReplayProvider(spec.name, recordings)
             reached.append(ModelHandle(priced, provider, recordings))
         else:
-            provider = _offline(spec) or online.provider(spec, sending=sending)
+            if (offline := _offline(spec)) is not None:
+                provider = offline
+            else:
+                pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
+                provider = pool.provider(spec, sending=sending)
             if spec.name in config.prompts:
                 provider = PromptedProvider(provider, config.prompts[spec.name])
             reached.append(ModelHandle(priced, provider))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,6 +26,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.report.race_text import race_notes
 from callscore.runner.cases import CasePrompt, work_of
@@ -43,7 +45,7 @@ from callscore.stats.race import Race, Rules
 from callscore.store.files import LinesByKey
 
 if TYPE_CHECKING:
-    from callscore.engine.shutdown import Shutdown
+    from callscore.engine.loop import Shutdown
 
 Works = Mapping[str, Sequence[Work]]
 Ask = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]
@@ -312,3 +314,23 @@ class RaceRun:
         """The scorecard with what the race decided, as a section and in words."""
         race = race_card(self._race.standing(), self._plan, self._rules, self._accounts, status)
         return msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+
+
+StartRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]
+
+
+def prepare_race(prepared: Prepared) -> StartRace:
+    """Draw the order of the calls, and refuse what cannot be raced, before anything is opened."""
+    draw = RaceDraw(prepared)
+
+    @contextmanager
+    def start(scoring: RunScoring, calls: JudgeCalls) -> Iterator[RaceRun]:
+        # A judge on an account of its own: what it says is counted once, where the card is made.
+        if not prepared.config.scoring.is_judged:
+            yield RaceRun(draw, scoring, None, calls)
+            return
+        with open_judge_runner(prepared.config.scoring, calls) as judge_runner:
+            judge_runner.embedder = scoring.embedder
+            yield RaceRun(draw, scoring, judge_runner, calls)
+
+    return start

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
-from callscore.report.race_text import LONGEST_NAME, left_words
+from callscore.report.race_text import LONGEST_NAME, describe_exit
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Dropped, Standing
@@ -144,7 +144,7 @@ def _out(dropped: Dropped) -> OutOfRace:
 def news(before: Standing, now: Standing) -> list[str]:
     """In words, who left the race or came back since."""
     told = [
-        left_words(model, _out(dropped))
+        describe_exit(model, _out(dropped))
         for model, dropped in now.dropped.items()
         if model not in before.dropped
     ]

@@ -10,7 +10,7 @@ from callscore.core.case import Failed
 from callscore.evaluate.case_steps import MeasuredReply
 from callscore.stats.race import Outcome
 from callscore.stats.race_gates import RateGate
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 NOTHING_TO_COUNT = ("undefined", "absent", "malformed")
 """Why a measure has no value although nothing about it is open: it adds nothing to a rate."""

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from callscore.core.case import Case, Failed, Reply
-from callscore.core.judging import Similarity
-from callscore.core.ports import Embedder
 from callscore.core.run import Completed
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.evaluate.reply_source import CaseReplies
@@ -152,31 +150,3 @@ def _count(found: CaseReplies) -> int:
 
 def _count_replies(found: CaseReplies) -> int:
     return sum(isinstance(reply, Reply) for runs in found.values() for reply in runs.values())
-
-
-class DeferredEmbedder:
-    """Defers comparing sentences until all replies have come, as computing delays them."""
-
-    def __init__(self, embedder: Embedder, all_in: asyncio.Event) -> None:
-        self._embedder, self._all_in = embedder, all_in
-
-    @property
-    def name(self) -> str:
-        """The name of the embedder."""
-        return self._embedder.name
-
-    @property
-    def signature(self) -> str:
-        """The signature of the embedder."""
-        return self._embedder.signature
-
-    def reads(self, lang: str | None) -> bool:
-        """Whether the embedder supports this language."""
-        return self._embedder.reads(lang)
-
-    async def similarities(
-        self, pairs: Sequence[tuple[str, str]], lang: str | None
-    ) -> Sequence[Similarity] | Failed:
-        """The similarities of the embedder."""
-        await self._all_in.wait()
-        return await self._embedder.similarities(pairs, lang)

@@ -4,44 +4,42 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
-from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain, Work
-from callscore.core.scenarios import ScenarioScore
+from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain
+from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
+from callscore.core.task import SCENARIO
 from callscore.engine import loop
+from callscore.engine.limits import SharedLimits
+from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.local_server import is_local_server
 from callscore.runner.cases import CaseStream, work_of
-from callscore.runner.changes import changed_since, describe_change, header_of
 from callscore.runner.preflight import (
-    JUDGED,
     Preflight,
     PreflightFailed,
     Trial,
     cost_of,
     preflight,
     refuse_failed,
-    small_prompt,
+    trials_of,
 )
-from callscore.runner.prepare import ModelHandle, Prepared
-from callscore.runner.race_start import no_race, prepare_race
+from callscore.runner.prepare import Prepared
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
-    from callscore.runner.race import RaceRun
+    from callscore.runner.race import RaceRun, StartRace
 
 NextRound = Callable[[RunSummary], Workload | None]
 """The requests of the next round, after the planned ones; None if there are no more."""
@@ -54,17 +52,25 @@ class RunResult(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    """The scores of calls."""
-    scenarios: Mapping[str, ScenarioScore] = {}
-    """The results of scenarios, by model."""
-    scenario_card: Scorecard | None = None
-    """The scorecard of scenarios."""
+    """The scores of calls and scenarios."""
     notes: Sequence[str] = ()
     """Notes on the models; the card has them too."""
     failures: Sequence[Failure] = ()
     """The most frequent cause of failed calls of every model."""
     scored_again: RunRecord | None = None
     """The stored run, if it was scored again."""
+
+    @property
+    def documents(self) -> Mapping[str, Json]:
+        """By model, the result file of its scenarios (document 001)."""
+        found = msgspec.UNSET if self.card is None else self.card.documents
+        return {} if found is msgspec.UNSET else found
+
+    @property
+    def has_only_scenarios(self) -> bool:
+        """Whether the scorecard has no row of calls."""
+        models = self.card.models if self.card is not None else ()
+        return {task for model in models for task in model.tasks} == {SCENARIO}
 
 
 class _Interrupted(Exception):
@@ -95,7 +101,11 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     to_score = cases.reader()
     plan = _plan(prepared, cases)
     plan.check()
-    start_race = prepare_race(prepared) if prepared.options.race else no_race
+    start_race: StartRace | None = None
+    if prepared.options.race:
+        from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
+
+        start_race = prepare_race(prepared)
     try:
         with Journal(prepared.config.store) as journal, _opened(prepared, journal) as run:
             ledger = run.ledger
@@ -105,7 +115,11 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 RunScoring(prepared, replies, calls, to_score) as scoring,
-                start_race(scoring, JudgeCalls(ledger.answers, account)) as race,
+                (
+                    nullcontext()
+                    if start_race is None
+                    else start_race(scoring, JudgeCalls(ledger.answers, account))
+                ) as race,
             ):
                 calls.check()
                 job = _Job(
@@ -137,11 +151,13 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     following: asyncio.Task[bool] | None = None
     try:
         # 1. One small request each: nothing is spent on cases if a model does not reply.
-        preflights = await preflight(plan, job.trials, stop)
-        if cost := cost_of(preflights):
-            job.ledger.charge_preflight(cost)
-            plan = plan.after_spending(plan.options.already_spent_usd + cost)
-        refuse_failed(preflights)
+        preflights: Sequence[Preflight] = ()
+        if job.trials:
+            preflights = await preflight(plan, job.trials, stop)
+            if cost := cost_of(preflights):
+                job.ledger.charge_preflight(cost)
+                plan = plan.after_spending(plan.options.already_spent_usd + cost)
+            refuse_failed(preflights)
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have come, on the same budget.
@@ -199,7 +215,7 @@ def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
         return None
     spent = plan.options.already_spent_usd
     options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
-    return SharedLimits.of(options)
+    return options.shared_limits()
 
 
 def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> RunSummary:
@@ -256,11 +272,14 @@ class _RunStatus:
 @contextmanager
 def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
     """The resumed run, or a new one; closed with its current status."""
-    header, resume = header_of(prepared), prepared.options.resume
-    if resume and (changed := changed_since(prepared, journal, header)) is not None:
-        if not prepared.options.accept_changed:
+    header, resume = prepared.header, prepared.options.resume
+    if resume:
+        from callscore.runner.changes import changed_since, describe_change
+
+        changed = changed_since(prepared, journal, header)
+        if changed is not None and not prepared.options.accept_changed:
             raise UsageError(f"{describe_change(changed)}; --yes begins that run")
-        resume = False
+        resume = changed is None
     run = _RunStatus(journal.open_run(header, resume=resume))
     unused = False
     try:
@@ -299,20 +318,11 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
 
 
 def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
-    card, scenarios = scoring.card(), scoring.scenario_scores()
-    notes = scoring.notes()
-    other_card: Scorecard | None = None
-    if scenarios:
-        from callscore.evaluate.scenarios import scenario_card
-
-        other_card = scenario_card(scenarios, notes)
+    card, notes = scoring.card(), scoring.notes()
     if card is not None:
-        documents = other_card.documents if other_card is not None else msgspec.UNSET
-        card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
         card = race.on_card(card, ran.summary.status) if race is not None else card
-    return msgspec.structs.replace(
-        ran, card=card, scenarios=scenarios, scenario_card=other_card, notes=notes
-    )
+    return msgspec.structs.replace(ran, card=card, notes=notes)
 
 
 def rescore(prepared: Prepared, run_id: int) -> RunResult:
@@ -365,7 +375,7 @@ def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
                 model.provider,
                 work_of(model.spec.name, model.provider, cases.reader(), repeats),
                 prepared.total(model),
-                is_local_server(model.spec),
+                is_local=model.spec.base_url is not None and is_local_server(model.spec.base_url),
             )
             for model in prepared.models
         },
@@ -375,26 +385,9 @@ def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
 
 def _trials(
     prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
-) -> list[Trial]:
-    """The preflight requests: online models with open work, then judges."""
-    if not prepared.options.preflight:
-        return []
-    left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
-    trials = [
-        Trial(model.spec, model.provider, small_prompt(work.request.prompt))
-        for model, work in left
-        if work is not None and model.online
-    ]
-    if any(work is not None for _, work in left):
-        planned = [add_judge.planned for add_judge in calls.clients]
-        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
-    return trials
-
-
-def _open_work(
-    prepared: Prepared, journal: Journal, model: ModelHandle, cases: CaseStream
-) -> Work | None:
-    """The first request without a reply; cases read for it stay in the stream."""
-    with closing(cases.reader()) as reader:
-        work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
-        return next((piece for piece in work if journal.stored(piece.request.key) is None), None)
+) -> Sequence[Trial]:
+    """The preflight requests; none if they are not wanted, or if no model or judge is online."""
+    online = calls.clients or any(model.online for model in prepared.models)
+    if not online or not prepared.options.preflight:
+        return ()
+    return trials_of(prepared, journal, calls, cases)

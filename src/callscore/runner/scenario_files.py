@@ -13,8 +13,8 @@ import msgspec
 
 from callscore.core.errors import StoreError, UsageError
 from callscore.core.scenarios import Exported, Json
-from callscore.report.safe_text import escaped
-from callscore.report.trajectory_markdown import heading, step_markdown
+from callscore.report.safe_text import escape_json
+from callscore.report.trajectory_markdown import scenario_heading, step_markdown
 from callscore.store.files import atomic_write
 
 _UNSAFE = re.compile(r"[^\w.-]")
@@ -85,11 +85,11 @@ class Trajectories:
         run = 0
         for line in lines:
             if not self._is_markdown:
-                self._file.write(escaped(msgspec.json.encode(line)) + b"\n")
+                self._file.write(escape_json(msgspec.json.encode(line)) + b"\n")
                 continue
             if line["run"] != run:
                 run, seen = line["run"], ()
-                self._write(heading(line))
+                self._write(scenario_heading(line))
             self._write(step_markdown(line, seen))
             seen = line["request"]["messages"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.app import opened_sinks
+from callscore.core.case import Failed
+from callscore.core.judging import Similarity
+from callscore.core.ports import Embedder
 from callscore.core.run import ModelSpec, Stopping
-from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.limits import SharedLimits
+from callscore.engine.loop import Shutdown
 from callscore.evaluate.case_steps import MeasuredCase
 from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import CaseReplies
-from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.evaluate.scorecards import joint_scorecard
+from callscore.evaluate.scoring_pass import ScoringPass, Tallied
 from callscore.runner.cases import CasePrompt, CasesToScore
 from callscore.runner.prepare import Prepared
-from callscore.runner.replies import DeferredEmbedder, RunReplies
+from callscore.runner.replies import RunReplies
 
 if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioScoring
@@ -56,9 +58,10 @@ class RunScoring:
         self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
-        self._judge_runner = self._stack.enter_context(
-            open_judge_runner(config.scoring, self.calls)
-        )
+        self._judge_runner: JudgeRunner | None = None
+        if config.scoring.is_judged:
+            judging = open_judge_runner(config.scoring, self.calls)
+            self._judge_runner = self._stack.enter_context(judging)
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         self._defer_embedder()
         if files is not None:
@@ -143,13 +146,18 @@ class RunScoring:
         return await self._pass.measured(indexed, answers, judge_runner)
 
     def card(self) -> Scorecard | None:
-        """The scorecard of the cases, if the run has some."""
-        if self._pass is None:
+        """The scorecard of cases and scenarios, if the run has some."""
+        tallies: list[Tallied] = []
+        if self._pass is not None:
+            tallies.append(self._pass.finish())
+        if self._scenarios is not None:
+            tallies.append(self._scenarios.tallies())
+        if not tallies:
             return None
-        tallied = self._pass.finish()
-        if self._prepared.options.on_tallied is not None:
-            self._prepared.options.on_tallied(tallied)
-        card = scorecard(self._prepared.config.scoring, tallied, self._judge_runner)
+        for tallied in tallies:
+            if self._prepared.options.on_tallied is not None:
+                self._prepared.options.on_tallied(tallied)
+        card = joint_scorecard(self._prepared.config.scoring, tallies, self._judge_runner)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
@@ -165,10 +173,6 @@ class RunScoring:
         if self._pass is None and self._judge_runner is not None:
             notes += self._judge_runner.answered_by.notes()  # else the card has them
         return notes
-
-    def scenario_scores(self) -> Mapping[str, ScenarioScore]:
-        """The results of scenarios by model, if the run has some."""
-        return {} if self._scenarios is None else self._scenarios.scores()
 
 
 async def unless_stopped(
@@ -197,3 +201,31 @@ async def unless_stopped(
     if not work.cancelled():
         work.result()
     return ended
+
+
+class DeferredEmbedder:
+    """Defers comparing sentences until all replies have come, as computing delays them."""
+
+    def __init__(self, embedder: Embedder, all_in: asyncio.Event) -> None:
+        self._embedder, self._all_in = embedder, all_in
+
+    @property
+    def name(self) -> str:
+        """The name of the embedder."""
+        return self._embedder.name
+
+    @property
+    def signature(self) -> str:
+        """The signature of the embedder."""
+        return self._embedder.signature
+
+    def reads(self, lang: str | None) -> bool:
+        """Whether the embedder supports this language."""
+        return self._embedder.reads(lang)
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        """The similarities of the embedder."""
+        await self._all_in.wait()
+        return await self._embedder.similarities(pairs, lang)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
-from callscore.report.orchestration_terminal import render
+from callscore.report.orchestration_terminal import result_text
 from callscore.suites.orchestration.call.questions import Answers, NoAnswers
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
@@ -254,7 +254,7 @@ def test_c_128_a_dependency_between_equal_agents_is_undercounted_and_exact_besid
     exact = scored["x_extension"]["plan"]
     assert exact["exact"]["workflow_evaluation_with_failure"] == 0.7
     assert exact["undercounted"][0]["workflow_evaluation_with_failure"] == 0.7
-    assert "EN exact plan   0.7000: self-loops are charged too little in 1 scenario" in render(
+    assert "EN exact plan   0.7000: self-loops are charged too little in 1 scenario" in result_text(
         scored
     )
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.report.details.answers import ReadCase, mapping, objects
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_objects
 
-NOTHING = "(none)"
+NO_LABEL = "(none)"
 MOST_LABELS = 12
 OTHER = "(other)"
 CALL, NO_CALL, FAILED = "call", "no call", "failed"
 
 
-class Confusion:
+class ConfusionMatrix:
     """Counts pairs of an expected and a given label."""
 
     def __init__(self, labels: Sequence[str] = ()) -> None:
@@ -39,44 +39,48 @@ class Confusion:
         return label
 
 
-class Sentiments(Confusion):
+class SentimentConfusion(ConfusionMatrix):
     """The sentiment of each sentence, expected and given."""
 
-    def add_case(self, case: ReadCase) -> None:
+    def add_case(self, case: DecodedCase) -> None:
         """Count the sentences of one case."""
         wanted = _labels(case.expected)
         if not wanted:
             return
-        for read in case.answers:
-            if read.answer.result.status in ("error", "not_run"):
+        for decoded in case.answers:
+            if decoded.answer.result.status in ("error", "not_run"):
                 continue
-            found = _labels(mapping(read.given))
+            found = _labels(as_mapping(decoded.given))
             for sentence, label in wanted.items():
-                self.add(read.answer.model, label, found.get(sentence, NOTHING))
+                self.add(decoded.answer.model, label, found.get(sentence, NO_LABEL))
 
 
 def _labels(outcome: Mapping[str, Any]) -> Mapping[str, str]:
     return {
-        str(sentence.get("sentence_id")): str(sentence.get("label") or NOTHING)
-        for sentence in objects(outcome.get("sentiment"))
+        str(sentence.get("sentence_id")): str(sentence.get("label") or NO_LABEL)
+        for sentence in as_objects(outcome.get("sentiment"))
     }
 
 
-class Decisions(Confusion):
+class CallDecisionConfusion(ConfusionMatrix):
     """Whether a tool had to be called, and whether it was."""
 
     def __init__(self) -> None:
         super().__init__((CALL, NO_CALL))
 
-    def add_case(self, case: ReadCase) -> None:
+    def add_case(self, case: DecodedCase) -> None:
         """Count one case that expects calls, or expects that there are none."""
         calls = case.expected.get("calls", case.expected.get("actions"))
         if not isinstance(calls, (list, tuple)):
             return
         wanted = CALL if calls else NO_CALL
-        for read in case.answers:
-            if read.answer.result.status not in ("error", "not_run"):
-                self.add(read.answer.model, wanted, _decision(read.given, read.answer.tool_calls))
+        for decoded in case.answers:
+            if decoded.answer.result.status not in ("error", "not_run"):
+                self.add(
+                    decoded.answer.model,
+                    wanted,
+                    _decision(decoded.given, decoded.answer.tool_calls),
+                )
 
 
 def _decision(given: Mapping[str, Any] | None, tool_calls: Sequence[Any]) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.metrics.forms.form import Form
-from callscore.report.details.answers import ReadCase, mapping, number, objects
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
 
 
 class FormPair(msgspec.Struct, frozen=True):
@@ -43,22 +43,22 @@ class FormTotals:
         self.models: dict[str, ModelForms] = {}
         self.forms: dict[str, Form] = {}
 
-    def add(self, case: ReadCase) -> None:
+    def add(self, case: DecodedCase) -> None:
         """Count the marks of one case; cases without questions count nothing."""
-        questions = list(objects(case.expected.get("questions")))
+        questions = list(as_objects(case.expected.get("questions")))
         if not questions:
             return
         form = self._form(case)
-        expected = {str(one.get("question_id")): number(one.get("score")) for one in questions}
-        limits = {str(one.get("question_id")): number(one.get("max_score")) for one in questions}
-        for read in case.answers:
-            if read.answer.result.status in ("error", "not_run"):
+        expected = {str(one.get("question_id")): as_number(one.get("score")) for one in questions}
+        limits = {str(one.get("question_id")): as_number(one.get("max_score")) for one in questions}
+        for decoded in case.answers:
+            if decoded.answer.result.status in ("error", "not_run"):
                 continue
-            found = self.models.setdefault(read.answer.model, ModelForms())
-            if read.given is None:
+            found = self.models.setdefault(decoded.answer.model, ModelForms())
+            if decoded.given is None:
                 found.unreadable += 1
                 continue
-            given = _marks(read.given)
+            given = _marks(decoded.given)
             found.pairs += [
                 (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
                 for key, score in expected.items()
@@ -69,7 +69,7 @@ class FormTotals:
                 found.hidden_answered += sum(given.get(key) is not None for key in hidden)
                 found.totals.append(FormPair(total(form, expected), total(form, given)))
 
-    def _form(self, case: ReadCase) -> Form | None:
+    def _form(self, case: DecodedCase) -> Form | None:
         """The form of a case that was imported with one; each is read once."""
         raw = case.view.case.config.get("form")
         if not isinstance(raw, Mapping):
@@ -85,8 +85,8 @@ class FormTotals:
 
 def _marks(given: Mapping[str, Any]) -> dict[str, float | None]:
     return {
-        str(one.get("question_id")): number(one.get("score"))
-        for one in objects(mapping(given).get("questions"))
+        str(one.get("question_id")): as_number(one.get("score"))
+        for one in as_objects(as_mapping(given).get("questions"))
     }
 
 
@@ -114,13 +114,13 @@ def section_means(totals: Sequence[FormPair]) -> list[SectionMean]:
                     (one.percent, other.percent)
                 )
         if pair.expected.percent is not None and pair.given.percent is not None:
-            columns.setdefault(WHOLE, []).append((pair.expected.percent, pair.given.percent))
-    whole = columns.pop(WHOLE, None)
+            columns.setdefault(WHOLE_FORM, []).append((pair.expected.percent, pair.given.percent))
+    whole = columns.pop(WHOLE_FORM, None)
     rows = [_mean(title, pairs) for title, pairs in columns.items()]
-    return [*rows, _mean(WHOLE, whole)] if whole else rows
+    return [*rows, _mean(WHOLE_FORM, whole)] if whole else rows
 
 
-WHOLE = "whole form"
+WHOLE_FORM = "whole form"
 
 
 def _mean(title: str, pairs: Iterable[tuple[float, float]]) -> SectionMean:

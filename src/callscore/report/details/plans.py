@@ -5,46 +5,46 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from callscore.report.details.answers import mapping, objects
-from callscore.report.svg.plan_graph import Graph
+from callscore.report.details.decoded_case import as_mapping, as_objects
+from callscore.report.svg.plan_graph import PlanGraph
 
-TEXTS = ("text", "name", "label", "refined_query", "agent")
-NAMES = ("name", "agent_id", "agent")
+NODE_TEXT_KEYS = ("text", "name", "label", "refined_query", "agent")
+STEP_NAME_KEYS = ("name", "agent_id", "agent")
 """What a step of a workflow is called; its query differs in words where plans agree."""
 LONGEST_TEXT = 200
 
 
-def plan_of(outcome: Mapping[str, Any] | None) -> Graph | None:
+def extract_plan(outcome: Mapping[str, Any] | None) -> PlanGraph | None:
     """The graph in an expected outcome or an answer; None if there is none."""
-    found = mapping(outcome)
+    found = as_mapping(outcome)
     if isinstance(found.get("nodes"), (list, dict)):
         return _graph(found)
-    planned = mapping(found.get("plan")) or found
+    planned = as_mapping(found.get("plan")) or found
     workflows = {key: value for key, value in planned.items() if _is_workflow(value)}
     return _workflow_graph(workflows) if workflows else None
 
 
-def _graph(found: Mapping[str, Any]) -> Graph:
+def _graph(found: Mapping[str, Any]) -> PlanGraph:
     nodes: dict[str, str] = {}
     raw = found["nodes"]
     entries = raw.values() if isinstance(raw, dict) else raw
     for number, entry in enumerate(entries, start=1):
         if isinstance(entry, dict):
             key = str(entry.get("id", number))
-            nodes[key] = next((str(entry[name]) for name in TEXTS if entry.get(name)), key)
+            nodes[key] = next((str(entry[name]) for name in NODE_TEXT_KEYS if entry.get(name)), key)
         else:
             nodes[str(entry)] = str(entry)
     edges = []
     for edge in found.get("edges") or ():
-        ends = _ends(edge)
+        ends = _edge_ends(edge)
         if ends is not None:
             edges.append(ends)
     for end in dict.fromkeys(end for edge in edges for end in edge):
         nodes.setdefault(end, end)
-    return Graph({key: shown[:LONGEST_TEXT] for key, shown in nodes.items()}, edges)
+    return PlanGraph({key: shown[:LONGEST_TEXT] for key, shown in nodes.items()}, edges)
 
 
-def _ends(edge: Any) -> tuple[str, str] | None:
+def _edge_ends(edge: Any) -> tuple[str, str] | None:
     if isinstance(edge, (list, tuple)) and len(edge) == 2:
         return str(edge[0]), str(edge[1])
     if isinstance(edge, dict):
@@ -64,16 +64,16 @@ def _numbered(name: str, others: Collection[str]) -> str:
     return f"{name} ({same + 1})" if same else name
 
 
-def _workflow_graph(workflows: Mapping[str, Any]) -> Graph:
+def _workflow_graph(workflows: Mapping[str, Any]) -> PlanGraph:
     """One node a step, in a row within a workflow; the first step waits for other workflows."""
     nodes: dict[str, str] = {}
     edges: list[tuple[str, str]] = []
     steps: dict[str, list[str]] = {}
     for name, workflow in workflows.items():
         steps[name] = []
-        for number, step in enumerate(objects(workflow["steps"]), start=1):
+        for number, step in enumerate(as_objects(workflow["steps"]), start=1):
             key = f"{name}/{number}"
-            called = next((str(step[each]) for each in NAMES if step.get(each)), key)
+            called = next((str(step[each]) for each in STEP_NAME_KEYS if step.get(each)), key)
             nodes[key] = _numbered(called[:LONGEST_TEXT], nodes.values())
             steps[name].append(key)
         edges += zip(steps[name], steps[name][1:], strict=False)
@@ -82,4 +82,4 @@ def _workflow_graph(workflows: Mapping[str, Any]) -> Graph:
         for other in [needed] if isinstance(needed, str) else needed:
             if steps.get(name) and steps.get(str(other)):
                 edges.append((steps[str(other)][-1], steps[name][0]))
-    return Graph(nodes, edges)
+    return PlanGraph(nodes, edges)

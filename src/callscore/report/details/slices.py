@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from callscore.core.case import turns
-from callscore.report.details.answers import ReadCase
+from callscore.report.details.decoded_case import DecodedCase
 
 LENGTHS = ((10, "up to 10 turns"), (30, "11–30 turns"), (100, "31–100 turns"))
-LONGEST = "more than 100 turns"
+LONGEST_CALLS = "more than 100 turns"
 MOST_PARTS = 40
 """Tags beyond this number are not counted separately; the report says so."""
 
@@ -34,49 +34,49 @@ class Slices:
         self.kinds: dict[str, dict[str, dict[str, MeanScore]]] = {}
         self.left_out: set[str] = set()
 
-    def add(self, case: ReadCase) -> None:
+    def add(self, case: DecodedCase) -> None:
         """Count one case in each slice that it belongs to."""
-        for kind, part in _parts(case):
+        for kind, part in _slices_of(case):
             parts = self.kinds.setdefault(kind, {})
             if part not in parts and len(parts) >= MOST_PARTS:
                 self.left_out.add(kind)
                 continue
             models = parts.setdefault(part, {})
-            for read in case.answers:
-                value = case_value(read.answer.result.status, read.answer.result.score)
+            for decoded in case.answers:
+                value = score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
                 if value is not None:
-                    found = models.setdefault(read.answer.model, MeanScore())
+                    found = models.setdefault(decoded.answer.model, MeanScore())
                     found.total += value
                     found.n += 1
 
-    def shown(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
+    def comparable(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
         """Kinds with more than one part: a single part compares nothing."""
         for kind, parts in self.kinds.items():
             if len(parts) > 1:
                 yield kind, dict(sorted(parts.items(), key=lambda part: _order(kind, part[0])))
 
 
-def case_value(status: str, score: float | None) -> float | None:
+def score_or_zero(status: str, score: float | None) -> float | None:
     """A score for ordering and slices: 0 if invalid, none if no score is known."""
     if score is not None:
         return score
     return 0.0 if status == "invalid" else None
 
 
-def _parts(case: ReadCase) -> Iterator[tuple[str, str]]:
+def _slices_of(case: DecodedCase) -> Iterator[tuple[str, str]]:
     found = case.view.case
     if found.lang:
         yield "Language", found.lang
     for name in dict.fromkeys(case.tags):
         yield "Tag", name
-    yield "Length", length_of(len(turns(found.transcript)))
+    yield "Length", call_length(len(turns(found.transcript)))
 
 
-def length_of(number: int) -> str:
+def call_length(number: int) -> str:
     """The name of a length of calls."""
-    return next((name for most, name in LENGTHS if number <= most), LONGEST)
+    return next((name for most, name in LENGTHS if number <= most), LONGEST_CALLS)
 
 
 def _order(kind: str, part: str) -> tuple[int, str]:
-    names = [name for _, name in LENGTHS] + [LONGEST]
+    names = [name for _, name in LENGTHS] + [LONGEST_CALLS]
     return (names.index(part), "") if kind == "Length" else (0, part)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from callscore.report.html.page import write_html
+from callscore.report.html.page import write
 from callscore.report.source import ReportFormat
 
 FORMAT = ReportFormat(
-    "html", ".html", "one page that opens anywhere: verdict, pictures, every case", write_html
+    "html", ".html", "one page that opens anywhere: verdict, pictures, every case", write
 )

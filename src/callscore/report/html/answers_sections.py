@@ -8,25 +8,25 @@ from typing import Any, NamedTuple
 from msgspec import UnsetType
 
 from callscore.core.card_rows import Documents
-from callscore.report.details.confusion import CALL, FAILED, NO_CALL, Confusion
-from callscore.report.details.questions import Question, QuestionCount
+from callscore.report.details.confusion import CALL, FAILED, NO_CALL, ConfusionMatrix
+from callscore.report.details.question_agreement import AgreementCounts, QuestionAgreement
 from callscore.report.details.slices import MeanScore, Slices
-from callscore.report.html.parts import figure, name, row, section, shade, table
+from callscore.report.html.parts import figure, model_name, row, section, shade, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
-from callscore.report.svg.plan_graph import Graph, plan_graph
+from callscore.report.svg.plan_graph import PlanGraph, draw_plan
 
 MOST_QUESTIONS = 100
 LONGEST_QUESTION = 160
 
 
-def questions_section(questions: Sequence[Question], models: Sequence[str]) -> Html | None:
+def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[str]) -> Html | None:
     """Each question of the form, worst first."""
     if not questions:
         return None
     shown = questions[:MOST_QUESTIONS]
-    headings = ["Question", "All models", *map(name, models)]
+    headings = ["Question", "All models", *map(model_name, models)]
     rows = [
         row(
             join(tag("b", plain(question.id, 40)), " ", plain(question.text, LONGEST_QUESTION)),
@@ -54,7 +54,7 @@ def _share(value: float | None) -> Child:
     return tag("td", f"{100 * value:.0f} %", class_=shade(1 - value))
 
 
-def _question_cell(count: QuestionCount | None) -> Child:
+def _question_cell(count: AgreementCounts | None) -> Child:
     if count is None or count.agreement is None:
         return tag("span", "not asked", class_="quiet")
     errors = {
@@ -73,14 +73,14 @@ def _question_cell(count: QuestionCount | None) -> Child:
 
 
 def confusion_section(
-    key: str, heading: str, confusion: Confusion, note: str, models: Sequence[str]
+    key: str, heading: str, confusion: ConfusionMatrix, note: str, models: Sequence[str]
 ) -> Html | None:
     """Expected labels down, given labels across, one small table a model."""
     if not confusion.models:
         return None
     labels = confusion.labels
     tables = [
-        tag("div", tag("h3", name(model)), _matrix(confusion.models[model], labels, model))
+        tag("div", tag("h3", model_name(model)), _matrix(confusion.models[model], labels, model))
         for model in models
         if model in confusion.models
     ]
@@ -100,7 +100,7 @@ def _matrix(counts: Mapping[tuple[str, str], int], labels: Sequence[str], model:
             )
         )
     headings = ["expected ↓ given →", *(plain(label, 40) for label in across)]
-    return table(headings, rows, f"Expected and given labels of {name(model)}", "matrix")
+    return table(headings, rows, f"Expected and given labels of {model_name(model)}", "matrix")
 
 
 def _count(number: int, total: int, is_right: bool) -> Html:
@@ -109,9 +109,9 @@ def _count(number: int, total: int, is_right: bool) -> Html:
     return tag("td", number, class_=f"{shade(share)} {kind}".strip())
 
 
-def document_decisions(documents: Mapping[str, Any]) -> Confusion:
+def document_decisions(documents: Mapping[str, Any]) -> ConfusionMatrix:
     """Call and reject decisions of recorded scenarios, as document 001 counts them."""
-    found = Confusion((CALL, NO_CALL, FAILED))
+    found = ConfusionMatrix((CALL, NO_CALL, FAILED))
     for model, document in documents.items():
         counts = found.models.setdefault(model, {})
         for _, part in _languages(document):
@@ -163,7 +163,7 @@ def documents_section(documents: Mapping[str, Any]) -> Html | None:
     }
     keys = dict.fromkeys(key for numbers in found_of.values() for key in numbers)
     rows = [
-        row(name(model), [_number(numbers.get(key)) for key in keys])
+        row(model_name(model), [_number(numbers.get(key)) for key in keys])
         for model, numbers in found_of.items()
     ]
     found = table(["Model", *keys], rows, "Key metrics of the scenarios")
@@ -183,8 +183,8 @@ class PlanExample(NamedTuple):
     """The case, the expected plan, and what each model planned."""
 
     case: str
-    expected: Graph
-    given: Sequence[tuple[str, Graph | None]]
+    expected: PlanGraph
+    given: Sequence[tuple[str, PlanGraph | None]]
 
 
 def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None:
@@ -201,31 +201,33 @@ def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None
 
 
 def _plans(example: PlanExample) -> Iterator[Html]:
-    yield figure(plan_graph("Expected plan", example.expected), tag("b", "Expected"))
+    yield figure(draw_plan("Expected plan", example.expected), tag("b", "Expected"))
     for model, graph in example.given:
         yield model_plan(model, graph, example.expected)
 
 
-def model_plan(model: str, graph: Graph | None, expected: Graph) -> Html:
+def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html:
     """What one model planned; steps it left out are listed below the picture."""
     if graph is None:
         return tag(
             "figure",
             tag("p", "no plan could be read", class_="quiet"),
-            tag("figcaption", tag("b", name(model))),
+            tag("figcaption", tag("b", model_name(model))),
         )
     has = {shown.casefold() for shown in graph.nodes.values()}
     missing = [shown for shown in expected.nodes.values() if shown.casefold() not in has]
     lost = f"; missing: {plain(', '.join(missing), 200)}" if missing else ""
-    title = f"Plan of {name(model)}"
-    return figure(plan_graph(title, graph, expected, "extra"), join(tag("b", name(model)), lost))
+    title = f"Plan of {model_name(model)}"
+    return figure(
+        draw_plan(title, graph, expected, "extra"), join(tag("b", model_name(model)), lost)
+    )
 
 
 def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
     """Mean case scores by language, tag and length."""
     tables = [
         join(tag("h3", kind), _slice_table(kind, parts, models), _left_out(kind, slices))
-        for kind, parts in slices.shown()
+        for kind, parts in slices.comparable()
     ]
     if not tables:
         return None
@@ -248,7 +250,9 @@ def _slice_table(
         row(plain(part, 60), [_mean(found.get(model)) for model in models])
         for part, found in parts.items()
     ]
-    return table([kind, *map(name, models)], rows, f"Mean case score by {kind.lower()}", "matrix")
+    return table(
+        [kind, *map(model_name, models)], rows, f"Mean case score by {kind.lower()}", "matrix"
+    )
 
 
 def _mean(found: MeanScore | None) -> Child:

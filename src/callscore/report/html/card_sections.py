@@ -7,12 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
 from callscore.report.html.answers_sections import undecided_values
-from callscore.report.html.parts import figure, folded, listed, name, row, section, table
+from callscore.report.html.parts import (
+    collapsible,
+    figure,
+    join_with,
+    model_name,
+    row,
+    section,
+    table,
+)
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Provenance, ReportSource
-from callscore.report.svg.rank_bands import Band, rank_bands
+from callscore.report.svg.rank_bands import RankBand, draw_rank_bands
 
 CALLS_SHOWN = 40
 LONGEST_NOTE = 500
@@ -21,16 +29,16 @@ NOTES_SHOWN = 200
 
 def ranks_section(card: Scorecard) -> Html:
     """Rank bands if they are known, and the official ranking."""
-    bands = bands_of(card)
+    bands = rank_bands_of(card)
     drawn = None
     if bands:
         sentence = (
             "Bar: the ranks by quality that these calls cannot distinguish, all models at once at "
             "95 %. Dot: the official rank by quality."
         )
-        numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
+        numbers = [row(model_name(band.model), [band.label, band.rank or "—"]) for band in bands]
         behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
-        drawn = figure(rank_bands(bands), sentence, behind)
+        drawn = figure(draw_rank_bands(bands), sentence, behind)
     else:
         drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
     shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
@@ -38,7 +46,7 @@ def ranks_section(card: Scorecard) -> Html:
         row(
             "—" if entry.rank is None else str(entry.rank),
             (
-                name(entry.model),
+                model_name(entry.model),
                 "" if entry.efficiency is None else show(entry.efficiency),
                 "n/a" if entry.final_score is None else show(entry.final_score),
                 "unknown"
@@ -54,13 +62,13 @@ def ranks_section(card: Scorecard) -> Html:
     return section("ranks", "Ranks", drawn, table(shown.split("|"), rows, "Ranking"))
 
 
-def bands_of(card: Scorecard) -> list[Band]:
+def rank_bands_of(card: Scorecard) -> list[RankBand]:
     """The rank bands of a card, best first; none if it has none."""
     found = []
     for entry in card.ranking:
         band = entry.quality_band
         if band is not None:
-            found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
+            found.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
 
 
@@ -73,7 +81,7 @@ def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: Cas
     labels = {row.key: row.label for row in template}
     rows = [
         row(
-            name(model.model),
+            model_name(model.model),
             (
                 blocker.task,
                 labels.get(blocker.metric, blocker.metric),
@@ -108,7 +116,7 @@ def _breach(blocker: Blocker) -> Html:
 def _calls(cases: Sequence[str], link: CaseLink) -> Child:
     if not cases:
         return tag("span", "none alone", class_="quiet")
-    first = listed([link(case) for case in cases[:CALLS_SHOWN]])
+    first = join_with([link(case) for case in cases[:CALLS_SHOWN]])
     more = len(cases) - CALLS_SHOWN
     return join(first, f" and {more} more" if more > 0 else None)
 
@@ -118,9 +126,9 @@ def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
     for model, number in undecided_values(card.documents).items():
-        found = f"{show_count(number, 'argument value')} of {name(model)}"
+        found = f"{show_count(number, 'argument value')} of {model_name(model)}"
         items.append(("Undecided in scenarios", found))
-    return section("judge", "Judge", facts(items))
+    return section("judge", "Judge", fact_list(items))
 
 
 def _judge_facts(
@@ -137,7 +145,7 @@ def _judge_facts(
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
-            yield "Judged by its own family", ", ".join(map(name, judging.overlap))
+            yield "Judged by its own family", ", ".join(map(model_name, judging.overlap))
         if judging.flags:
             yield "Noticed", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
         if judging.cost_usd is not None:
@@ -160,7 +168,7 @@ def _percent(share: float) -> str:
 
 def _undecided(card: Scorecard) -> str:
     found = [
-        f"{name(model.model)}: {', '.join(task.undecided_gates)}"
+        f"{model_name(model.model)}: {', '.join(task.undecided_gates)}"
         for model in card.models
         for task in model.tasks.values()
         if task.undecided_gates
@@ -168,7 +176,7 @@ def _undecided(card: Scorecard) -> str:
     return "; ".join(found[:12]) or "nothing"
 
 
-def facts(items: Sequence[tuple[str, Child]]) -> Html:
+def fact_list(items: Sequence[tuple[str, Child]]) -> Html:
     """Names with values, in a strip."""
     pairs = [tag("div", tag("dt", term), tag("dd", value)) for term, value in items]
     return tag("dl", pairs, class_="facts")
@@ -182,7 +190,7 @@ def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, i
         "Coverage and provenance",
         _coverage(card),
         _statuses(statuses),
-        facts(list(_provenance(card, source.provenance))),
+        fact_list(list(_provenance(card, source.provenance))),
         _files(source.provenance),
         _notes(card),
     )
@@ -201,7 +209,7 @@ def _coverage(card: Scorecard) -> Html:
             unread = sum(task.malformed.values())
             sentence = f"{task.n} of {task.cases} cases"
             cells.append(join(sentence, tag("small", f"{unread} unreadable") if unread else None))
-        rows.append(row(name(model.model), cells))
+        rows.append(row(model_name(model.model), cells))
     return table(["Model", *tasks], rows, "Coverage: cases evaluated")
 
 
@@ -219,7 +227,7 @@ def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
         return None
     words = [word for word in STATUSES if any(word in found for found in statuses.values())]
     rows = [
-        row(name(model), [found.get(word, 0) for word in words])
+        row(model_name(model), [found.get(word, 0) for word in words])
         for model, found in statuses.items()
     ]
     return table(
@@ -255,7 +263,7 @@ def _files(provenance: Provenance) -> Html | None:
         row(plain(file.name, 120), (file.role, tag("code", file.sha256), file.bytes))
         for file in provenance.files
     ]
-    return folded(
+    return collapsible(
         "Files and their hashes", table(("File", "Role", "SHA-256", "Bytes"), rows, "Input files")
     )
 
@@ -267,4 +275,4 @@ def _notes(card: Scorecard) -> Html | None:
     more = len(card.notes) - NOTES_SHOWN
     if more > 0:
         shown.append(tag("li", f"and {more} more"))
-    return folded(show_count(len(card.notes), "note"), tag("ul", shown))
+    return collapsible(show_count(len(card.notes), "note"), tag("ul", shown))

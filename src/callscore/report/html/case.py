@@ -6,16 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.case import Turn, turns
 from callscore.core.judging import Verdict
-from callscore.report.details.answers import ReadAnswer, ReadCase, is_answered, objects
-from callscore.report.details.compared import Compared, Field, compared
-from callscore.report.details.evidence import GOLD, Quote, Span, quoted, spans, turn_name
-from callscore.report.details.plans import plan_of
+from callscore.report.details.decoded_case import DecodedAnswer, DecodedCase, as_objects, has_reply
+from callscore.report.details.field_comparison import FieldComparison, FieldValue, compare_fields
+from callscore.report.details.plans import extract_plan
+from callscore.report.details.quotes import (
+    EXPECTED,
+    Quote,
+    Span,
+    find_quotations,
+    locate_quotes,
+    turn_name,
+)
 from callscore.report.html.answers_sections import model_plan
-from callscore.report.html.parts import chip, figure, folded, name, row, table
+from callscore.report.html.parts import chip, collapsible, figure, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag, text
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
-from callscore.report.svg.plan_graph import plan_graph
+from callscore.report.svg.plan_graph import draw_plan
 
 LONGEST_VALUE = 1_500
 LONGEST_REPLY = 4_000
@@ -26,7 +33,7 @@ MOST_VERDICTS = 240
 SCORES_SHOWN = 5
 
 
-def case_html(case: ReadCase, place: int, *, with_text: bool = True) -> Html:
+def render_case(case: DecodedCase, place: int, *, with_text: bool = True) -> Html:
     """A case that opens on request; `place` is its number in the data."""
     found = case.view.case
     body = [_transcript(case, place), _answers(case, place)] if with_text else [_scores_only(case)]
@@ -46,16 +53,18 @@ def case_html(case: ReadCase, place: int, *, with_text: bool = True) -> Html:
     )
 
 
-def _summary(case: ReadCase) -> Iterator[Child]:
-    for read in case.answers[:SCORES_SHOWN]:
-        yield tag("span", f"{plain(_who(read, case), 24)} ", _score(read), class_="score")
+def _summary(case: DecodedCase) -> Iterator[Child]:
+    for decoded in case.answers[:SCORES_SHOWN]:
+        yield tag(
+            "span", f"{plain(_answer_label(decoded, case), 24)} ", _score(decoded), class_="score"
+        )
     more = len(case.answers) - SCORES_SHOWN
     if more > 0:
         yield tag("span", f"and {more} more", class_="quiet")
 
 
-def _score(read: ReadAnswer) -> Html:
-    result = read.answer.result
+def _score(decoded: DecodedAnswer) -> Html:
+    result = decoded.answer.result
     if result.score is not None:
         return tag("b", show(result.score))
     return tag("b", result.status.replace("_", " "), class_=_tone(result.status))
@@ -65,34 +74,38 @@ def _tone(status: str) -> str:
     return "blocked" if status == "invalid" else "quiet"
 
 
-def _who(read: ReadAnswer, case: ReadCase) -> str:
+def _answer_label(decoded: DecodedAnswer, case: DecodedCase) -> str:
     """The model, with the number of the run where models answered more than once."""
-    answer = read.answer
+    answer = decoded.answer
     return f"{answer.model} · run {answer.run}" if case.has_repeats else answer.model
 
 
-def _verdicts_of(read: ReadAnswer, case: ReadCase) -> Sequence[Verdict]:
+def _verdicts_of(decoded: DecodedAnswer, case: DecodedCase) -> Sequence[Verdict]:
     """As many verdicts on an answer as are shown."""
-    return read.answer.verdicts[: max(12, MOST_VERDICTS // max(1, len(case.answers)))]
+    return decoded.answer.verdicts[: max(12, MOST_VERDICTS // max(1, len(case.answers)))]
 
 
-def _scores_only(case: ReadCase) -> Html:
+def _scores_only(case: DecodedCase) -> Html:
     return table(
         ("Model", "Status", "Score", "Reasons"),
         [
             row(
-                name(_who(read, case)),
-                (read.answer.result.status, _score(read), plain("; ".join(_codes(read)), 300)),
+                model_name(_answer_label(decoded, case)),
+                (
+                    decoded.answer.result.status,
+                    _score(decoded),
+                    plain("; ".join(_reason_codes(decoded)), 300),
+                ),
             )
-            for read in case.answers
+            for decoded in case.answers
         ],
         "Scores",
     )
 
 
-def _transcript(case: ReadCase, place: int) -> Html:
+def _transcript(case: DecodedCase, place: int) -> Html:
     said = turns(case.view.case.transcript)
-    marked, lost = spans(said[:MOST_TURNS], list(_quotes(case)))
+    marked, lost = locate_quotes(said[:MOST_TURNS], list(_quotes(case)))
     lines = [
         _turn(turn, number, found, place)
         for number, (turn, found) in enumerate(zip(said, marked, strict=False))
@@ -100,47 +113,51 @@ def _transcript(case: ReadCase, place: int) -> Html:
     left = len(said) - len(lines)
     missing = [
         tag(
-            "li", f"{name(quote.who)}, {plain(quote.about, 80)}: ", tag("q", plain(quote.text, 200))
+            "li",
+            f"{model_name(quote.who)}, {plain(quote.about, 80)}: ",
+            tag("q", plain(quote.text, 200)),
         )
         for quote in lost[:20]
-        if quote.who != GOLD
+        if quote.who != EXPECTED
     ]
     return tag(
         "div",
         tag("h3", "Transcript"),
         tag("ol", lines, class_="turns"),
         tag("p", f"{show_count(left, 'more turn')} not shown.", class_="note") if left else None,
-        folded("Quotes that are not in the transcript", tag("ul", missing)) if missing else None,
+        collapsible("Quotes that are not in the transcript", tag("ul", missing))
+        if missing
+        else None,
         _instructions(case),
         class_="transcript",
     )
 
 
-def _instructions(case: ReadCase) -> Html | None:
+def _instructions(case: DecodedCase) -> Html | None:
     """The instructions and tools in the prompt besides the transcript, if the case has them."""
     config = case.view.case.config
     instructions, tools = config.get("instructions"), config.get("tools")
     parts: list[Child] = []
     if isinstance(instructions, str) and instructions:
-        parts.append(tag("pre", _cut(instructions, LONGEST_REPLY), dir="auto"))
+        parts.append(tag("pre", _truncate(instructions, LONGEST_REPLY), dir="auto"))
     if isinstance(tools, (list, tuple)) and tools:
         parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), LONGEST_VALUE)))
-    return folded("Instructions and tools", parts) if parts else None
+    return collapsible("Instructions and tools", parts) if parts else None
 
 
 def _quotation(words: str, longest: int) -> Html:
     return tag("q", plain(words, longest), dir="auto")
 
 
-def _quotes(case: ReadCase) -> Iterator[Quote]:
-    for expected in objects(case.expected.get("questions")):
+def _quotes(case: DecodedCase) -> Iterator[Quote]:
+    for expected in as_objects(case.expected.get("questions")):
         about = str(expected.get("question_id", ""))
-        for words in quoted(str(expected.get("reason", ""))):
-            yield Quote(words, GOLD, about)
-    for read in case.answers:
-        for verdict in _verdicts_of(read, case):
+        for words in find_quotations(str(expected.get("reason", ""))):
+            yield Quote(words, EXPECTED, about)
+    for decoded in case.answers:
+        for verdict in _verdicts_of(decoded, case):
             if verdict.quote:
-                yield Quote(verdict.quote, read.answer.model, verdict.item, verdict.source)
+                yield Quote(verdict.quote, decoded.answer.model, verdict.item, verdict.source)
 
 
 def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
@@ -150,8 +167,12 @@ def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
     for span in found:
         if span.end > len(said):
             break
-        who = dict.fromkeys(f"{name(quote.who)} {plain(quote.about, 40)}" for quote in span.quotes)
-        kind = " ".join(sorted({"gold" if quote.who == GOLD else "model" for quote in span.quotes}))
+        who = dict.fromkeys(
+            f"{model_name(quote.who)} {plain(quote.about, 40)}" for quote in span.quotes
+        )
+        kind = " ".join(
+            sorted({"gold" if quote.who == EXPECTED else "model" for quote in span.quotes})
+        )
         sentence = "; ".join(list(who)[:8])
         parts += [
             said[at : span.start],
@@ -176,26 +197,30 @@ def _clock(seconds: float) -> str:
     return f"{minutes:02d}:{rest:02d}"
 
 
-def _answers(case: ReadCase, place: int) -> Html:
+def _answers(case: DecodedCase, place: int) -> Html:
     return tag(
         "div",
         tag("h3", "Expected and given"),
         _comparison(case),
         _plans(case),
-        [_unread(read, case) for read in case.answers if read.given is None and read.answer.text],
+        [
+            _raw_reply(decoded, case)
+            for decoded in case.answers
+            if decoded.given is None and decoded.answer.text
+        ],
         _measures(case),
         _verdicts(case, place),
         class_="answers",
     )
 
 
-def _comparison(case: ReadCase) -> Html:
-    rows = compared(case.expected, [read.given for read in case.answers])
+def _comparison(case: DecodedCase) -> Html:
+    rows = compare_fields(case.expected, [decoded.given for decoded in case.answers])
     asked = {
         f"questions {one.get('question_id')} · score": str(one.get("question", ""))
-        for one in objects(case.view.case.config.get("questions"))
+        for one in as_objects(case.view.case.config.get("questions"))
     }
-    headings = ["Field", "Expected", *(_heading(read, case) for read in case.answers)]
+    headings = ["Field", "Expected", *(_heading(decoded, case) for decoded in case.answers)]
     return table(
         headings,
         [_compared_row(one, asked.get(one.label, "")) for one in rows],
@@ -204,108 +229,112 @@ def _comparison(case: ReadCase) -> Html:
     )
 
 
-def _heading(read: ReadAnswer, case: ReadCase) -> Html:
-    reasons = _reasons(read)
+def _heading(decoded: DecodedAnswer, case: DecodedCase) -> Html:
+    reasons = _reasons(decoded)
     return join(
-        name(_who(read, case)),
+        model_name(_answer_label(decoded, case)),
         " ",
-        _score(read),
+        _score(decoded),
         tag("small", plain("; ".join(reasons), 300)) if reasons else None,
     )
 
 
-def _reasons(read: ReadAnswer) -> list[str]:
-    result = read.answer.result
-    error = [read.answer.error] if read.answer.error else []
-    if not read.answer.differences:
-        return [*_codes(read), *error]
-    return list(dict.fromkeys([*read.answer.differences, *result.flags, *error]))
+def _reasons(decoded: DecodedAnswer) -> list[str]:
+    result = decoded.answer.result
+    error = [decoded.answer.error] if decoded.answer.error else []
+    if not decoded.answer.differences:
+        return [*_reason_codes(decoded), *error]
+    return list(dict.fromkeys([*decoded.answer.differences, *result.flags, *error]))
 
 
-def _codes(read: ReadAnswer) -> list[str]:
+def _reason_codes(decoded: DecodedAnswer) -> list[str]:
     """The reasons without any value that was said or answered."""
-    result = read.answer.result
+    result = decoded.answer.result
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
 
-def _compared_row(found: Compared, asked: str) -> Html:
-    cells = [tag("td", _cut(found.expected), dir="auto", class_="expected")]
+def _compared_row(found: FieldComparison, asked: str) -> Html:
+    cells = [tag("td", _truncate(found.expected), dir="auto", class_="expected")]
     cells += [_field(one) for one in found.given]
     label = plain(found.label.replace("_", " "), 120)
     return row(join(label, tag("small", plain(asked, 200)) if asked else None), cells)
 
 
-def _field(found: Field | None) -> Html:
+def _field(found: FieldValue | None) -> Html:
     if found is None:
         return tag("td", "—", class_="quiet")
     kind = {True: "right", False: "wrong", None: None}[found.same]
-    return tag("td", _cut(found.shown), dir="auto", class_=kind)
+    return tag("td", _truncate(found.text), dir="auto", class_=kind)
 
 
-def _cut(shown: str, longest: int = LONGEST_VALUE) -> Html:
+def _truncate(shown: str, longest: int = LONGEST_VALUE) -> Html:
     more = len(shown) - longest
     if more <= 0:
         return text(shown)
     return join(shown[:longest], tag("small", f"… {more} more characters"))
 
 
-def _plans(case: ReadCase) -> Html | None:
-    expected = plan_of(case.expected)
+def _plans(case: DecodedCase) -> Html | None:
+    expected = extract_plan(case.expected)
     if expected is None:
         return None
-    drawn = [figure(plan_graph("Expected plan", expected), tag("b", "Expected"))]
+    drawn = [figure(draw_plan("Expected plan", expected), tag("b", "Expected"))]
     drawn += [
-        model_plan(_who(read, case), plan_of(read.given), expected)
-        for read in case.answers
-        if is_answered(read)
+        model_plan(_answer_label(decoded, case), extract_plan(decoded.given), expected)
+        for decoded in case.answers
+        if has_reply(decoded)
     ]
     return tag("div", drawn, class_="pictures")
 
 
-def _unread(read: ReadAnswer, case: ReadCase) -> Html:
-    label = f"Reply of {name(_who(read, case))}, as it came"
-    return folded(label, tag("pre", _cut(read.answer.text or "", LONGEST_REPLY), dir="auto"))
+def _raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
+    label = f"Reply of {model_name(_answer_label(decoded, case))}, as it came"
+    return collapsible(
+        label, tag("pre", _truncate(decoded.answer.text or "", LONGEST_REPLY), dir="auto")
+    )
 
 
-def _measures(case: ReadCase) -> Html | None:
-    slugs = dict.fromkeys(slug for read in case.answers for slug in read.answer.result.metrics)
+def _measures(case: DecodedCase) -> Html | None:
+    slugs = dict.fromkeys(
+        slug for decoded in case.answers for slug in decoded.answer.result.metrics
+    )
     if not slugs:
         return None
     rows = [
         row(
             plain(slug, 60),
-            [_measure(read.answer.result.metrics.get(slug)) for read in case.answers],
+            [_measure(decoded.answer.result.metrics.get(slug)) for decoded in case.answers],
         )
         for slug in slugs
     ]
-    costs = [read.answer.cost_usd for read in case.answers]
+    costs = [decoded.answer.cost_usd for decoded in case.answers]
     if any(cost is not None for cost in costs):
         rows.append(row("cost", ["—" if cost is None else show_money(cost) for cost in costs]))
-    headings = ["Measure", *(name(_who(read, case)) for read in case.answers)]
-    return folded("Measures", table(headings, rows, "Measures of this case"))
+    headings = ["Measure", *(model_name(_answer_label(decoded, case)) for decoded in case.answers)]
+    return collapsible("Measures", table(headings, rows, "Measures of this case"))
 
 
 def _measure(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.4g}"
 
 
-def _verdicts(case: ReadCase, place: int) -> Html | None:
+def _verdicts(case: DecodedCase, place: int) -> Html | None:
     names = {
         turn_name(turn, number)
         for number, turn in enumerate(turns(case.view.case.transcript)[:MOST_TURNS])
     }
     rows = [
-        _verdict_row(name(_who(read, case)), verdict, place, names)
-        for read in case.answers
-        for verdict in _verdicts_of(read, case)
+        _verdict_row(model_name(_answer_label(decoded, case)), verdict, place, names)
+        for decoded in case.answers
+        for verdict in _verdicts_of(decoded, case)
     ]
     if not rows:
         return None
-    more = sum(len(read.answer.verdicts) for read in case.answers) - len(rows)
+    more = sum(len(decoded.answer.verdicts) for decoded in case.answers) - len(rows)
     headings = ("Model", "Metric", "Item", "Verdict", "Quote", "By")
     label = f"Verdicts ({len(rows)})"
     note = tag("p", f"{more} more not shown.", class_="note") if more else None
-    return folded(label, table(headings, rows, "Verdicts of this case", "verdicts"), note)
+    return collapsible(label, table(headings, rows, "Verdicts of this case", "verdicts"), note)
 
 
 def _verdict_row(who: str, verdict: Verdict, place: int, names: set[str]) -> Html:

@@ -6,13 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
 from callscore.core.task import SCENARIO
-from callscore.report.cells import TONES, interval_of
-from callscore.report.html.parts import chip, figure, listed, name, row, table
+from callscore.report.cells import TONES, show_score_interval
+from callscore.report.decision import state_decision
+from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
-from callscore.report.svg.cost_quality import Point, cost_quality, left_out, points
-from callscore.report.verdict import verdict
+from callscore.report.svg.cost_quality import (
+    Point,
+    cost_quality_points,
+    draw_cost_quality,
+    models_not_drawn,
+)
 
 LONGEST_STATEMENT = 600
 FEW_CALLS = 15
@@ -27,15 +32,15 @@ def first_screen(
     """Which model, why, at what price, and what keeps the others out; no links where alone."""
     return tag(
         "section",
-        tag("div", _verdict(card), _picture(card), class_="first"),
+        tag("div", _decision(card), _picture(card), class_="first"),
         models_table(card, template, is_alone=is_alone),
-        _reading(card),
+        _reading_note(card),
         id=None if is_alone else "decision",
         aria_label="Decision",
     )
 
 
-def _verdict(card: Scorecard) -> Html:
+def _decision(card: Scorecard) -> Html:
     estimate = (
         "Estimate: argument values that were not compared count as different."
         if card.suite == SCENARIO_SUITE and card.judging is None
@@ -49,7 +54,7 @@ def _verdict(card: Scorecard) -> Html:
             else None,
             tag("span", plain(statement.text, LONGEST_STATEMENT)),
         )
-        for statement in verdict(card)
+        for statement in state_decision(card)
     ]
     return tag(
         "div",
@@ -61,8 +66,8 @@ def _verdict(card: Scorecard) -> Html:
 
 
 def _picture(card: Scorecard) -> Html:
-    found = points(card)
-    missing = [f"{name(model)} ({why})" for model, why in left_out(card)]
+    found = cost_quality_points(card)
+    missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
     legend = "Filled: on the Pareto front, nothing is both better and cheaper. Hollow: beaten. "
     if any(point.blocked for point in found):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
@@ -74,13 +79,13 @@ def _picture(card: Scorecard) -> Html:
     if missing:
         legend += f" Not drawn: {', '.join(missing[:6])}"
         legend += f" and {len(missing) - 6} more." if len(missing) > 6 else "."
-    return figure(cost_quality(found), legend, _points_table(found))
+    return figure(draw_cost_quality(found), legend, _points_table(found))
 
 
 def _points_table(found: Sequence[Point]) -> Html:
     rows = [
         row(
-            name(point.model),
+            model_name(point.model),
             (
                 show(point.quality) + (" (blocked calls as 0)" if point.blocked else ""),
                 _interval(point.quality_ci),
@@ -116,7 +121,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: 
     ordered = sorted(card.models, key=lambda model: _order(model, ranking[model.model]))
     rows = [
         row(
-            name(model.model),
+            model_name(model.model),
             _model_cells(model, ranking[model.model], list(tasks), is_alone=is_alone),
         )
         for model in ordered
@@ -135,7 +140,7 @@ def _model_cells(
     yield _final(model)
     yield _rank(entry)
     cost = model.cost.per_1000_calls
-    interval = interval_of(model.cost, "money")
+    interval = show_score_interval(model.cost, "money")
     yield "unknown" if cost is None else _value(show_money(cost), interval)
     yield _blockers(model, is_alone=is_alone)
     for task in tasks:
@@ -151,7 +156,7 @@ def _final(model: ModelScore) -> Child:
     final = model.final
     if final.score is not None:
         mark = "" if final.official else " estimate"
-        return join(_value(show(final.score), interval_of(final)), mark)
+        return join(_value(show(final.score), show_score_interval(final)), mark)
     if final.status == "invalid":
         zeroed = final.zeroed_final
         remark = f"{show(zeroed)}, blocked as 0" if zeroed is not None else ""
@@ -164,7 +169,7 @@ def _task(model: ModelScore, name_of_task: str) -> Child:
     if task is None:
         return tag("span", "not run", class_="quiet")
     if task.score is not None:
-        return _value(show(task.score), interval_of(task))
+        return _value(show(task.score), show_score_interval(task))
     ungated = "" if task.ungated_score is None else f"{show(task.ungated_score)} ungated"
     tone = "blocked" if task.status == "invalid" else "quiet"
     return join(
@@ -175,7 +180,7 @@ def _task(model: ModelScore, name_of_task: str) -> Child:
 def _ratings(model: ModelScore) -> Html:
     metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
     counts = {word: sum(metric.rating == word for metric in metrics) for word in RATINGS}
-    return listed(
+    return join_with(
         [
             tag("span", f"{number} {word}", class_=TONES[word])
             for word, number in counts.items()
@@ -203,12 +208,12 @@ def _blockers(model: ModelScore, *, is_alone: bool) -> Child:
 def _rank(entry: Ranked) -> Child:
     if entry.rank is None:
         return tag("span", "—", title=plain(entry.reason or "", 300), class_="quiet")
-    band = rank_band(entry)
+    band = show_rank_band(entry)
     quality = "" if band is None else f"quality {band}"
     return _value(str(entry.rank), quality)
 
 
-def rank_band(entry: Ranked) -> str | None:
+def show_rank_band(entry: Ranked) -> str | None:
     """The ranks by quality that cannot be distinguished: `1–2`; None if they are not known."""
     found = entry.quality_band
     if found is None:
@@ -217,7 +222,7 @@ def rank_band(entry: Ranked) -> str | None:
     return str(best) if best == worst else f"{best}–{worst}"
 
 
-def _reading(card: Scorecard) -> Html:
+def _reading_note(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     sentence = (
         "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "

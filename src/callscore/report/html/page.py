@@ -30,15 +30,15 @@ from callscore.report.html.card_sections import (
     judge_section,
     ranks_section,
 )
-from callscore.report.html.collected import Collected, Kept, index_of
+from callscore.report.html.case_collection import CaseCollection, RenderedCase, build_index
 from callscore.report.html.decision import first_screen
-from callscore.report.html.parts import name
+from callscore.report.html.parts import model_name
 from callscore.report.html.scorecard import scorecard_section, tasks_section
 from callscore.report.markup import Html, join, tag, text
 from callscore.report.numbers import show_count
-from callscore.report.safe_text import escaped, plain
+from callscore.report.safe_text import escape_json, plain
 from callscore.report.source import ReportOptions, ReportSource
-from callscore.report.svg.picture import style
+from callscore.report.svg.picture import read_style
 
 FIRST_CASES, FIRST_BYTES = 20, 600_000
 """The most cases that are visible without a script, and printed; fewer if they are long."""
@@ -70,13 +70,13 @@ def _file(kind: str) -> str:
 @cache
 def style_sheet() -> str:
     """The style of the report and of its pictures, below `.callscore` only."""
-    colours = f".callscore {{\n{style('palette')}}}\n"
-    return colours + style("picture") + _file("css")
+    colours = f".callscore {{\n{read_style('palette')}}}\n"
+    return colours + read_style("picture") + _file("css")
 
 
-def write_html(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """The whole report in chunks."""
-    collected = Collected(source, options)
+    collected = CaseCollection(source, options)
     head = _head(source.title).encode()
     body = _sections(source, collected)
     size = len(head) + len(_file("js")) + sum(len(part) for part in body.values())
@@ -132,13 +132,13 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     return f"{header}<main>"
 
 
-def _sections(source: ReportSource, collected: Collected) -> dict[str, bytes]:
+def _sections(source: ReportSource, collected: CaseCollection) -> dict[str, bytes]:
     """Every section that has something to say, by its key."""
     found = _all_sections(source, collected)
     return {key: part.encode("utf-8", "replace") for key, part in found if part is not None}
 
 
-def _all_sections(source: ReportSource, collected: Collected) -> list[tuple[str, Html | None]]:
+def _all_sections(source: ReportSource, collected: CaseCollection) -> list[tuple[str, Html | None]]:
     card, template, models = source.card, source.template, collected.models
     links = {kept.entry.id: kept.entry.place for kept in collected.cases()}
 
@@ -184,26 +184,26 @@ def _all_sections(source: ReportSource, collected: Collected) -> list[tuple[str,
     ]
 
 
-def _cases(source: ReportSource, collected: Collected) -> Iterator[bytes]:
+def _cases(source: ReportSource, collected: CaseCollection) -> Iterator[bytes]:
     kept = collected.cases()
     heading = tag("h2", "Cases", id="cases-heading")
     yield f'<section id="cases" aria-labelledby="cases-heading">{heading}'.encode()
-    yield tag("p", _said(source, collected, len(kept)), class_="note").encode()
+    yield tag("p", _cases_note(source, collected, len(kept)), class_="note").encode()
     if kept:
         yield _controls(kept, collected.models).encode()
         yield b'<div id="case-list">'
-        first = _first(kept)
+        first = _count_first(kept)
         for one in kept[:first]:
             yield one.markup
         yield b"</div>"
         yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
         for one in kept[first:]:
-            yield from _inert(one)
-        yield _data(msgspec.json.encode(index_of(kept)))
+            yield from _inert_case(one)
+        yield _index_element(msgspec.json.encode(build_index(kept)))
     yield b"</section>"
 
 
-def _first(kept: Sequence[Kept]) -> int:
+def _count_first(kept: Sequence[RenderedCase]) -> int:
     """How many cases are elements from the start: the page is to open at once."""
     used = 0
     for number, one in enumerate(kept[:FIRST_CASES]):
@@ -213,7 +213,7 @@ def _first(kept: Sequence[Kept]) -> int:
     return min(len(kept), FIRST_CASES)
 
 
-def _said(source: ReportSource, collected: Collected, kept: int) -> str:
+def _cases_note(source: ReportSource, collected: CaseCollection, kept: int) -> str:
     if not collected.total:
         return "; ".join(source.absent) or "No case is stored with this scorecard."
     if collected.left_out:
@@ -224,7 +224,7 @@ def _said(source: ReportSource, collected: Collected, kept: int) -> str:
     return f"All {show_count(kept, 'case')}, worst first."
 
 
-def _inert(one: Kept) -> Iterator[bytes]:
+def _inert_case(one: RenderedCase) -> Iterator[bytes]:
     """A case as text, summary and body apart; escaped text cannot end an element: made sure of."""
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
@@ -236,11 +236,11 @@ def _inert(one: Kept) -> Iterator[bytes]:
     yield found + body.removesuffix(b"</details>") + b"</script>"
 
 
-def _data(encoded: bytes) -> bytes:
+def _index_element(encoded: bytes) -> bytes:
     """JSON that cannot end its element."""
     for char in (b"<", b">", b"&"):
         encoded = encoded.replace(char, b"\\u%04x" % ord(char))
-    return b'<script type="application/json" id="index">' + escaped(encoded) + b"</script>"
+    return b'<script type="application/json" id="index">' + escape_json(encoded) + b"</script>"
 
 
 SORTS = {
@@ -259,7 +259,7 @@ MARKS = {
 }
 
 
-def _controls(kept: Sequence[Kept], models: Sequence[str]) -> Html:
+def _controls(kept: Sequence[RenderedCase], models: Sequence[str]) -> Html:
     """Filter and sort; shown by the script, as nothing would happen without it."""
     entries = [one.entry for one in kept]
     tags = sorted({one for entry in entries for one in entry.tags})[:200]
@@ -280,7 +280,7 @@ def _controls(kept: Sequence[Kept], models: Sequence[str]) -> Html:
 
 
 def _numbered(models: Sequence[str]) -> dict[str, str]:
-    return {"": "All models"} | {str(place): name(one) for place, one in enumerate(models)}
+    return {"": "All models"} | {str(place): model_name(one) for place, one in enumerate(models)}
 
 
 def _options(values: Iterator[str] | Sequence[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ def section(key: str, heading: str, *children: Child, note: str = "") -> Html:
     )
 
 
-def name(model: str) -> str:
+def model_name(model: str) -> str:
     """The name of a model, on one line."""
     return plain(model, LONGEST_NAME)
 
@@ -62,11 +62,11 @@ def figure(picture: Html, caption: Child, behind: Html | None = None) -> Html:
         "figure",
         picture,
         tag("figcaption", caption),
-        folded("Numbers of this picture", behind) if behind is not None else None,
+        collapsible("Numbers of this picture", behind) if behind is not None else None,
     )
 
 
-def folded(summary: Child, *children: Child, class_: str = "") -> Html:
+def collapsible(summary: Child, *children: Child, class_: str = "") -> Html:
     """Something that opens on request."""
     return tag("details", tag("summary", summary), *children, class_=class_ or None)
 
@@ -76,7 +76,7 @@ def shade(share: float) -> str:
     return f"s{min(SHADES, max(0, round(share * SHADES)))}"
 
 
-def listed(parts: Sequence[Child], separator: str = ", ") -> Html:
+def join_with(parts: Sequence[Child], separator: str = ", ") -> Html:
     """Parts with something between them."""
     found: list[Child] = []
     for part in parts:

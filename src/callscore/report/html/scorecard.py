@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TemplateRow
-from callscore.report.cells import PASS, TONES, Cell, Row, interval_of, rows
-from callscore.report.html.parts import chip, figure, folded, name, section, table
+from callscore.report.cells import (
+    PASS,
+    TONES,
+    Cell,
+    ScorecardRow,
+    scorecard_rows,
+    show_score_interval,
+)
+from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_beside_limits
+from callscore.report.numbers import show, show_near_limits
 from callscore.report.safe_text import plain
-from callscore.report.svg.interval_bars import Lane, interval_bars
+from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
 
 LONGEST_WHY = 400
 STRONG = ("section", "task", "final_a", "final_b", "benchmarks")
@@ -25,12 +32,12 @@ def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 
 def scorecard_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
     """Every row of the template, one column per model."""
-    headings = ["Metric", *(name(model.model) for model in card.models), "Threshold"]
-    filled = rows(card, template, all_rows=True)
+    headings = ["Metric", *(model_name(model.model) for model in card.models), "Threshold"]
+    filled = scorecard_rows(card, template, all_rows=True)
     return table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
 
 
-def _row(line: Row, card: Scorecard) -> Html:
+def _row(line: ScorecardRow, card: Scorecard) -> Html:
     template = line.template
     mark = tag("abbr", "[!]", title="blocker") if template.is_blocker else None
     label = join(mark, " " if mark else None, template.label)
@@ -51,16 +58,20 @@ def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
 
 
 def _plain_cell(cell: Cell) -> Html:
-    why = folded(cell.text, plain(cell.why, LONGEST_WHY), class_="why") if cell.why else cell.text
+    why = (
+        collapsible(cell.text, plain(cell.why, LONGEST_WHY), class_="why")
+        if cell.why
+        else cell.text
+    )
     return tag("td", why, tag("small", cell.interval) if cell.interval else None, class_=cell.tone)
 
 
 def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     assert metric.value is not None
-    value = show_beside_limits(metric.value, metric.unit, template.bands)
+    value = show_near_limits(metric.value, metric.unit, template.bands)
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     aside = [
-        interval_of(metric, metric.unit),
+        show_score_interval(metric, metric.unit),
         f"max {metric.max_per_call:g} a call" if metric.max_per_call else "",
         "approximate" if metric.approximate else "",
     ]
@@ -92,18 +103,18 @@ def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
         pictures = [_picture(label, _task_lanes(card, task)), *_pictures(card, metrics)]
         yield tag("h3", label.removesuffix(" Score"))
         yield tag("div", pictures, class_="pictures")
-        yield folded("Numbers of these pictures", _numbers(card, task, metrics))
+        yield collapsible("Numbers of these pictures", _numbers(card, task, metrics))
 
 
-def _task_lanes(card: Scorecard, task: str) -> list[Lane]:
+def _task_lanes(card: Scorecard, task: str) -> list[IntervalBar]:
     lanes = []
     for model in card.models:
         found = model.tasks.get(task)
         if found is None or found.score is None:
             why = "not run" if found is None else found.status
-            lanes.append(Lane(model.model, None, why=why))
+            lanes.append(IntervalBar(model.model, None, why=why))
         else:
-            lanes.append(Lane(model.model, found.score, found.ci95))
+            lanes.append(IntervalBar(model.model, found.score, found.ci95))
     return lanes
 
 
@@ -112,9 +123,9 @@ def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]
         found = [(model, _metric(model, row)) for model in card.models]
         unit = next((metric.unit for _, metric in found if metric is not None), "fraction")
         lanes = [
-            Lane(model.model, None)
+            IntervalBar(model.model, None)
             if metric is None
-            else Lane(
+            else IntervalBar(
                 model.model,
                 metric.value,
                 metric.ci95,
@@ -128,13 +139,13 @@ def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]
 
 
 def _picture(
-    label: str, lanes: Sequence[Lane], unit: str = "fraction", limits: Sequence[float] = ()
+    label: str, lanes: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
 ) -> Html:
-    return figure(interval_bars(label, lanes, unit, limits), tag("b", label))
+    return figure(draw_interval_bars(label, lanes, unit, limits), tag("b", label))
 
 
 def _numbers(card: Scorecard, task: str, metrics: Sequence[TemplateRow]) -> Html:
-    headings = ["Metric", *(name(model.model) for model in card.models)]
+    headings = ["Metric", *(model_name(model.model) for model in card.models)]
     lines = []
     for row in metrics:
         cells = []
@@ -143,7 +154,7 @@ def _numbers(card: Scorecard, task: str, metrics: Sequence[TemplateRow]) -> Html
             if metric is None or metric.value is None:
                 cells.append("n/a")
                 continue
-            interval = interval_of(metric, metric.unit) or "no interval"
+            interval = show_score_interval(metric, metric.unit) or "no interval"
             cells.append(f"{show(metric.value, metric.unit)} {interval}, n = {metric.n}")
         lines.append(table_row(row.label, cells))
     return table(headings, lines, f"Metrics of {task}")

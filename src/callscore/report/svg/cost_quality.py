@@ -10,13 +10,13 @@ from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import cut, frame, label, line, number
-from callscore.report.svg.scale import Scale, cost_axis, linear
+from callscore.report.svg.picture import coordinate, frame, label, line, truncate
+from callscore.report.svg.scale import Scale, cost_scale, linear_scale
 
 WIDTH, HEIGHT = 480.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 18.0, 16.0, 46.0
 LONGEST_NAME = 22
-CHAR, ROW = 6.6, 15.0
+CHAR_WIDTH, LABEL_HEIGHT = 6.6, 15.0
 """About how much room a character and a line of a label take."""
 
 
@@ -33,7 +33,7 @@ class Point(NamedTuple):
     estimate: bool = False
 
 
-def points(card: Scorecard) -> list[Point]:
+def cost_quality_points(card: Scorecard) -> list[Point]:
     """Every model with a price and a score, official or with blocked calls counted as 0."""
     ranking = {entry.model: entry for entry in card.ranking}
     found = []
@@ -60,9 +60,9 @@ def points(card: Scorecard) -> list[Point]:
     return found
 
 
-def left_out(card: Scorecard) -> list[tuple[str, str]]:
+def models_not_drawn(card: Scorecard) -> list[tuple[str, str]]:
     """Models that cannot be drawn, and why."""
-    drawn = {point.model for point in points(card)}
+    drawn = {point.model for point in cost_quality_points(card)}
     return [(model.model, _why_not(model)) for model in card.models if model.model not in drawn]
 
 
@@ -70,7 +70,7 @@ def _why_not(model: ModelScore) -> str:
     return "cost unknown" if model.cost.per_1000_calls is None else "no Final Score"
 
 
-def cost_quality(found: Sequence[Point]) -> Html:
+def draw_cost_quality(found: Sequence[Point]) -> Html:
     """The picture; an empty one where no model has both a price and a score."""
     if not found:
         return frame(
@@ -78,12 +78,12 @@ def cost_quality(found: Sequence[Point]) -> Html:
         )
     costs = [*(p.cost for p in found), *(end for p in found for end in p.cost_ci or ())]
     scores = [*(p.quality for p in found), *(end for p in found for end in p.quality_ci or ())]
-    across = cost_axis(costs, LEFT, WIDTH - RIGHT)
-    up = linear(scores, HEIGHT - BOTTOM, TOP)
+    across = cost_scale(costs, LEFT, WIDTH - RIGHT)
+    up = linear_scale(scores, HEIGHT - BOTTOM, TOP)
     return frame(
         (WIDTH, HEIGHT),
         "Cost and quality of each model",
-        _in_words(found),
+        _describe(found),
         _axes(across, up),
         _front(found, across, up),
         [_mark(point, across, up) for point in found],
@@ -91,7 +91,7 @@ def cost_quality(found: Sequence[Point]) -> Html:
     )
 
 
-def _in_words(found: Sequence[Point]) -> str:
+def _describe(found: Sequence[Point]) -> str:
     sentence = [
         f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
         + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
@@ -127,10 +127,10 @@ def _front(found: Sequence[Point], across: Scale, up: Scale) -> Html | None:
     front = sorted((p.cost, p.quality) for p in found if p.pareto and not p.blocked)
     if len(front) < 2:
         return None
-    way = f"M{number(across(front[0][0]))} {number(up(front[0][1]))}"
+    path = f"M{coordinate(across(front[0][0]))} {coordinate(up(front[0][1]))}"
     for cost, quality in front[1:]:
-        way += f"H{number(across(cost))}V{number(up(quality))}"
-    return tag("path", d=way, class_="front")
+        path += f"H{coordinate(across(cost))}V{coordinate(up(quality))}"
+    return tag("path", d=path, class_="front")
 
 
 def _mark(point: Point, across: Scale, up: Scale) -> Html:
@@ -143,11 +143,11 @@ def _mark(point: Point, across: Scale, up: Scale) -> Html:
         low, high = (across(end) for end in point.cost_ci)
         parts.append(line((low, y), (high, y), "bar"))
     if point.blocked:
-        way = f"M{number(x - 5)} {number(y - 5)}l10 10m0 -10l-10 10"
-        parts.append(tag("path", d=way, class_="cross"))
+        path = f"M{coordinate(x - 5)} {coordinate(y - 5)}l10 10m0 -10l-10 10"
+        parts.append(tag("path", d=path, class_="cross"))
     else:
         full = "dot full" if point.pareto else "dot"
-        parts.append(tag("circle", cx=number(x), cy=number(y), r=5, class_=full))
+        parts.append(tag("circle", cx=coordinate(x), cy=coordinate(y), r=5, class_=full))
     return tag("g", *parts)
 
 
@@ -155,12 +155,16 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
     """Names next to their marks; if there is no room for a name, none: the table has it."""
     taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
     for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
-        shown = cut(plain(point.model, 60), LONGEST_NAME)
-        width = CHAR * len(shown)
+        shown = truncate(plain(point.model, 60), LONGEST_NAME)
+        width = CHAR_WIDTH * len(shown)
         x, y = across(point.cost), up(point.quality)
         for left, top, anchor in _places(x, y, width, point.pareto):
-            box = (left, top, width, ROW)
-            inside = left >= LEFT and left + width <= WIDTH and 0 <= top <= HEIGHT - BOTTOM - ROW
+            box = (left, top, width, LABEL_HEIGHT)
+            inside = (
+                left >= LEFT
+                and left + width <= WIDTH
+                and 0 <= top <= HEIGHT - BOTTOM - LABEL_HEIGHT
+            )
             if inside and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 at = {"start": left, "end": left + width, "middle": left + width / 2}[anchor]
@@ -173,9 +177,12 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
 
 def _places(x: float, y: float, width: float, is_front: bool) -> list[tuple[float, float, str]]:
     """Where a name may be placed, best first; on the left of a front that runs right and up"""
-    right, left = (x + 9, y - ROW / 2, "start"), (x - 9 - width, y - ROW / 2, "end")
-    above, below = (x - width / 2, y - ROW - 7, "middle"), (x - width / 2, y + 8, "middle")
-    lower, upper = (x + 7, y + 4, "start"), (x - 7 - width, y - ROW - 4, "end")
+    right, left = (
+        (x + 9, y - LABEL_HEIGHT / 2, "start"),
+        (x - 9 - width, y - LABEL_HEIGHT / 2, "end"),
+    )
+    above, below = (x - width / 2, y - LABEL_HEIGHT - 7, "middle"), (x - width / 2, y + 8, "middle")
+    lower, upper = (x + 7, y + 4, "start"), (x - 7 - width, y - LABEL_HEIGHT - 4, "end")
     if is_front:
         return [left, upper, above, lower, below, right]
     return [right, left, above, below, lower, upper]

@@ -10,15 +10,15 @@ from callscore.report.cells import Tone
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_interval
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import cut, frame, label, line, number
-from callscore.report.svg.scale import Scale, linear
+from callscore.report.svg.picture import coordinate, frame, label, line, truncate
+from callscore.report.svg.scale import Scale, linear_scale
 
-WIDTH, LANE, TOP, BOTTOM = 340.0, 21.0, 6.0, 24.0
+WIDTH, ROW_HEIGHT, TOP, BOTTOM = 340.0, 21.0, 6.0, 24.0
 NAMES, VALUES = 112.0, 54.0
 LONGEST_NAME = 17
 
 
-class Lane(NamedTuple):
+class IntervalBar(NamedTuple):
     """One model; without a value, `why` says so."""
 
     model: str
@@ -28,20 +28,23 @@ class Lane(NamedTuple):
     why: str = ""
 
 
-def interval_bars(
-    title: str, lanes: Sequence[Lane], unit: str = "fraction", limits: Sequence[float] = ()
+def draw_interval_bars(
+    title: str, lanes: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
 ) -> Html:
     """The picture of one metric, all models below each other on one axis."""
-    height = TOP + LANE * len(lanes) + BOTTOM
+    height = TOP + ROW_HEIGHT * len(lanes) + BOTTOM
     scale = _scale(lanes, unit, limits)
-    bottom = TOP + LANE * len(lanes)
+    bottom = TOP + ROW_HEIGHT * len(lanes)
     return frame(
         (WIDTH, height),
         title,
-        _in_words(lanes, unit),
+        _describe(lanes, unit),
         [_tick(scale, tick, bottom, unit) for tick in scale.ticks(3)],
         [line((scale(x), TOP), (scale(x), bottom), "limit") for x in limits if _inside(scale, x)],
-        [_lane(lane, scale, TOP + LANE * (place + 0.5), unit) for place, lane in enumerate(lanes)],
+        [
+            _draw_bar(lane, scale, TOP + ROW_HEIGHT * (place + 0.5), unit)
+            for place, lane in enumerate(lanes)
+        ],
     )
 
 
@@ -49,13 +52,13 @@ def _inside(scale: Scale, value: float) -> bool:
     return scale.low <= value <= scale.high
 
 
-def _scale(lanes: Sequence[Lane], unit: str, limits: Sequence[float]) -> Scale:
+def _scale(lanes: Sequence[IntervalBar], unit: str, limits: Sequence[float]) -> Scale:
     known = [lane.value for lane in lanes if lane.value is not None]
     ends = [end for lane in lanes for end in lane.interval or ()]
     values = [*known, *ends, *limits] or [0.0, 1.0]
     start, end = NAMES, WIDTH - VALUES
     if unit != "fraction":
-        return linear([*values, 1.0], start, end, floor=0.0)
+        return linear_scale([*values, 1.0], start, end, floor=0.0)
     lowest = max(0.0, min(values))
     return Scale(0.0 if lowest < 0.5 else 0.5 if lowest < 0.8 else 0.8, 1.0, start, end)
 
@@ -68,21 +71,23 @@ def _tick(scale: Scale, tick: float, bottom: float, unit: str) -> Html:
     )
 
 
-def _lane(lane: Lane, scale: Scale, y: float, unit: str) -> Html:
-    name = label(NAMES - 10, y + 4, cut(plain(lane.model, 60), LONGEST_NAME), "small", "end")
+def _draw_bar(lane: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
+    name = label(NAMES - 10, y + 4, truncate(plain(lane.model, 60), LONGEST_NAME), "small", "end")
     if lane.value is None:
         return tag("g", name, label(WIDTH - VALUES + 8, y + 4, "n/a", "soft small"))
     parts = [name]
     if lane.interval is not None:
         low, high = (scale(end) for end in lane.interval)
         parts.append(line((low, y), (high, y), "bar"))
-    shape = tag("circle", cx=number(scale(lane.value)), cy=number(y), r=4.2, class_=lane.tone)
+    shape = tag(
+        "circle", cx=coordinate(scale(lane.value)), cy=coordinate(y), r=4.2, class_=lane.tone
+    )
     shown = show(lane.value, unit).replace(" %", "%")
     parts += [shape, label(WIDTH - VALUES + 8, y + 4, shown, "small")]
     return tag("g", *parts)
 
 
-def _in_words(lanes: Sequence[Lane], unit: str) -> str:
+def _describe(lanes: Sequence[IntervalBar], unit: str) -> str:
     sentence = []
     for lane in lanes[:8]:
         if lane.value is None:

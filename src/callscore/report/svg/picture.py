@@ -32,11 +32,11 @@ class Picture(str):
 @cache
 def palette() -> Mapping[str, tuple[str, str]]:
     """Every colour by name: in the light, in the dark."""
-    return {name: (light, dark) for name, light, dark in _COLOUR.findall(style("palette"))}
+    return {name: (light, dark) for name, light, dark in _COLOUR.findall(read_style("palette"))}
 
 
 @cache
-def style(name: str) -> str:
+def read_style(name: str) -> str:
     """A style sheet of this folder."""
     return Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
 
@@ -52,40 +52,49 @@ def frame(size: tuple[float, float], title: str, description: str, *children: Ch
         class_="picture",
         role="img",
         aria_label=f"{title}. {description}",
-        viewBox=f"0 0 {number(width)} {number(height)}",
-        width=number(width),
-        height=number(height),
+        viewBox=f"0 0 {coordinate(width)} {coordinate(height)}",
+        width=coordinate(width),
+        height=coordinate(height),
     )
 
 
-def alone(drawn: Html) -> Picture:
+def standalone_picture(drawn: Html) -> Picture:
     """The picture with its own style and plain colours: for a file, a notebook, a word processor"""
-    light, dark = (_coloured(place) for place in (0, 1))
+    light, dark = (_style_with_colours(place) for place in (0, 1))
     sheet = f"<style>{light}@media (prefers-color-scheme: dark) {{{dark}}}</style>"
     head, _, rest = drawn.partition(">")
     return Picture(f'{head} xmlns="http://www.w3.org/2000/svg">{sheet}{rest}\n')
 
 
-def _coloured(place: int) -> str:
-    return _USED.sub(lambda used: palette()[used[1]][place], style("picture"))
+def _style_with_colours(place: int) -> str:
+    return _USED.sub(lambda used: palette()[used[1]][place], read_style("picture"))
 
 
 def label(x: float, y: float, shown: str, class_: str = "", anchor: str | None = None) -> Html:
     """A text in a picture."""
-    return tag("text", shown, x=number(x), y=number(y), class_=class_ or None, text_anchor=anchor)
+    return tag(
+        "text", shown, x=coordinate(x), y=coordinate(y), class_=class_ or None, text_anchor=anchor
+    )
 
 
 def line(start: tuple[float, float], end: tuple[float, float], class_: str) -> Html:
     """A straight line."""
     (x1, y1), (x2, y2) = start, end
-    return tag("line", x1=number(x1), y1=number(y1), x2=number(x2), y2=number(y2), class_=class_)
+    return tag(
+        "line",
+        x1=coordinate(x1),
+        y1=coordinate(y1),
+        x2=coordinate(x2),
+        y2=coordinate(y2),
+        class_=class_,
+    )
 
 
-def number(value: float) -> str:
+def coordinate(value: float) -> str:
     """A coordinate with at most one decimal: the same bytes on every machine."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def cut(shown: str, longest: int) -> str:
+def truncate(shown: str, longest: int) -> str:
     """A label that fits, with a sign that something was cut."""
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"

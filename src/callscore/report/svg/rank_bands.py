@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from callscore.report.markup import Html, join, tag
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import cut, frame, label, line, number
+from callscore.report.svg.picture import coordinate, frame, label, line, truncate
 from callscore.report.svg.scale import Scale
 
-WIDTH, LANE, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
+WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
 NAMES, SIDE = 150.0, 46.0
 LONGEST_NAME = 24
 MOST_TICKS = 10
 
 
-class Band(NamedTuple):
+class RankBand(NamedTuple):
     """Ranks from `best` to `worst` cannot be distinguished for this model."""
 
     model: str
@@ -25,21 +25,21 @@ class Band(NamedTuple):
     rank: int | None = None
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """2 or 1–3."""
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
-def rank_bands(bands: Sequence[Band]) -> Html:
+def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
     """The picture, models in the order given."""
-    height = TOP + LANE * len(bands) + BOTTOM
-    bottom = TOP + LANE * len(bands)
+    height = TOP + ROW_HEIGHT * len(bands) + BOTTOM
+    bottom = TOP + ROW_HEIGHT * len(bands)
     last = max((band.worst for band in bands), default=1)
     scale = Scale(1.0, float(max(last, 2)), NAMES + 14, WIDTH - SIDE - 10)
     step = -(-last // MOST_TICKS)
     ticks = range(1, last + 1, step)
     middle = (scale.start + scale.end) / 2
-    sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.shown}" for band in bands[:12])
+    sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.label}" for band in bands[:12])
     return frame(
         (WIDTH, height),
         "Rank bands",
@@ -52,23 +52,29 @@ def rank_bands(bands: Sequence[Band]) -> Html:
             for tick in ticks
         ],
         label(middle, bottom + 33, "Rank by quality", "soft small", "middle"),
-        [_lane(band, scale, TOP + LANE * (place + 0.5)) for place, band in enumerate(bands)],
+        [
+            _draw_band(band, scale, TOP + ROW_HEIGHT * (place + 0.5))
+            for place, band in enumerate(bands)
+        ],
     )
 
 
-def _lane(band: Band, scale: Scale, y: float) -> Html:
+def _draw_band(band: RankBand, scale: Scale, y: float) -> Html:
     left, right = scale(band.best) - 7, scale(band.worst) + 7
     bar = tag(
         "rect",
-        x=number(left),
-        y=number(y - 7),
-        width=number(right - left),
+        x=coordinate(left),
+        y=coordinate(y - 7),
+        width=coordinate(right - left),
         height=14,
         rx=7,
         class_="band",
     )
-    parts = [label(NAMES, y + 4, cut(plain(band.model, 60), LONGEST_NAME), "small", "end"), bar]
+    parts = [
+        label(NAMES, y + 4, truncate(plain(band.model, 60), LONGEST_NAME), "small", "end"),
+        bar,
+    ]
     if band.rank is not None:
         x = scale(float(band.rank))
-        parts.append(tag("circle", cx=number(x), cy=number(y), r=4.2, class_="dot full"))
-    return tag("g", *parts, label(WIDTH - SIDE + 8, y + 4, band.shown, "small strong"))
+        parts.append(tag("circle", cx=coordinate(x), cy=coordinate(y), r=4.2, class_="dot full"))
+    return tag("g", *parts, label(WIDTH - SIDE + 8, y + 4, band.label, "small strong"))

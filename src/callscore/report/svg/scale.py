@@ -34,7 +34,9 @@ class Scale(NamedTuple):
         return _log_ticks(self.low, self.high) if self.is_log else _ticks(self, about)
 
 
-def linear(values: Sequence[float], start: float, end: float, floor: float | None = None) -> Scale:
+def linear_scale(
+    values: Sequence[float], start: float, end: float, floor: float | None = None
+) -> Scale:
     """An axis that holds all values, with round ends."""
     low = min([*values, *([] if floor is None else [floor])])
     high = max(values)
@@ -46,14 +48,14 @@ def linear(values: Sequence[float], start: float, end: float, floor: float | Non
     )
 
 
-def cost_axis(values: Sequence[float], start: float, end: float) -> Scale:
+def cost_scale(values: Sequence[float], start: float, end: float) -> Scale:
     """Prices: from 0, or logarithmic where they differ much."""
     if min(values) > 0 and max(values) / min(values) > LOG_FROM:
         low, high = math.log10(min(values)), math.log10(max(values))
         return Scale(
             10 ** (math.floor(low * 2) / 2), 10 ** (math.ceil(high * 2) / 2), start, end, True
         )
-    return linear(values, start, end, floor=0.0)
+    return linear_scale(values, start, end, floor=0.0)
 
 
 def _step(width: float, about: int) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from callscore.core.spec import ScoreSettings, Spec, read_spec
-from callscore.scorecard.settings import checked_settings
+from callscore.scorecard.suite import checked_settings
 
 FILE = Path(__file__).with_name("spec.toml")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.spec import ScoreSettings, Spec
@@ -14,6 +14,9 @@ from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites.calls import spec
 from callscore.suites.calls.answer_spec import emotion_names
+
+if TYPE_CHECKING:
+    from callscore.core.labelling import Labelling
 
 
 class CallsSuite(SpecSuite):
@@ -60,6 +63,12 @@ class CallsSuite(SpecSuite):
     def names_in(self, line: bytes) -> Collection[str]:
         """The emotions that the reference on a line names        C-130"""
         return emotion_names(line)
+
+    def labelling(self, task: str) -> Labelling:
+        """Label sheets of the four tasks."""
+        from callscore.suites.calls.labelling import LABELLINGS
+
+        return LABELLINGS[task]
 
     def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
         """The eleven benchmarks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from callscore.scorecard.records import Record
+from callscore.scorecard.five_key_records import Record
 from callscore.suites.orchestration.scenario.recording import RecordedReply
 from callscore.suites.orchestration.step_record import StepRecord
 

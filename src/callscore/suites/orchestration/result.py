@@ -189,7 +189,10 @@ def _rounded(value: Any) -> Any:
 
 
 def standard_outcome(
-    about: About, evaluated: Sequence[Evaluated], failed: Sequence[FailedRow], costs: Costs = NO_COSTS
+    about: About,
+    evaluated: Sequence[Evaluated],
+    failed: Sequence[FailedRow],
+    costs: Costs = NO_COSTS,
 ) -> LanguageResult:
     """The standard reading        C-104 … C-121"""
     ran = Ran(

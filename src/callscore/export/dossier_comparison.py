@@ -19,30 +19,30 @@ from callscore.report.dossier import (
     RESULTS,
     VERDICTS,
 )
-from callscore.report.dossier_lines import prompt_line, result_record
-from callscore.report.source import CaseView, Prompts
+from callscore.report.dossier_lines import prompt_line, result_object
+from callscore.report.source import CaseView, PromptBuilder
 from callscore.store.files import lines_of
 
 UNJUDGED = "unjudged: "
-OF_RESULTS = ("status", "score", "ungated_score", "reasons", "metrics", "measures", "task")
-HASHED = {
+RESULT_KEYS = ("status", "score", "ungated_score", "reasons", "metrics", "measures", "task")
+HASHED_KEYS = {
     "output_sha256": (OUTPUTS, "the reply is not the one that was scored"),
     "verdicts_sha256": (VERDICTS, "the verdicts are not those that were used"),
 }
-OF_CARDS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
-NOT_RECOMPUTED = frozenset({"why", "answered_by"})
+CARD_KEYS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
+KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by"})
 """Parts of a scorecard that only the judge or the provider can tell again."""
-OF_UNJUDGED = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
+UNJUDGED_KEYS = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
 """Parts that say whether a verdict failed or was never requested: nothing is requested here."""
-OF_SIGNATURES = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
-NOTHING: Mapping[str, Any] = {}
+SIGNATURE_PARTS = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
+EMPTY: Mapping[str, Any] = {}
 
 
 class CaseComparison:
     """Compares case after case as they are scored again, in the order of the files."""
 
     def __init__(
-        self, results: Path, asked: Path, instructions: Mapping[str, str], prompts: Prompts
+        self, results: Path, asked: Path, instructions: Mapping[str, str], prompts: PromptBuilder
     ) -> None:
         self._results = _by_case(results)
         self._asked = _lines(asked)
@@ -62,7 +62,7 @@ class CaseComparison:
         if case_id != view.case.id:
             self._add(CASES, f"case {view.case.id!r}: {RESULTS} has {case_id!r} in its place")
         found: dict[tuple[Any, Any], Mapping[str, Any]] = {
-            (answer.model, answer.run): result_record(answer) for answer in view.answers
+            (answer.model, answer.run): result_object(answer) for answer in view.answers
         }
         kept = {(line.get("model"), line.get("run")): line for line in stored}
         for key in dict.fromkeys((*found, *kept)):
@@ -84,16 +84,16 @@ class CaseComparison:
             self._add(RESULTS, f"{place}: is in only one of {RESULTS} and {OUTPUTS}")
             return
         found = msgspec.json.decode(msgspec.json.encode(found))
-        for name, (file, what) in HASHED.items():
+        for name, (file, what) in HASHED_KEYS.items():
             if stored.get(name) != found[name]:
                 self._add(file, f"{place}: {what}")
         ignored: set[str] = set()
         if any(flag.startswith(UNJUDGED) for flag in stored.get("flags", ())):
             self.has_unjudged, ignored = True, {"status", "reasons"}
-        for name in OF_RESULTS:
+        for name in RESULT_KEYS:
             if name not in ignored:
-                for path, one, other in unequal(stored.get(name), found[name], name):
-                    self._add(RESULTS, f"{place}: {_told(path, one, other)}")
+                for path, one, other in find_differences(stored.get(name), found[name], name):
+                    self._add(RESULTS, f"{place}: {_describe_difference(path, one, other)}")
 
     def _compare_prompt(self, view: CaseView) -> None:
         line = next(self._asked, None)
@@ -125,7 +125,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
             found = msgspec.json.decode(line.raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             found = None
-        yield found if isinstance(found, dict) else NOTHING
+        yield found if isinstance(found, dict) else EMPTY
 
 
 def _by_case(path: Path) -> Iterator[tuple[Any, list[Mapping[str, Any]]]]:
@@ -139,37 +139,42 @@ class CardComparison:
     def __init__(self, stored: Scorecard, found: Scorecard, *, lenient: bool) -> None:
         self._stored = stored.to_dict()
         self._found = found.to_dict()
-        self._ignored = NOT_RECOMPUTED | OF_UNJUDGED if lenient else NOT_RECOMPUTED
+        self._ignored = KEYS_NOT_RECOMPUTED | UNJUDGED_KEYS if lenient else KEYS_NOT_RECOMPUTED
 
     def differences(self) -> list[str]:
         """Every value that is not the same, with its path."""
         sentence = [
-            _told(path, one, other)
-            for name in OF_CARDS
-            for path, one, other in unequal(
-                _named(self._stored.get(name)), _named(self._found.get(name)), name, self._ignored
+            _describe_difference(path, one, other)
+            for name in CARD_KEYS
+            for path, one, other in find_differences(
+                _by_model(self._stored.get(name)),
+                _by_model(self._found.get(name)),
+                name,
+                self._ignored,
             )
         ]
-        stored, found = (_signed(card["signature"]) for card in (self._stored, self._found))
+        stored, found = (
+            _signature_parts(card["signature"]) for card in (self._stored, self._found)
+        )
         return sentence + [
-            _told(f"signature.{part}", stored.get(part), found.get(part))
-            for part in OF_SIGNATURES
+            _describe_difference(f"signature.{part}", stored.get(part), found.get(part))
+            for part in SIGNATURE_PARTS
             if stored.get(part) != found.get(part)
         ]
 
 
-def _signed(signature: str) -> dict[str, str]:
+def _signature_parts(signature: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
 
 
-def _named(value: Any) -> Any:
+def _by_model(value: Any) -> Any:
     """A list of models as a mapping, so that a difference names the model."""
     if isinstance(value, list) and all(isinstance(v, dict) and "model" in v for v in value):
         return {entry["model"]: entry for entry in value}
     return value
 
 
-def unequal(
+def find_differences(
     one: Any, other: Any, path: str, ignored: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, Any, Any]]:
     """Every leaf at which two values differ, with its path and both values."""
@@ -177,15 +182,15 @@ def unequal(
         for key in {**one, **other}:
             if key not in ignored:
                 inner = f"{path}.{key}"
-                yield from unequal(one.get(key), other.get(key), inner, ignored)
+                yield from find_differences(one.get(key), other.get(key), inner, ignored)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for place, (first, second) in enumerate(zip(one, other, strict=True)):
-            yield from unequal(first, second, f"{path}[{place}]", ignored)
+            yield from find_differences(first, second, f"{path}[{place}]", ignored)
     elif one != other:
         yield path, one, other
 
 
-def _told(path: str, one: Any, other: Any) -> str:
+def _describe_difference(path: str, one: Any, other: Any) -> str:
     return f"{path}: {_short(one)} is stored, {_short(other)} is recomputed"
 
 

@@ -18,10 +18,10 @@ from callscore.core.errors import CallscoreError, DataError
 from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
 from callscore.core.version import __version__
-from callscore.export.dossier_file import MOST_BYTES, Unpacked, unpack
-from callscore.export.recompute import CardComparison, CaseComparison
-from callscore.export.signature import check_envelope, read_envelope
-from callscore.export.sources import TaskPrompts
+from callscore.export.dossier_comparison import CardComparison, CaseComparison
+from callscore.export.dossier_file import MOST_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_signature import check_envelope, read_envelope
+from callscore.export.sources import TaskPromptBuilder
 from callscore.report.dossier import (
     CARD,
     CASES,
@@ -44,7 +44,7 @@ MOST_NAMED = 20
 """Differences of one kind that are named; more are counted."""
 
 
-class Difference(msgspec.Struct, frozen=True):
+class DossierDifference(msgspec.Struct, frozen=True):
     """Something in a dossier that is not as it should be."""
 
     file: str
@@ -55,10 +55,10 @@ class Difference(msgspec.Struct, frozen=True):
         return f"{self.file}: {self.what}"
 
 
-class Verified(msgspec.Struct, frozen=True):
+class VerificationResult(msgspec.Struct, frozen=True):
     """What verifying a dossier found."""
 
-    differences: Sequence[Difference]
+    differences: Sequence[DossierDifference]
     checked: Sequence[str]
     """What was recomputed, in words."""
     not_checked: Sequence[str] = ()
@@ -78,13 +78,13 @@ class _Settings(msgspec.Struct):
     with_text: bool = True
 
 
-class _Named(msgspec.Struct):
+class _Model(msgspec.Struct):
     name: str
     price: Price | None = None
 
 
 class _Models(msgspec.Struct):
-    models: list[_Named] = []
+    models: list[_Model] = []
 
 
 class _Digest(msgspec.Struct):
@@ -111,7 +111,7 @@ class _Usage(msgspec.Struct, frozen=True):
     output_tokens: int | None = None
 
 
-class _Output(msgspec.Struct):
+class _OutputLine(msgspec.Struct):
     case_id: str
     model: str
     run: int = 1
@@ -120,7 +120,7 @@ class _Output(msgspec.Struct):
     cost_from: str = ""
 
 
-def verify(path: Path, key: Path | None = None, most_bytes: int = MOST_BYTES) -> Verified:
+def verify(path: Path, key: Path | None = None, most_bytes: int = MOST_BYTES) -> VerificationResult:
     """Check the hashes, the signature, the costs and every score of a dossier."""
     with tempfile.TemporaryDirectory(prefix="callscore-") as folder:
         return _Verification(unpack(path, Path(folder), most_bytes)).carry_out(key)
@@ -129,15 +129,15 @@ def verify(path: Path, key: Path | None = None, most_bytes: int = MOST_BYTES) ->
 class _Verification:
     """One dossier under examination."""
 
-    def __init__(self, files: Unpacked) -> None:
+    def __init__(self, files: UnpackedDossier) -> None:
         self._files = files
         self._settings = self._read(SETTINGS, _Settings)
         self._manifest = self._read(MANIFEST, _Manifest)
-        self._differences: list[Difference] = []
+        self._differences: list[DossierDifference] = []
         self._checked: list[str] = []
         self._not_checked: list[str] = []
 
-    def carry_out(self, key: Path | None) -> Verified:
+    def carry_out(self, key: Path | None) -> VerificationResult:
         """All checks; the differences in the order of the files."""
         self._check_hashes()
         self._check_signature(key)
@@ -151,7 +151,7 @@ class _Verification:
         if self._manifest.callscore != __version__:
             made = self._manifest.callscore[:40]
             self._not_checked.append(f"made by callscore {made}, recomputed with {__version__}")
-        return Verified(self._differences, self._checked, self._not_checked)
+        return VerificationResult(self._differences, self._checked, self._not_checked)
 
     def _read(self, name: str, kind: type[Any]) -> Any:
         try:
@@ -162,7 +162,7 @@ class _Verification:
             ) from None
 
     def _add(self, file: str, what: str) -> None:
-        self._differences.append(Difference(file, what))
+        self._differences.append(DossierDifference(file, what))
 
     def _check_hashes(self) -> None:
         statement: _Statement = self._read(STATEMENT, _Statement)
@@ -230,8 +230,8 @@ class _Verification:
         if len(found) > MOST_NAMED:
             self._add(file, f"and {len(found) - MOST_NAMED} more of the same kind")
 
-    def _outputs(self) -> Iterator[_Output]:
-        decode = msgspec.json.Decoder(_Output).decode
+    def _outputs(self) -> Iterator[_OutputLine]:
+        decode = msgspec.json.Decoder(_OutputLine).decode
         for line in lines_of([self._files.path(OUTPUTS)]):
             try:
                 yield decode(line.raw)
@@ -254,7 +254,7 @@ class _Verification:
             metrics=given.metrics,
             intervals=given.intervals,
         )
-        prompts = TaskPrompts(job, given.prompts)
+        prompts = TaskPromptBuilder(job, given.prompts)
         cases = CaseComparison(
             self._files.path(RESULTS),
             self._files.path(PROMPTS),

@@ -9,10 +9,10 @@ import msgspec
 from callscore.core.scorecard import ModelScore, Scorecard, TemplateRow
 from callscore.report.source import ReportSource
 
-Flat = tuple[str, float | int | str | bool | None]
+Setting = tuple[str, float | int | str | bool | None]
 
 
-def plain_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
+def row_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
     """The official number of a row and its unit; None if there is none."""
     if row.kind == "metric":
         task = model.tasks.get(row.key.partition(".")[0])
@@ -52,7 +52,7 @@ def blocked_calls(card: Scorecard) -> Iterator[tuple[str, str, str, float, float
                 )
 
 
-def setting_rows(source: ReportSource) -> Iterator[Flat]:
+def setting_rows(source: ReportSource) -> Iterator[Setting]:
     """What a reader needs to repeat the scores: signature, run, files, models, settings."""
     card, provenance = source.card, source.provenance
     yield "title", source.title
@@ -61,23 +61,23 @@ def setting_rows(source: ReportSource) -> Iterator[Flat]:
     yield "rests on estimates", card.estimate
     for note in (*card.notes, *source.absent):
         yield "note", note
-    yield from _flat("run", msgspec.to_builtins(provenance.run))
+    yield from _flatten("run", msgspec.to_builtins(provenance.run))
     for file in provenance.files:
         yield f"{file.role} {file.name}", f"sha256:{file.sha256} ({file.bytes} bytes)"
     for spec in provenance.models:
-        yield from _flat(f"model {spec.name}", msgspec.to_builtins(spec))
+        yield from _flatten(f"model {spec.name}", msgspec.to_builtins(spec))
     for spec in provenance.judge:
-        yield from _flat(f"judge {spec.name}", msgspec.to_builtins(spec))
-    yield from _flat("judging", msgspec.to_builtins(card.judging))
+        yield from _flatten(f"judge {spec.name}", msgspec.to_builtins(spec))
+    yield from _flatten("judging", msgspec.to_builtins(card.judging))
     for name in ("weights", "workload", "cost_per_1000", "settings", "versions"):
-        yield from _flat(name, msgspec.to_builtins(getattr(provenance, name)))
+        yield from _flatten(name, msgspec.to_builtins(getattr(provenance, name)))
 
 
-def _flat(name: str, value: object) -> Iterator[Flat]:
+def _flatten(name: str, value: object) -> Iterator[Setting]:
     """`name.key` and value, as deep as mappings go; what is empty is left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(f"{name}.{key}", inner)
+            yield from _flatten(f"{name}.{key}", inner)
     elif isinstance(value, list | tuple):
         if value:
             yield name, msgspec.json.encode(value).decode()

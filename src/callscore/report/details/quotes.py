@@ -10,7 +10,7 @@ from callscore.core.lazy_regex import lazy_regex
 
 _QUOTED = lazy_regex(r"[\"“„«]([^\"“”„«»]{4,300})[\"”»]")
 SHORTEST = 4
-GOLD = "expected"
+EXPECTED = "expected"
 
 
 class Quote(NamedTuple):
@@ -30,7 +30,7 @@ class Span(NamedTuple):
     quotes: tuple[Quote, ...]
 
 
-def quoted(reason: str) -> Iterator[str]:
+def find_quotations(reason: str) -> Iterator[str]:
     """The quotations in a reason."""
     yield from _QUOTED.findall(reason)
 
@@ -40,7 +40,9 @@ def turn_name(turn: Turn, place: int) -> str:
     return f"t{turn.id if turn.id is not None else place + 1}"
 
 
-def spans(turns: Sequence[Turn], quotes: Sequence[Quote]) -> tuple[list[list[Span]], list[Quote]]:
+def locate_quotes(
+    turns: Sequence[Turn], quotes: Sequence[Quote]
+) -> tuple[list[list[Span]], list[Quote]]:
     """For each turn what to highlight, and the quotes that no turn contains."""
     hits: list[list[tuple[int, int, Quote]]] = [[] for _ in turns]
     names = [turn_name(turn, place) for place, turn in enumerate(turns)]
@@ -58,10 +60,10 @@ def spans(turns: Sequence[Turn], quotes: Sequence[Quote]) -> tuple[list[list[Spa
                 break
         else:
             lost.append(quote)
-    return [_merged(found) for found in hits], lost
+    return [_split_spans(found) for found in hits], lost
 
 
-def _merged(hits: Sequence[tuple[int, int, Quote]]) -> list[Span]:
+def _split_spans(hits: Sequence[tuple[int, int, Quote]]) -> list[Span]:
     """Spans that do not overlap: cut wherever a quote begins or ends."""
     edges = sorted({edge for start, end, _ in hits for edge in (start, end)})
     found = []

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from callscore.report.details.answers import ReadCase, mapping, number, objects
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
 
-SAME = 1e-9
+TOLERANCE = 1e-9
 
 
-class QuestionCount(msgspec.Struct):
+class AgreementCounts(msgspec.Struct):
     """One question and one model, over all calls that ask it."""
 
     asked: int = 0
@@ -31,12 +31,12 @@ class QuestionCount(msgspec.Struct):
         return self.agreed / self.asked if self.asked else None
 
 
-class Question(msgspec.Struct):
+class QuestionAgreement(msgspec.Struct):
     """A question of a form, known by its id and its text."""
 
     id: str
     text: str
-    models: dict[str, QuestionCount]
+    models: dict[str, AgreementCounts]
 
     @property
     def agreement(self) -> float:
@@ -45,47 +45,47 @@ class Question(msgspec.Struct):
         return sum(count.agreed for count in self.models.values()) / asked if asked else 1.0
 
 
-class Questions:
+class QuestionCounter:
     """Counts every question of every QA case."""
 
     def __init__(self, margin: float = 0.0) -> None:
         self._margin = margin
         """Marks of a SCORE question agree within this share of its maximum (C-30)."""
-        self._found: dict[tuple[str, str], Question] = {}
+        self._found: dict[tuple[str, str], QuestionAgreement] = {}
 
-    def add(self, case: ReadCase) -> None:
+    def add(self, case: DecodedCase) -> None:
         """Count the marks of one case; cases without questions count nothing."""
         texts = {
             str(asked.get("question_id")): str(asked.get("question", ""))
-            for asked in objects(case.view.case.config.get("questions"))
+            for asked in as_objects(case.view.case.config.get("questions"))
         }
-        for expected in objects(case.expected.get("questions")):
+        for expected in as_objects(case.expected.get("questions")):
             number = str(expected.get("question_id"))
             shown = texts.get(number, "")
             key = (number, shown)
             question = self._found.get(key)
             if question is None:
-                question = self._found[key] = Question(number, shown, {})
-            for read in case.answers:
-                if read.answer.result.status in ("error", "not_run"):
+                question = self._found[key] = QuestionAgreement(number, shown, {})
+            for decoded in case.answers:
+                if decoded.answer.result.status in ("error", "not_run"):
                     continue
-                count = question.models.setdefault(read.answer.model, QuestionCount())
-                _count(count, expected, _mark_of(read.given, number), self._margin)
+                count = question.models.setdefault(decoded.answer.model, AgreementCounts())
+                _count(count, expected, _mark_of(decoded.given, number), self._margin)
 
-    def worst_first(self) -> Sequence[Question]:
+    def worst_first(self) -> Sequence[QuestionAgreement]:
         """Every question, the one with the least agreement first."""
         return sorted(self._found.values(), key=lambda found: (found.agreement, found.id))
 
 
 def _mark_of(given: Mapping[str, Any] | None, number: str) -> Mapping[str, Any] | None:
-    for mark in objects(mapping(given).get("questions")):
+    for mark in as_objects(as_mapping(given).get("questions")):
         if str(mark.get("question_id")) == number:
             return mark
     return None
 
 
 def _count(
-    count: QuestionCount,
+    count: AgreementCounts,
     expected: Mapping[str, Any],
     mark: Mapping[str, Any] | None,
     margin: float,
@@ -94,13 +94,13 @@ def _count(
     if mark is None:
         count.unanswered += 1
         return
-    wanted, found = number(expected.get("score")), number(mark.get("score"))
+    wanted, found = as_number(expected.get("score")), as_number(mark.get("score"))
     if wanted is None or found is None:
         count.agreed += wanted is found
         count.not_applicable += wanted is not found
         return
-    full = number(expected.get("max_score")) or 0.0
+    full = as_number(expected.get("max_score")) or 0.0
     allowed = margin * full if expected.get("type") == "SCORE" else 0.0
-    count.agreed += abs(wanted - found) <= allowed + SAME
+    count.agreed += abs(wanted - found) <= allowed + TOLERANCE
     count.false_pass += wanted == 0 and found >= full > 0
     count.false_fail += found == 0 and wanted >= full > 0

@@ -10,20 +10,20 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import turns
-from callscore.report.details.answers import ReadCase, is_answered, read_case
-from callscore.report.details.confusion import Decisions, Sentiments
-from callscore.report.details.plans import plan_of
-from callscore.report.details.questions import Questions
-from callscore.report.details.slices import Slices, case_value
+from callscore.report.details.confusion import CallDecisionConfusion, SentimentConfusion
+from callscore.report.details.decoded_case import DecodedCase, decode_case, has_reply
+from callscore.report.details.plans import extract_plan
+from callscore.report.details.question_agreement import QuestionCounter
+from callscore.report.details.slices import Slices, score_or_zero
 from callscore.report.html.answers_sections import PlanExample
-from callscore.report.html.case import MOST_VERDICTS, case_html
+from callscore.report.html.case import MOST_VERDICTS, render_case
 from callscore.report.source import ReportOptions, ReportSource
 
 MOST_PLANS = 4
 SCORE_MARGIN = "qa.score_margin_fraction"
 """The setting that says how near two marks of a SCORE question must be (C-30)."""
 LONGEST_ID, LONGEST_TAG, MOST_TAGS = 200, 60, 20
-MOST_SAID, MOST_GIVEN, VERDICT_BYTES = 200_000, 4_000, 100
+MOST_TRANSCRIPT, MOST_REPLY, VERDICT_BYTES = 200_000, 4_000, 100
 """For an estimate: a case shows no more of what was said and answered, and a verdict takes more."""
 ELEMENT_BYTES = 80
 """The element around the text of a case."""
@@ -31,7 +31,7 @@ NO_SCORE = 2.0
 """Cases that no model has a score for come behind all others."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CaseEntry(msgspec.Struct, frozen=True):
     """What the page knows of a case for filter and sort."""
 
     place: int
@@ -49,22 +49,22 @@ class Entry(msgspec.Struct, frozen=True):
     """The mean score of each model, in the order of the card."""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class RenderedCase(msgspec.Struct, frozen=True):
     """A case in the report: its entry and its markup."""
 
-    entry: Entry
+    entry: CaseEntry
     markup: bytes
 
 
-class Collected:
+class CaseCollection:
     """Reads the cases twice, in bounded memory: to count all of them, and to render the worst."""
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
         margin = source.provenance.settings.get(SCORE_MARGIN, 0.0)
-        self.questions = Questions(float(margin))
-        self.sentiments = Sentiments()
-        self.decisions = Decisions()
+        self.questions = QuestionCounter(float(margin))
+        self.sentiments = SentimentConfusion()
+        self.decisions = CallDecisionConfusion()
         self.slices = Slices()
         self.plans: list[PlanExample] = []
         self.plan_count = 0
@@ -77,7 +77,7 @@ class Collected:
         self._kept.sort(key=lambda kept: (kept.entry.worst, kept.entry.place))
         self._bytes = sum(map(_size, self._kept))
 
-    def cases(self) -> Sequence[Kept]:
+    def cases(self) -> Sequence[RenderedCase]:
         """The kept cases, worst first."""
         return self._kept
 
@@ -93,7 +93,7 @@ class Collected:
         heap: list[tuple[float, int, int]] = []
         used = 0
         for view in source.cases:
-            case = read_case(view)
+            case = decode_case(view)
             self.total += 1
             self._count(case)
             size = _estimate(case) if self._with_text else 0
@@ -103,14 +103,14 @@ class Collected:
                 used -= heapq.heappop(heap)[2]
         return {-place for _, place, _ in heap}
 
-    def _render(self, source: ReportSource, wanted: set[int]) -> list[Kept]:
+    def _render(self, source: ReportSource, wanted: set[int]) -> list[RenderedCase]:
         found = []
         for place, view in enumerate(source.cases, start=1):
             if place in wanted:
-                case = read_case(view)
-                markup = case_html(case, place, with_text=self._with_text)
+                case = decode_case(view)
+                markup = render_case(case, place, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
-                found.append(Kept(entry, markup.encode("utf-8", "replace")))
+                found.append(RenderedCase(entry, markup.encode("utf-8", "replace")))
         return found
 
     @property
@@ -118,62 +118,62 @@ class Collected:
         """How many cases did not fit."""
         return self.total - len(self._kept)
 
-    def _count(self, case: ReadCase) -> None:
+    def _count(self, case: DecodedCase) -> None:
         self.questions.add(case)
         self.sentiments.add_case(case)
         self.decisions.add_case(case)
         self.slices.add(case)
-        expected = plan_of(case.expected)
+        expected = extract_plan(case.expected)
         if expected is not None:
             self.plan_count += 1
             if len(self.plans) < MOST_PLANS:
                 given = [
-                    (read.answer.model, plan_of(read.given))
-                    for read in case.answers
-                    if read.answer.run == 1 and is_answered(read)
+                    (decoded.answer.model, extract_plan(decoded.given))
+                    for decoded in case.answers
+                    if decoded.answer.run == 1 and has_reply(decoded)
                 ]
                 self.plans.append(PlanExample(case.view.case.id, expected, given))
-        for read in case.answers:
-            counts = self.statuses.setdefault(read.answer.model, {})
-            status = read.answer.result.status
+        for decoded in case.answers:
+            counts = self.statuses.setdefault(decoded.answer.model, {})
+            status = decoded.answer.result.status
             counts[status] = counts.get(status, 0) + 1
-            for verdict in read.answer.verdicts:
+            for verdict in decoded.answer.verdicts:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
 
 
-def _size(kept: Kept) -> int:
+def _size(kept: RenderedCase) -> int:
     """About how many bytes a case takes in the file, with its line of the index."""
     return len(kept.markup) + len(msgspec.json.encode(kept.entry)) + ELEMENT_BYTES
 
 
-def _estimate(case: ReadCase) -> int:
+def _estimate(case: DecodedCase) -> int:
     """Fewer bytes than the markup of a case takes, found without making it."""
     said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
-    given = sum(min(len(read.answer.text or ""), MOST_GIVEN) for read in case.answers)
-    judged = min(sum(len(read.answer.verdicts) for read in case.answers), MOST_VERDICTS)
-    return min(said, MOST_SAID) + given * 4 // 5 + judged * VERDICT_BYTES
+    given = sum(min(len(decoded.answer.text or ""), MOST_REPLY) for decoded in case.answers)
+    judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MOST_VERDICTS)
+    return min(said, MOST_TRANSCRIPT) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
-def _worst_score(case: ReadCase) -> float:
+def _worst_score(case: DecodedCase) -> float:
     """The mean score of the models on a case; behind all others if there is none."""
     scores = _scores(case).values()
     return math.fsum(scores) / len(scores) if scores else NO_SCORE
 
 
-def _scores(case: ReadCase) -> dict[str, float]:
+def _scores(case: DecodedCase) -> dict[str, float]:
     """The mean score of each model over its runs."""
     by_model: dict[str, list[float]] = {}
-    for read in case.answers:
-        value = case_value(read.answer.result.status, read.answer.result.score)
+    for decoded in case.answers:
+        value = score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
         if value is not None:
-            by_model.setdefault(read.answer.model, []).append(value)
+            by_model.setdefault(decoded.answer.model, []).append(value)
     return {model: math.fsum(values) / len(values) for model, values in by_model.items()}
 
 
-def _entry(case: ReadCase, place: int, models: Sequence[str]) -> Entry:
+def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
     marks: dict[str, None] = {}
-    for read in case.answers:
-        result = read.answer.result
+    for decoded in case.answers:
+        result = decoded.answer.result
         if result.status == "invalid":
             marks["invalid"] = None
         elif result.status in ("error", "not_run"):
@@ -182,10 +182,10 @@ def _entry(case: ReadCase, place: int, models: Sequence[str]) -> Entry:
             marks["unjudged"] = None
     scores = _scores(case)
     spread = max(scores.values()) - min(scores.values()) if scores else 0.0
-    if _differ(case):
+    if _have_different_scores(case):
         marks["different"] = None
     found = case.view.case
-    return Entry(
+    return CaseEntry(
         place,
         found.id[:LONGEST_ID],
         found.task,
@@ -204,15 +204,16 @@ def _rounded(score: float | None) -> float | None:
     return None if score is None else round(score, 4)
 
 
-def _differ(case: ReadCase) -> bool:
+def _have_different_scores(case: DecodedCase) -> bool:
     """Whether models were scored differently on the case."""
     seen = {
-        case_value(read.answer.result.status, read.answer.result.score) for read in case.answers
+        score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
+        for decoded in case.answers
     }
     return len(seen - {None}) > 1
 
 
-def index_of(kept: Sequence[Kept]) -> Mapping[str, Any]:
+def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
     """Columns for filter and sort, in the order of the cases."""
     entries = [one.entry for one in kept]
     return {

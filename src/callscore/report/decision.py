@@ -11,9 +11,9 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard
 from callscore.report.cells import Tone
 from callscore.report.numbers import show, show_count, show_money
-from callscore.report.race_text import decision_words
+from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
-from callscore.report.ties import calls_needed, cannot_be_told_apart, other_of, ties_of
+from callscore.report.ties import calls_needed, describe_tie, find_ties, other_model
 
 NAMES_SHOWN = 3
 MODELS_SHOWN = 3
@@ -41,17 +41,17 @@ class Statement(NamedTuple):
     tone: Tone = "plain"
 
 
-def verdict(card: Scorecard) -> list[Statement]:
+def state_decision(card: Scorecard) -> list[Statement]:
     """The decision that a scorecard supports, most important statement first."""
     unread = list(_unreadable(card))[:MODELS_SHOWN]
-    return [*_raced(card), *_decision(card), *_out(card), *unread, *_unknown(card)]
+    return [*_race(card), *_decision(card), *_blocked(card), *unread, *_unknown(card)]
 
 
-def _raced(card: Scorecard) -> Iterator[Statement]:
+def _race(card: Scorecard) -> Iterator[Statement]:
     """What a race decided: the Finals of its models rest on the calls that it asked."""
     if card.race is not UNSET:
         tone: Tone = "good" if card.race.status == "decided" else "middling"
-        yield Statement("RACE", f"{decision_words(card.race)}.", tone)
+        yield Statement("RACE", f"{describe_decision(card.race)}.", tone)
 
 
 def _decision(card: Scorecard) -> Iterator[Statement]:
@@ -59,9 +59,9 @@ def _decision(card: Scorecard) -> Iterator[Statement]:
     estimates = [e for e in card.ranking if e.final_score is not None and e.estimate]
     models = {model.model: model for model in card.models}
     if official:
-        yield from _choice(card, official, models)
+        yield from _leaders(card, official, models)
     if estimates and not official:
-        yield from _choice(card, estimates, models)
+        yield from _leaders(card, estimates, models)
         yield Statement("", _why_unofficial(card), "middling")
     if not official and not estimates:
         if card.zeroed_ranking and card.zeroed_ranking[0].rank is not None:
@@ -77,7 +77,7 @@ def _why_unofficial(card: Scorecard) -> str:
     return "Not official: rows marked approximate are estimates."
 
 
-def _choice(
+def _leaders(
     card: Scorecard, entries: Sequence[Ranked], models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
     """Best value and best quality, as far as the calls tell models apart        STATS §7"""
@@ -93,7 +93,7 @@ def _choice(
     weak = _weak_rows(models[leader.model])
     if ties:
         by = " by value" if value else ""
-        tied = _tied(leader.model, ties, by)
+        tied = _describe_ties(leader.model, ties, by)
         sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
         yield Statement(_head(leader, "TIE"), sentence, "middling")
     else:
@@ -110,7 +110,7 @@ def _head(entry: Ranked, official: str) -> str:
 def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Sequence[ModelContrast]:
     """The ties of the best with models that are not among them."""
     first, named = best[0].model, {entry.model for entry in best}
-    return [pair for pair in ties_of(card, of, first) if other_of(pair, first) not in named]
+    return [pair for pair in find_ties(card, of, first) if other_model(pair, first) not in named]
 
 
 def _quality(
@@ -122,20 +122,20 @@ def _quality(
     first, ties = best[0].model, _ties_with_others(card, "final", best)
     is_leader = leader.model in {entry.model for entry in best}
     if not is_leader:
-        ties = [pair for pair in ties if other_of(pair, first) == leader.model]
+        ties = [pair for pair in ties if other_model(pair, first) == leader.model]
     if ties:
-        yield Statement("", f"{_tied(first, ties, ' by quality')}.", "middling")
+        yield Statement("", f"{_describe_ties(first, ties, ' by quality')}.", "middling")
     elif not is_leader:
         dearer = _times_the_cost(best[0], leader)
         sentence = f"{_names(best)}: best quality. Final {_final(best)}, {dearer}."
         yield Statement("OR", sentence + _weak_rows(models[first]), "good")
 
 
-def _tied(model: str, ties: Sequence[ModelContrast], by: str) -> str:
+def _describe_ties(model: str, ties: Sequence[ModelContrast], by: str) -> str:
     """old and new cannot be distinguished with these 48 calls; about 310 would do"""
-    others = [other_of(pair, model) for pair in ties]
-    sentence = cannot_be_told_apart(ties[0].calls, calls_needed(ties), by)
-    return f"{plain(model, LONGEST_NAME)} and {_listed(others)} {sentence}"
+    others = [other_model(pair, model) for pair in ties]
+    sentence = describe_tie(ties[0].calls, calls_needed(ties), by)
+    return f"{plain(model, LONGEST_NAME)} and {_join_names(others)} {sentence}"
 
 
 def _weak_rows(model: ModelScore) -> str:
@@ -154,8 +154,8 @@ def _closest(card: Scorecard) -> Iterator[Statement]:
         f"calls counted as 0 (not official), {_cost(first.cost_per_1000_calls)}.",
         "blocked",
     )
-    if ties := ties_of(card, "zeroed_final", first.model):
-        yield Statement("", f"{_tied(first.model, ties, '')}.", "middling")
+    if ties := find_ties(card, "zeroed_final", first.model):
+        yield Statement("", f"{_describe_ties(first.model, ties, '')}.", "middling")
 
 
 def _no_final(card: Scorecard) -> Iterator[Statement]:
@@ -173,7 +173,7 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
             yield Statement("", f"{task}: {listed}")
 
 
-def _out(card: Scorecard) -> Iterator[Statement]:
+def _blocked(card: Scorecard) -> Iterator[Statement]:
     """What keeps models from an official score, the closest first."""
     invalid = {model.model for model in card.models if model.final.status == "invalid"}
     blocked = [entry for entry in card.zeroed_ranking if entry.model in invalid]
@@ -222,7 +222,7 @@ def _unfinished(card: Scorecard) -> Iterator[str]:
     if undecided:
         rows = max(_undecided(model) for model in undecided)
         yield (
-            f"{show_count(rows, 'blocker row')} of {_listed([m.model for m in undecided])} "
+            f"{show_count(rows, 'blocker row')} of {_join_names([m.model for m in undecided])} "
             "not judged (--judge, --verdicts)"
         )
 
@@ -234,14 +234,14 @@ def _undecided(model: ModelScore) -> int:
 def _unpriced(card: Scorecard) -> Iterator[str]:
     unpriced = [entry.model for entry in card.ranking if entry.cost_status == "unknown"]
     if unpriced:
-        yield f"what {_listed(unpriced)} would cost (--cost, or `price` in the eval file)"
+        yield f"what {_join_names(unpriced)} would cost (--cost, or `price` in the eval file)"
 
 
 def _names(entries: Sequence[Ranked]) -> str:
-    return _listed([entry.model for entry in entries])
+    return _join_names([entry.model for entry in entries])
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     shown = [plain(name, LONGEST_NAME) for name in names[:NAMES_SHOWN]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

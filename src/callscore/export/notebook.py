@@ -1,6 +1,6 @@
-"""What a notebook shows of a scorecard: the first screen of the HTML report, pictures, a table.
+"""Scorecards in a notebook: HTML, pictures and Arrow data. `Scorecard` imports this by name.
 
-There is no script in it, every text is escaped, and its style reaches nothing outside of it.
+The HTML has no script, all text in it is escaped, and its style applies to nothing else.
 """
 
 from __future__ import annotations
@@ -10,68 +10,70 @@ from typing import Any
 
 from callscore.core.errors import MissingExtra, UsageError
 from callscore.core.nearest import nearest
-from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.core.scorecard import Scorecard
 from callscore.report.cells import TONES
-from callscore.report.html.card_sections import bands_of
+from callscore.report.html.card_sections import rank_bands_of
 from callscore.report.html.decision import first_screen
 from callscore.report.html.page import style_sheet
-from callscore.report.html.parts import folded
+from callscore.report.html.parts import collapsible
 from callscore.report.html.scorecard import scorecard_table
 from callscore.report.markup import tag
-from callscore.report.svg.cost_quality import cost_quality, points
-from callscore.report.svg.interval_bars import Lane, interval_bars
-from callscore.report.svg.picture import Picture, alone
-from callscore.report.svg.rank_bands import rank_bands
+from callscore.report.svg.cost_quality import cost_quality_points, draw_cost_quality
+from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
+from callscore.report.svg.picture import Picture, standalone_picture
+from callscore.report.svg.rank_bands import draw_rank_bands
+from callscore.suites.registry import template_of
 
 KINDS = ("cost_quality", "ranks", "metric")
 
 
-def card_html(card: Scorecard, template: Sequence[TemplateRow]) -> str:
-    """The first screen of the report as one element with its own style, all rows folded."""
-    rows = folded("All rows", scorecard_table(card, template))
+def card_html(card: Scorecard) -> str:
+    """Return the first screen of the HTML report as one element, with all rows in a fold."""
+    template = template_of(card)
+    rows = collapsible("All rows", scorecard_table(card, template))
     shown = tag("div", first_screen(card, template, is_alone=True), rows, class_="callscore")
     return f"<style>{style_sheet()}</style>{shown}"
 
 
-def plot(
-    card: Scorecard, template: Sequence[TemplateRow], kind: str, metric: str | None = None
-) -> Picture:
-    """A picture of a card: `cost_quality`, `ranks`, or one `metric` by its slug."""
+def plot(card: Scorecard, kind: str, metric: str | None = None) -> Picture:
+    """Draw `cost_quality`, `ranks`, or one `metric` (a slug) of a scorecard."""
     if kind == "cost_quality":
-        return alone(cost_quality(points(card)))
+        return standalone_picture(draw_cost_quality(cost_quality_points(card)))
     if kind == "ranks":
         return _ranks(card)
     if kind == "metric":
-        return _metric(card, template, metric)
-    raise UsageError(f"{kind!r} is no picture; expected one of {', '.join(KINDS)}")
+        return _metric(card, metric)
+    raise UsageError(f"{kind!r} is not a picture; expected one of {', '.join(KINDS)}")
 
 
 def _ranks(card: Scorecard) -> Picture:
-    bands = bands_of(card)
+    bands = rank_bands_of(card)
     if not bands:
         raise UsageError("this scorecard has no rank bands: they need intervals and two models")
-    return alone(rank_bands(bands))
+    return standalone_picture(draw_rank_bands(bands))
 
 
-def _metric(card: Scorecard, template: Sequence[TemplateRow], metric: str | None) -> Picture:
-    rows = {row.key: row for row in template if row.kind in ("metric", "task")}
+def _metric(card: Scorecard, metric: str | None) -> Picture:
+    rows = {row.key: row for row in template_of(card) if row.kind in ("metric", "task")}
     if metric is None or metric not in rows:
         near = nearest(metric or "", list(rows), likeness=0.5)
         meant = f"did you mean {near}? " if near else ""
         raise UsageError(
-            f"{metric!r} is no metric of this scorecard; {meant}expected a slug such as "
+            f"{metric!r} is not a metric of this scorecard; {meant}expected a slug such as "
             f"{next(iter(rows), 'qa')!r}"
         )
     row = rows[metric]
-    unit, lanes = "fraction", []
+    unit, bars = "fraction", []
     for model in card.models:
         task = model.tasks.get(metric.partition(".")[0])
         found = task if task is None or row.kind == "task" else task.metrics.get(metric)
         value = getattr(found, "score" if row.kind == "task" else "value", None)
         unit = getattr(found, "unit", unit)
         tone = TONES.get(getattr(found, "rating", None) or "", "plain")
-        lanes.append(Lane(model.model, value, getattr(found, "ci95", None), tone))
-    return alone(interval_bars(row.label, lanes, unit, [band.limit for band in row.bands[:1]]))
+        bars.append(IntervalBar(model.model, value, getattr(found, "ci95", None), tone))
+    return standalone_picture(
+        draw_interval_bars(row.label, bars, unit, [band.limit for band in row.bands[:1]])
+    )
 
 
 _TYPES: Mapping[str, str] = {
@@ -82,11 +84,11 @@ _TYPES: Mapping[str, str] = {
     "n": "int64",
     "approximate": "bool_",
 }
-"""Columns of `to_rows` that are not text."""
+"""The Arrow types of the columns of `to_rows` that are not text."""
 
 
 def arrow_stream(card: Scorecard, requested_schema: object = None) -> object:
-    """The rows of a card as an Arrow stream, for polars, DuckDB, pyarrow or pandas."""
+    """Return `card.to_rows()` as an Arrow stream for polars, DuckDB, pyarrow or pandas."""
     try:
         import nanoarrow
     except ImportError:

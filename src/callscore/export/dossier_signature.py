@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError, MissingExtra, UsageError
-from callscore.report.dossier import PAYLOAD_TYPE, pre_authentication
-from callscore.report.source import Signature
+from callscore.report.dossier import PAYLOAD_TYPE, pre_authentication_encoding
+from callscore.report.source import DossierSignature
 from callscore.store.files import open_for_reading
 
 MOST_KEY_BYTES = 100_000
 
 
-def signer(key_file: Path) -> Callable[[bytes], Signature]:
+def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
     """Signs with the private key in a PEM file: Ed25519, ECDSA (P-256, P-384) or RSA (PSS)."""
     serialization = _serialization()
     try:
@@ -29,7 +29,7 @@ def signer(key_file: Path) -> Callable[[bytes], Signature]:
             f"{key_file}: {error}; expected a private key in PEM without a password"
         ) from None
     key_id, scheme = _key_id(key.public_key()), _scheme(key.public_key())
-    return lambda payload: Signature(key_id, key.sign(payload, *scheme))
+    return lambda payload: DossierSignature(key_id, key.sign(payload, *scheme))
 
 
 def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | None:
@@ -44,12 +44,12 @@ def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | N
         return "the signed statement is not the one in the dossier"
     key_id = _key_id(key)
     for entry in found.signatures:
-        if entry.keyid == key_id and _is_right(key, base64.b64decode(entry.sig), statement):
+        if entry.keyid == key_id and _is_valid(key, base64.b64decode(entry.sig), statement):
             return None
     return f"no signature of this key (sha256:{key_id[:16]}…) is right"
 
 
-class _Entry(msgspec.Struct):
+class _EnvelopeSignature(msgspec.Struct):
     keyid: str
     sig: str
 
@@ -59,7 +59,7 @@ class Envelope(msgspec.Struct):
 
     payloadType: str  # noqa: N815  the name in the format
     payload: str
-    signatures: list[_Entry]
+    signatures: list[_EnvelopeSignature]
 
 
 def read_envelope(raw: bytes) -> Envelope:
@@ -75,11 +75,11 @@ def read_envelope(raw: bytes) -> Envelope:
     return found
 
 
-def _is_right(key: Any, raw: bytes, statement: bytes) -> bool:
+def _is_valid(key: Any, raw: bytes, statement: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        key.verify(raw, pre_authentication(statement), *_scheme(key))
+        key.verify(raw, pre_authentication_encoding(statement), *_scheme(key))
     except InvalidSignature:
         return False
     return True

@@ -8,21 +8,21 @@ from typing import NamedTuple
 ROUNDS = 4
 
 
-class Place(NamedTuple):
+class GridPosition(NamedTuple):
     """A layer, from 0, and the place in it, from 0."""
 
     layer: int
     row: int
 
 
-class Drawing(NamedTuple):
+class GraphLayout(NamedTuple):
     """Where each node is, and through which places each edge leads."""
 
-    nodes: Mapping[str, Place]
-    ways: Mapping[tuple[str, str], Sequence[Place]]
+    nodes: Mapping[str, GridPosition]
+    routes: Mapping[tuple[str, str], Sequence[GridPosition]]
 
 
-def layers(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Drawing:
+def lay_out_graph(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> GraphLayout:
     """Each node below all that point to it, each row by the mean row of its neighbours.
 
     An edge over several layers gets a place in each of them, so that it crosses no node.
@@ -37,9 +37,11 @@ def layers(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Drawing:
     for node, layer in depth.items():
         rows[layer].append(node)
     _order(rows, links)
-    placed = {node: Place(at, row) for at, line in enumerate(rows) for row, node in enumerate(line)}
-    ways = {edge: [placed[node] for node in chain] for edge, chain in chains.items()}
-    return Drawing({node: placed[node] for node in nodes}, ways)
+    placed = {
+        node: GridPosition(at, row) for at, line in enumerate(rows) for row, node in enumerate(line)
+    }
+    routes = {edge: [placed[node] for node in chain] for edge, chain in chains.items()}
+    return GraphLayout({node: placed[node] for node in nodes}, routes)
 
 
 def _chain(edge: tuple[str, str], depth: Mapping[str, int]) -> list[str]:
