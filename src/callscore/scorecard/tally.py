@@ -165,8 +165,7 @@ class TaskTally(msgspec.Struct):
     contributions: TaskContributions | None = None
     """The contribution of each case, if intervals are computed (STATS §1)."""
     strata: Mapping[str, TaskTally] = msgspec.field(default_factory=dict)
-    """The tallies that this is the sum of, where each row is the mean of theirs, as of languages
-    (ORCHESTRATIONBENCH §7); empty if all cases are averaged together."""
+    """The tallies that this is the sum of, if each row is the mean of theirs (`strata.py`)."""
 
     @property
     def missing_runs(self) -> int:
