@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import re
+import runpy
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-import callscore as callscore_api
 from callscore.cli.main import COMMANDS, callscore
 from callscore.core.case import Case, Prompt, Reply, Turn
 from callscore.core.judging import JudgeRequest
@@ -253,164 +251,8 @@ def _messages(prompt: Prompt) -> list[str]:
     ]
 
 
-API: Mapping[str, tuple[str, ...]] = {
-    "Functions": ("score", "run", "compare"),
-    "Results": ("Scorecard", "Comparison"),
-    "Cases, prompts and replies": (
-        "Case",
-        "Turn",
-        "Message",
-        "Prompt",
-        "Reply",
-        "Malformed",
-        "Failed",
-        "ModelSpec",
-    ),
-    "Measures and verdicts": (
-        "Measure",
-        "Measured",
-        "Question",
-        "Verdict",
-        "JudgeRequest",
-        "JudgeResult",
-        "Similarity",
-        "ProviderRequest",
-        "ProviderResponse",
-        "AttemptFailed",
-    ),
-    "Protocols for extensions": (
-        "Suite",
-        "Task",
-        "StandaloneTask",
-        "Metric",
-        "Provider",
-        "Judge",
-        "Embedder",
-    ),
-    "What extensions are made of": (
-        "SpecSuite",
-        "MetricSpec",
-        "Band",
-        "Rating",
-        "Noise",
-        "read_object",
-    ),
-    "Errors": ("CallscoreError", "UsageError", "ConfigError", "DataError"),
-}
-STABLE = """\
-Everything on this page can be imported from `callscore` itself, and only that is public. The
-package has type annotations (`py.typed`). Until 1.0 a minor release may change what is listed here;
-the changelog then says so and says what to write instead. A patch release changes none of it. These
-additions are compatible and can come with any release: a new name, a new keyword argument with a
-default, a new field with a default, a new member of a `Literal`. Modules below `callscore`
-(`callscore.core`, `callscore.app`, …) and names with a leading underscore change without notice.
-"""
-
-
-def api_page() -> str:
-    """Every public name: its signature, its fields and its documentation."""
-    listed = [name for names in API.values() for name in names]
-    assert sorted([*listed, "__version__"]) == callscore_api.__all__, "list the name in API"
-    lines = [HEAD + "# Python API\n", STABLE]
-    for heading, names in API.items():
-        lines.append(f"## {heading}\n")
-        for name in names:
-            lines += _api_entry(name, getattr(callscore_api, name))
-    return "\n".join(lines)
-
-
-def _api_entry(name: str, value: Any) -> list[str]:
-    text = inspect.cleandoc(value.__doc__ or "")
-    if inspect.isfunction(value):
-        return [f"### `{name}`\n", _code(_signature(name, value)), _prose(text)]
-    if issubclass(value, Exception):
-        return [f"### `{name}`\n", f"{text.splitlines()[0]} Exit code {value.exit_code}.\n"]
-    lines = [f"### `{name}`\n", _prose(text)]
-    fields = _fields(value)
-    if fields:
-        lines.append(_code("\n".join(fields)))
-    for method, function in vars(value).items():
-        if not method.startswith("_") and inspect.isfunction(function):
-            about = inspect.cleandoc(function.__doc__ or "")
-            lines += [_code(_signature(method, function)), _prose(about)]
-    return lines
-
-
-def _fields(value: Any) -> list[str]:
-    """The fields of a struct, or the attributes of a protocol, with types and defaults."""
-    if not hasattr(value, "__struct_fields__"):
-        declared = vars(value).get("__annotations__", {})
-        plain = [f"{name}: {_type(kind)}" for name, kind in declared.items()]
-        return plain + [
-            f"{name}: {_type(inspect.signature(member.fget).return_annotation)}"
-            for name, member in vars(value).items()
-            if isinstance(member, property) and member.fget is not None
-        ]
-    found = []
-    for field in msgspec.structs.fields(value):
-        default = "" if field.required else f" = {_default(field)}"
-        found.append(f"{field.name}: {_type(value.__annotations__[field.name])}{default}")
-    return found
-
-
-def _default(field: msgspec.structs.FieldInfo) -> str:
-    made: Any = field.default_factory
-    return repr(field.default if made is msgspec.NODEFAULT else made())
-
-
-def _type(kind: Any) -> str:
-    shown = kind if isinstance(kind, str) else inspect.formatannotation(kind)
-    return re.sub(r"\b(?:callscore|collections|typing)(?:\.\w+)*\.(?=\w)", "", shown)
-
-
-def _signature(name: str, function: Any) -> str:
-    found = inspect.signature(function)
-    kept = [each for each in found.parameters.values() if each.name != "self"]
-    parts, starred = [], False
-    for each in kept:
-        if each.kind is each.KEYWORD_ONLY and not starred:
-            parts.append("*")
-            starred = True
-        default = "" if each.default is each.empty else f" = {_shown_default(each.default)}"
-        parts.append(f"{each.name}: {_type(each.annotation)}{default}")
-    word = "async def" if inspect.iscoroutinefunction(function) else "def"
-    line = f"{word} {name}({', '.join(parts)}) -> {_type(found.return_annotation)}"
-    if len(line) <= 96:
-        return line
-    return (
-        f"{word} {name}(\n    "
-        + ",\n    ".join(parts)
-        + f",\n) -> {_type(found.return_annotation)}"
-    )
-
-
-def _shown_default(value: object) -> str:
-    return value.__name__ if inspect.isfunction(value) else repr(value)
-
-
-def _code(text: str) -> str:
-    return f"```text\n{text}\n```\n"
-
-
-def _prose(text: str) -> str:
-    """A docstring as Markdown; the arguments as a list."""
-    lines, within = [], False
-    for line in text.splitlines():
-        if line == "Args:":
-            within = True
-            lines.append("")
-        elif within and line.startswith("        "):
-            lines[-1] += f" {line.strip()}"
-        elif within and line.startswith("    "):
-            name, _, about = line.strip().partition(": ")
-            lines.append(f"- `{name}`: {about}")
-        else:
-            lines.append(line)
-    return "\n".join(lines) + "\n"
-
-
-PAGES = {
-    "api.md": api_page,
+PAGES: Mapping[str, Callable[[], str]] = {
+    **runpy.run_path(str(Path(__file__).with_name("api_pages.py")))["PAGES"],
     "metrics.md": metrics_page,
     "settings.md": settings_page,
     "commands.md": commands_page,

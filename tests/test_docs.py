@@ -29,7 +29,8 @@ def generator() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    "name", ["api.md", "metrics.md", "settings.md", "commands.md", "judge-requests.md"]
+    "name",
+    ["api.md", "extension.md", "metrics.md", "settings.md", "commands.md", "judge-requests.md"],
 )
 def test_generated_pages_are_fresh(name: str) -> None:
     page = generator().PAGES[name]()

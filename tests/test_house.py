@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-import callscore
+import callscore.extension
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -130,8 +130,11 @@ def test_there_is_one_broad_except_where_calls_are_made() -> None:
 
 
 def test_everything_public_exists() -> None:
-    assert callscore.__all__ == sorted(callscore.__all__)
-    assert all(hasattr(callscore, name) for name in callscore.__all__)
+    for module in (callscore, callscore.extension):
+        assert module.__all__ == sorted(module.__all__)
+        assert all(hasattr(module, name) for name in module.__all__)
+    assert not set(callscore.__all__) & set(callscore.extension.__all__)
+    assert len(callscore.__all__) <= 22, "for users; what only extensions need is in extension.py"
 
 
 def test_no_path_of_a_machine_is_in_the_sources() -> None:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import json
 import os
+import pickle
+import pkgutil
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import callscore
+import callscore.core
+import callscore.extension
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
@@ -29,6 +36,7 @@ from eval_files import cases_file, eval_file
 
 CASES = [qa_case([question()], name) for name in ("a", "b")]
 OUTPUTS = [output(name, form(question(reason="Agent said Good morning"))) for name in ("a", "b")]
+EXTENSION = callscore.extension.__all__
 PERFECT = {"name": "perfect", "provider": "simulated"}
 
 
@@ -187,6 +195,7 @@ class TestOptions:
         [
             (callscore.score, "juge", r"^score\(\) has no option 'juge'; did you mean judge\?$"),
             (callscore.run, "budget", r"did you mean budget_usd\?$"),
+            (callscore.compare, "storage", r"did you mean store\?$"),
             (callscore.score, "zzzzzz", "expected one of cases, outputs, verdicts, judge"),
         ],
     )
@@ -216,9 +225,15 @@ class TestOptions:
         ours = set(inspect.signature(callscore.score).parameters)
         assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
         ours = set(inspect.signature(callscore.run).parameters)
-        of_commands = {"card", "log", "on_case", "on_tallied"}
-        of_scenarios = {"mode", "export", "trajectories", "on_step"}
-        assert set(RunOptions.__struct_fields__) - ours == of_commands | of_scenarios
+        of_commands = {"card", "log", "on_case", "on_step", "on_tallied"}
+        assert set(RunOptions.__struct_fields__) - ours == of_commands
+
+    def test_judges_are_also_given_as_the_content_of_their_file(self) -> None:
+        entry = {"name": "j", "provider": "openai", "model": "m", "params": {"api_key": "sk-x"}}
+        with pytest.raises(callscore.ConfigError, match=r"^judge: \[0\]\.params.*secret"):
+            callscore.score(CASES, OUTPUTS, judge=[entry])
+        with pytest.raises(callscore.ConfigError, match="^embedder: .*unknown provider"):
+            callscore.score(CASES, OUTPUTS, embedder={"name": "e", "provider": "x", "model": "m"})
 
     def test_a_judge_that_is_none_is_named(self) -> None:
         with pytest.raises(UsageError, match="^judge 'ofline'; expected none, offline, or a YAML"):
@@ -239,16 +254,61 @@ class TestPublicNames:
             assert getattr(callscore, name) is not None
 
     def test_nothing_is_imported_before_it_is_used(self) -> None:
-        code = "import callscore, sys; dir(callscore); print('callscore.app' in sys.modules)"
+        code = (
+            "import callscore, callscore.extension, sys\n"
+            "dir(callscore), dir(callscore.extension)\n"
+            "print('callscore.app' in sys.modules, 'msgspec' in sys.modules)\n"
+            "from callscore import *\n"
+            "from callscore.extension import *\n"
+            "print(score is callscore.score, Measure is callscore.extension.Measure)\n"
+        )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert done.stdout.strip() == "False"
+        assert done.stdout.split() == ["False", "False", "True", "True"]
+
+    def test_a_name_is_looked_up_once(self) -> None:
+        for module in (callscore, callscore.extension):
+            names = {name: getattr(module, name) for name in module.__all__}
+            assert names.items() <= vars(module).items()
+
+    def test_the_types_in_signatures_for_extensions_are_public(self) -> None:
+        """A package that implements a protocol can import every type that its signatures name."""
+        public = {*callscore.__all__, *callscore.extension.__all__}
+        internal = {"ScenarioSuite"}  # agents that act step by step: of built-in suites only
+        named = set()
+        protocols = [getattr(callscore, name) for name in callscore.__all__]
+        protocols = [value for value in protocols if getattr(value, "_is_protocol", False)]
+        assert len(protocols) == 6
+        for value in (*protocols, *map(partial(getattr, callscore.extension), EXTENSION)):
+            for member in vars(value).values() if inspect.isclass(value) else [value]:
+                if inspect.isfunction(member) and not member.__name__.startswith("_"):
+                    named |= set(re.findall(r"\w+", " ".join(_annotations(member))))
+        defined = {
+            name
+            for module in pkgutil.iter_modules(callscore.core.__path__, "callscore.core.")
+            for name, value in vars(import_module(module.name)).items()
+            if inspect.isclass(value) and value.__module__.startswith("callscore.")
+        }
+        assert named & defined - public <= internal
 
     def test_another_name_is_an_attribute_error(self) -> None:
         with pytest.raises(AttributeError, match="no attribute 'scor'"):
             getattr(callscore, "scor")  # noqa: B009  a type checker knows that it is missing
 
 
+def _annotations(function: Callable[..., object]) -> list[str]:
+    """The types in a signature as they are written."""
+    found = inspect.signature(function)
+    return [str(each.annotation) for each in found.parameters.values()] + [
+        str(found.return_annotation)
+    ]
+
+
 class TestScorecard:
+    def test_it_can_be_pickled_and_copied(self) -> None:
+        card = callscore.score(CASES, OUTPUTS, judge="offline")
+        assert pickle.loads(pickle.dumps(card)) == card
+        assert copy.deepcopy(card) == card
+
     def test_rows_are_flat_and_have_the_same_columns(self) -> None:
         card = callscore.score(CASES, OUTPUTS, judge="offline", benchmarks=True)
         rows = card.to_rows()

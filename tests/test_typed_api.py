@@ -32,7 +32,7 @@ def test_a_strict_consumer_is_accepted_and_its_mistakes_are_refused(checked: str
     lines = CONSUMER.read_text(encoding="utf-8").splitlines()
     marked = [(number, WANTED.search(line)) for number, line in enumerate(lines, start=1)]
     wanted = {(number, found[1]) for number, found in marked if found}
-    assert len(wanted) == 10
+    assert len(wanted) == 12
     assert {(int(line), code) for line, code in FOUND.findall(checked)} == wanted, checked
 
 

@@ -2,13 +2,15 @@
 
     card = callscore.score("cases.jsonl", "outputs.jsonl", judge="offline")
     card = callscore.run("eval.yaml", budget_usd=5)
+    comparison = callscore.compare("old.yaml", "new.yaml")
 
-`score` measures stored outputs; `run` calls the models of an eval file first. Both return a
+`score` scores stored outputs; `run` first calls the models of an eval file. Both return a
 `Scorecard`: `card.to_dict()` is what `--json` writes, `card.to_rows()` makes a table, and a
-notebook displays the card. Every error that Callscore raises on purpose is a `CallscoreError`.
+notebook displays the card. `compare` says whether a second model is better than a first.
+Every error that Callscore raises on purpose is a `CallscoreError`.
 
-The other names are for extensions: what a `Task`, a `Provider`, a `Judge` or an `Embedder` takes
-and returns. `docs/reference/api.md` lists them and says what is stable.
+`callscore.extension` has the types for packages that add a metric, a task, a suite, a provider,
+a judge, an embedder or a report format. `docs/reference/api.md` says what is stable.
 """
 
 from __future__ import annotations
@@ -20,64 +22,36 @@ from callscore.core.version import __version__
 if TYPE_CHECKING:
     from callscore.app import score
     from callscore.comparison.compare import compare
-    from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
+    from callscore.core.case import Case, Reply
     from callscore.core.comparison import Comparison
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
-    from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
-    from callscore.core.measure import Measure
-    from callscore.core.noise import Noise
     from callscore.core.ports import Embedder, Judge
-    from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
-    from callscore.core.rating import Band, Rating
-    from callscore.core.reply_json import read_object
-    from callscore.core.run import ModelSpec
-    from callscore.core.scorecard import Scorecard
-    from callscore.core.spec import MetricSpec
-    from callscore.core.suite import Metric, StandaloneTask, Suite
-    from callscore.core.task import Measured, Task
+    from callscore.core.provider import Provider
+    from callscore.core.run import Event
+    from callscore.core.scorecard import ModelScore, Scorecard
+    from callscore.core.suite import Metric, Suite
+    from callscore.core.task import Task
     from callscore.runner.api import run
-    from callscore.scorecard.suite import SpecSuite
 
 __all__ = [
-    "AttemptFailed",
-    "Band",
     "CallscoreError",
     "Case",
     "Comparison",
     "ConfigError",
     "DataError",
     "Embedder",
-    "Failed",
+    "Event",
     "Judge",
-    "JudgeRequest",
-    "JudgeResult",
-    "Malformed",
-    "Measure",
-    "Measured",
-    "Message",
     "Metric",
-    "MetricSpec",
-    "ModelSpec",
-    "Noise",
-    "Prompt",
+    "ModelScore",
     "Provider",
-    "ProviderRequest",
-    "ProviderResponse",
-    "Question",
-    "Rating",
     "Reply",
     "Scorecard",
-    "Similarity",
-    "SpecSuite",
-    "StandaloneTask",
     "Suite",
     "Task",
-    "Turn",
     "UsageError",
-    "Verdict",
     "__version__",
     "compare",
-    "read_object",
     "run",
     "score",
 ]
@@ -85,36 +59,25 @@ __all__ = [
 _MODULES = {
     "app": ("score",),
     "comparison.compare": ("compare",),
-    "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
+    "core.case": ("Case", "Reply"),
     "core.comparison": ("Comparison",),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
-    "core.judging": ("JudgeRequest", "JudgeResult", "Question", "Similarity", "Verdict"),
-    "core.measure": ("Measure",),
-    "core.noise": ("Noise",),
     "core.ports": ("Embedder", "Judge"),
-    "core.provider": ("AttemptFailed", "Provider", "ProviderRequest", "ProviderResponse"),
-    "core.rating": ("Band", "Rating"),
-    "core.reply_json": ("read_object",),
-    "core.run": ("ModelSpec",),
-    "core.scorecard": ("Scorecard",),
-    "core.spec": ("MetricSpec",),
-    "core.suite": ("Metric", "StandaloneTask", "Suite"),
-    "core.task": ("Measured", "Task"),
+    "core.provider": ("Provider",),
+    "core.run": ("Event",),
+    "core.scorecard": ("ModelScore", "Scorecard"),
+    "core.suite": ("Metric", "Suite"),
+    "core.task": ("Task",),
     "runner.api": ("run",),
-    "scorecard.suite": ("SpecSuite",),
 }
 
 
 if not TYPE_CHECKING:  # a type checker would take every name for an existing one
 
     def __getattr__(name: str) -> object:
-        # Imported on first use, so that `import callscore` and `callscore --help` stay fast.
-        for module, names in _MODULES.items():
-            if name in names:
-                from importlib import import_module
+        from callscore.core.lazy_names import load_name
 
-                return getattr(import_module(f"{__name__}.{module}"), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return load_name(globals(), _MODULES, name)
 
 
 def __dir__() -> list[str]:

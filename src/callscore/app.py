@@ -12,6 +12,7 @@ import msgspec
 
 from callscore.config.choices import default_embedder, embedder_choice, judge_choice
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.core.consent import trusted
 from callscore.core.errors import DataError
 from callscore.core.keywords import names_nearest
 from callscore.core.ports import Embedder, Judge
@@ -22,7 +23,7 @@ from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
+from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
@@ -42,6 +43,10 @@ class Frame(Protocol):
 
 Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | Frame
 """A file, several files, or the records themselves."""
+JudgeSource = str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Judge
+"""A name, a YAML file, one model or several with the keys of that file, or a Judge."""
+EmbedderSource = str | os.PathLike[str] | Mapping[str, Any] | Embedder
+"""A name, a YAML file, a model with the keys of that file, or an Embedder."""
 
 
 @names_nearest
@@ -50,8 +55,8 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     outputs: Records = (),
     *,
     verdicts: Records = (),
-    judge: str | os.PathLike[str] | Judge | tuple[ModelSpec, ...] = "none",
-    embedder: str | os.PathLike[str] | Embedder | ModelSpec | None = None,
+    judge: JudgeSource = "none",
+    embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
     intervals: bool = True,
     store: str | os.PathLike[str] | None = None,
@@ -67,20 +72,20 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
     open_items: str | os.PathLike[str] | None = None,
-    progress: Progress = ignore_progress,
+    progress: OnProgress = ignore_progress,
+    trust_config: bool = False,
 ) -> Scorecard:
-    """Score stored outputs against their cases (the calls suite), as `callscore score` does.
+    """Score stored outputs against their cases, like `callscore score`.
 
-    `cases`, `outputs` and `verdicts` are JSONL files, or dicts in the same form, or the rows of a
-    pandas or polars frame. It can be called while an event loop is running, as in a notebook.
+    Cases, outputs and verdicts are JSONL files, dicts in the same form, or the rows of a pandas or
+    polars frame. You can call it while an event loop is running, as in a notebook.
 
     Args:
         cases: The calls with their expected outcomes.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
-        judge: Decides what code cannot: `none`, `offline`, a name, a YAML file, or a Judge.
-        embedder: Compares sentences: a name, a YAML file, or an Embedder; by default `auto` with a
-            judge, else `none`.
+        judge: Decides what code cannot: `none`, `offline`, another name, models, or a Judge.
+        embedder: Compares sentences; by default `auto` with a judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
         intervals: Give every number its 95 % interval.
         store: Store the replies of judges here (.callscore/runs.db).
@@ -97,8 +102,9 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
         open_items: Write the open items, to be filled in (JSONL or CSV).
         progress: Called with the number of scored cases and of all.
+        trust_config: Allow judge and embedder to send keys to new hosts.
     """
-    who = judge_choice(os.fspath(judge)) if isinstance(judge, (str, os.PathLike)) else judge
+    who = _judge(judge)
     config = ScoreConfig(
         cases=(),
         judge=who,
@@ -118,16 +124,21 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     paths = (as_path(results), as_path(records), as_path(save_verdicts))
     targets = OutputPaths(*paths, open_items=as_path(open_items))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
-    return off_loop(lambda: _score_given(given, config, targets, progress))
+    return off_loop(lambda: _score_given(given, config, targets, progress, trusted(trust_config)))
 
 
 def _score_given(
-    given: Mapping[str, Records], config: ScoreConfig, targets: OutputPaths, progress: Progress
+    given: Mapping[str, Records],
+    config: ScoreConfig,
+    targets: OutputPaths,
+    progress: OnProgress,
+    trust: AbstractContextManager[None],
 ) -> Scorecard:
     """Score records from files or memory; those in memory are written to a file first."""
     import tempfile  # commands have their records in files
 
     with ExitStack() as stack:
+        stack.enter_context(trust)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
         files = {name: _as_files(some, folder / f"{name}.jsonl") for name, some in given.items()}
         try:
@@ -136,12 +147,18 @@ def _score_given(
             raise _in_memory(error, folder) from None
 
 
-def _embedder(
-    given: str | os.PathLike[str] | Embedder | ModelSpec | None, judge: object
-) -> str | Embedder | ModelSpec:
+def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
+    if isinstance(given, os.PathLike):
+        given = os.fspath(given)
+    return judge_choice(given) if isinstance(given, (str, Mapping, Sequence)) else given
+
+
+def _embedder(given: EmbedderSource | None, judge: object) -> str | Embedder | ModelSpec:
     if given is None:
         return default_embedder(judge)
-    return embedder_choice(os.fspath(given)) if isinstance(given, (str, os.PathLike)) else given
+    if isinstance(given, os.PathLike):
+        given = os.fspath(given)
+    return embedder_choice(given) if isinstance(given, (str, Mapping)) else given
 
 
 class OutputPaths(msgspec.Struct, frozen=True):
@@ -176,7 +193,7 @@ NO_FILES = OutputPaths()
 
 
 @contextmanager
-def opened_sinks(targets: OutputPaths, progress: Progress = ignore_progress) -> Iterator[Sinks]:
+def opened_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> Iterator[Sinks]:
     """The sinks of results, records and verdicts: the requested files."""
     with (
         line_writer(targets.results) as on_result,
@@ -196,7 +213,7 @@ def opened_sinks(targets: OutputPaths, progress: Progress = ignore_progress) -> 
 def score_files(
     config: ScoreConfig,
     targets: OutputPaths = NO_FILES,
-    progress: Progress = ignore_progress,
+    progress: OnProgress = ignore_progress,
     on_case: OnCase | None = None,
 ) -> Scorecard:
     """Score the files of a config, and write the requested files.

@@ -16,13 +16,13 @@ from callscore.importers.conversation import Conversation
 from callscore.importers.folder import (
     ImportOptions,
     ImportReport,
-    files_of,
     import_files,
+    list_files,
     parse_roles,
 )
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.readers import read_form
-from callscore.importers.records import case_record, output_records, transcript_record
+from callscore.importers.json_lines import case_line, output_lines, transcript_line
 from callscore.importers.source import Source
 from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
 from callscore.privacy.redaction import Placeholders
@@ -55,7 +55,7 @@ class ImportJob(msgspec.Struct, frozen=True):
             raise UsageError(f"--form makes cases of the task qa, not of {self.task!r}")
         if self.config is not None and self.task is None:
             raise UsageError("--config needs --task: the task that it configures")
-        read = [*files_of(self.paths), *self.gold]
+        read = [*list_files(self.paths), *self.gold]
         read += [path for path in (self.form, self.config) if path is not None]
         check_targets((self.out, self.outputs, self.report), read)
 
@@ -74,7 +74,7 @@ class TranscriptWriter:
 
     def convert(self, call: Conversation) -> dict[str, Any] | None:
         """The line of a call; None if the call has no expected outcome and needs one."""
-        return transcript_record(call)
+        return transcript_line(call)
 
     def notes(self) -> list[str]:
         """Notes after the last call."""
@@ -108,7 +108,7 @@ class FormCaseWriter(TranscriptWriter):
             return None
         self._used.add(call.call_id)
         expected = {"questions": expected_questions(self._form, evaluation)}
-        return case_record(call, "qa", self._config, expected)
+        return case_line(call, "qa", self._config, expected)
 
     def notes(self) -> list[str]:
         """Calls without an evaluation, and evaluations without a call."""
@@ -136,7 +136,7 @@ class TaskCaseWriter(TranscriptWriter):
         if not isinstance(call.expected, Mapping):
             self._without.append(call.call_id)
             return None
-        return case_record(call, self._task, self._config, call.expected)
+        return case_line(call, self._task, self._config, call.expected)
 
     def notes(self) -> list[str]:
         """Calls without an expected answer."""
@@ -164,7 +164,7 @@ def run_import(job: ImportJob) -> ImportResult:
             if record is None:
                 continue
             written += 1
-            lines = [record, *output_records(call, record["id"])]
+            lines = [record, *output_lines(call, record["id"])]
             if redactor is not None:
                 placeholders = Placeholders()
                 lines = [redactor.redact_record(line, placeholders) for line in lines]

@@ -13,7 +13,7 @@ from callscore.app import line_writer
 from callscore.core.errors import DataError, UsageError
 from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
 from callscore.import_job import load_case_config, load_form, read_source
-from callscore.importers.tables import cell_text, tables_of
+from callscore.importers.tables import cell_text, read_tables
 from callscore.labelling.labels import (
     Disagreement,
     ItemKey,
@@ -113,7 +113,7 @@ def write_sheet(job: LabelJob, path: Path, labels: Labels) -> int:
 
 def read_sheet(path: Path) -> dict[ItemKey, Label]:
     """The labels of a filled-in sheet."""
-    tables = [table for table in tables_of(read_source(path)) if "answer" in table.columns]
+    tables = [table for table in read_tables(read_source(path)) if "answer" in table.columns]
     if not tables:
         raise DataError("has no column `answer`; expected a filled-in label sheet", place=str(path))
     rows = (

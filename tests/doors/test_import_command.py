@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_written(tmp_path
     done = run("import", tmp_path / "a.srt", tmp_path / "b.json", "-o", out)
 
     assert done.returncode == 2
-    assert "b.json: NOT IMPORTED: is in no known format" in done.stderr
+    assert "b.json: NOT IMPORTED: has an unknown format" in done.stderr
     assert len(lines(out)) == 1
     accepted = run("import", tmp_path / "a.srt", tmp_path / "b.json", "-o", out, "--allow-problems")
     assert accepted.returncode == 0

@@ -6,10 +6,10 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.judging import Similarity
+from callscore.embeddings.catalog import Router
 from callscore.embeddings.cosine import Cosine
 from callscore.embeddings.lexical import SIGNATURE, Lexical
 from callscore.embeddings.muse import Muse
-from callscore.embeddings.routing import Router
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,9 @@ import pytest
 from callscore.core.case import Failed
 from callscore.core.errors import ConfigError
 from callscore.core.judging import Similarity
-from callscore.embeddings.catalog import embedder_named
+from callscore.embeddings.catalog import Router, embedder_named
 from callscore.embeddings.cosine import Cosine
 from callscore.embeddings.lexical import SIGNATURE, Lexical
-from callscore.embeddings.routing import Router
 from encoders import Broken, Table
 
 VECTORS = {"one": (1.0, 0.0), "two": (1.0, 1.0), "три": (0.0, 1.0)}

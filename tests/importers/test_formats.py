@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from call_files import CALL, EVERY_FORMAT, EXPECTED, WITH_TIMES, contact_lens, dumps
 from callscore.core.errors import CallscoreError, DataError
-from callscore.importers.assemble import Context
-from callscore.importers.catalog import FORMATS, detect, read
-from callscore.importers.conversation import Conversation, Skipped
+from callscore.importers.assembly import Context
+from callscore.importers.conversation import Conversation, SkippedPart
 from callscore.importers.folder import ImportOptions, ImportReport, import_files, parse_roles
+from callscore.importers.formats import FORMATS, detect_format, read_detected
 from callscore.importers.source import Source
 
 
-def read_all(name: str, data: bytes) -> tuple[list[Conversation], list[Skipped]]:
-    found = list(read(Source(name, data), Context(name, Path(name).stem)))
+def read_all(name: str, data: bytes) -> tuple[list[Conversation], list[SkippedPart]]:
+    found = list(read_detected(Source(name, data), Context(name, Path(name).stem)))
     calls = [one for one in found if isinstance(one, Conversation)]
-    return calls, [one for one in found if isinstance(one, Skipped)]
+    return calls, [one for one in found if isinstance(one, SkippedPart)]
 
 
 def only_call(name: str, data: bytes) -> Conversation:
@@ -59,7 +59,7 @@ def test_times_are_seconds_from_the_start_of_the_call(name: str) -> None:
 def test_one_format_alone_recognises_a_file_first(name: str) -> None:
     source = Source(name, EVERY_FORMAT[name][1]())
     matching = [one.name for one in FORMATS if one.matches(source)]
-    assert detect(source).name == matching[0]
+    assert detect_format(source).name == matching[0]
 
 
 def test_a_format_that_names_no_roles_marks_them_as_guessed() -> None:
@@ -72,7 +72,7 @@ def test_a_format_that_names_no_roles_marks_them_as_guessed() -> None:
 def test_roles_that_the_user_names_are_no_guess() -> None:
     data = EVERY_FORMAT["whisperx.json"][1]()
     roles = parse_roles(["SPEAKER_00=customer, SPEAKER_01=agent"])
-    (call,) = read(Source("x.json", data), Context("x.json", "x", roles))
+    (call,) = read_detected(Source("x.json", data), Context("x.json", "x", roles))
     assert isinstance(call, Conversation)
     assert [turn.speaker for turn in call.turns] == ["customer", "agent", "customer", "agent"]
     assert not any(turn.role_guessed for turn in call.turns)
@@ -106,7 +106,7 @@ def test_a_turn_without_text_is_skipped_and_named() -> None:
     value["Transcript"][2]["Content"] = "  "
     calls, skipped = read_all("x.json", dumps(value))
     assert len(calls[0].turns) == 3
-    assert skipped == [Skipped("$.Transcript[2]", "a turn without text")]
+    assert skipped == [SkippedPart("$.Transcript[2]", "a turn without text")]
 
 
 def test_a_wrong_type_is_named_with_file_and_path() -> None:
@@ -121,7 +121,12 @@ def test_turns_out_of_order_are_sorted_and_it_is_said() -> None:
     value["Transcript"].reverse()
     call = only_call("x.json", dumps(value))
     assert [turn.text for turn in call.turns] == [said.text for said in CALL]
-    assert "turns were not in order of time; sorted by start" in call.notes
+    assert "turns were not in chronological order; sorted by start" in call.notes
+
+
+def test_a_clock_time_of_zero_in_a_table_is_a_time() -> None:
+    call = only_call("t.csv", b"speaker,text,start\nagent,Hello,00:00\ncustomer,Hi,00:02\n")
+    assert [turn.start for turn in call.turns] == [0.0, 2.0]
 
 
 def test_data_sets_bring_what_was_expected_and_what_models_answered() -> None:

@@ -305,7 +305,7 @@ def test_a_table_is_a_form() -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        (["x", "a", "Why?", "much", "", "", "", ""], "'much' is no number"),
+        (["x", "a", "Why?", "much", "", "", "", ""], "'much' is not a number"),
         (["x", "a", "Why?", "", "Good=5; Bad", "", "", ""], "'Bad' has no points"),
         (["x", "a", "Why?", "", "", "", "", "whenever"], "expected QUESTION=ANSWER"),
         (["x", "a", "", "1", "", "", "", ""], "is empty; expected a question"),
@@ -393,7 +393,7 @@ def test_a_table_of_answers_becomes_gold_in_either_shape() -> None:
 def test_an_answer_that_is_no_option_is_named_with_its_row() -> None:
     form = read_form(table(TABLE))
     wide = table([["Call ID", "greet"], ["call-1", "Perhaps"]])
-    with pytest.raises(DataError, match=r"line 2: field greet: 'Perhaps' is no answer"):
+    with pytest.raises(DataError, match=r"line 2: field greet: 'Perhaps' is not an answer"):
         list(read_evaluations(wide, form))
 
 

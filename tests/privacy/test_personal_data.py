@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from callscore.core.errors import CallscoreError
 from callscore.metrics.card_numbers import CARD_LEAK, CODE_LEAK, card_leaks, is_card_number
-from callscore.privacy.kinds import KINDS, Finder
-from callscore.privacy.name_models import SpacyNames
+from callscore.privacy.finder import KINDS, Finder
+from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redaction import Placeholders, Redactor
 
 LINES = (Path(__file__).parent / "lines.txt").read_text(encoding="utf-8").splitlines()
@@ -121,4 +121,4 @@ def test_a_model_may_find_further_names() -> None:
 
 def test_without_its_package_the_extra_is_named() -> None:
     with pytest.raises(CallscoreError, match=r"callscore\[names\]|no pipeline"):
-        SpacyNames("no_such_pipeline")
+        SpacyNameModel("no_such_pipeline")

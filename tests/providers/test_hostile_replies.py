@@ -26,7 +26,7 @@ from callscore.providers.gemini import GenerateContent
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
 from callscore.providers.wire_format import MOST_TOKENS, WireFormat
-from callscore.store.reply_codec import from_bytes, to_bytes
+from callscore.store.reply_rows import from_bytes, to_bytes
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote, right_answer
 from hostile_replies import Hostile, answers_of

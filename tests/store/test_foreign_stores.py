@@ -20,7 +20,7 @@ from callscore.runner.estimate import dry_run
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import rescore
 from callscore.store.journal import Journal
-from callscore.store.reply_codec import checksum
+from callscore.store.reply_rows import checksum
 from commands import run
 from eval_files import cases_file, eval_file
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun, ReplyCache
-from callscore.store.key_index import KeyIndex
-from callscore.store.reply_codec import from_bytes, to_bytes
+from callscore.store.reply_rows import KeyIndex, from_bytes, to_bytes
 from run_cases import HEADER, item_for, stored_for, work_for
 
 
@@ -84,9 +83,7 @@ def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -
     run = journal.open_run(HEADER)
 
     async def all_at_once() -> None:
-        kept = await asyncio.gather(
-            *(run.answers.keep_judged(stored_for(n), run.id) for n in (1, 2))
-        )
+        kept = await asyncio.gather(*(run.keep_judged(stored_for(n), run.id) for n in (1, 2)))
         assert kept == [stored_for(1), stored_for(2)]
 
     asyncio.run(all_at_once())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from callscore.core.errors import StoreError
-from callscore.store.migrations import MIGRATIONS, migrate
+from callscore.store.connection import MIGRATIONS, migrate
 
 NEXT = (*MIGRATIONS, "ALTER TABLE runs ADD COLUMN note TEXT; CREATE INDEX by_name ON runs (name)")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from callscore.store.run_lock import Holder, is_gone, this_process
+from callscore.store.run_records import Holder, is_gone, this_process
 
 ME = this_process()
 GONE_PID = 2**22 + 1

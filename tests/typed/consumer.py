@@ -7,42 +7,52 @@ from pathlib import Path
 from typing import Any
 
 import callscore
-from callscore import (
+from callscore import Case, Embedder, Event, Judge, Metric, ModelScore, Provider, Reply, Suite, Task
+from callscore.extension import (
     AttemptFailed,
-    Case,
-    Embedder,
+    Band,
     Failed,
-    Judge,
     JudgeRequest,
     JudgeResult,
     Malformed,
     Measure,
     Measured,
     Message,
+    MetricSpec,
     ModelSpec,
     Prompt,
-    Provider,
     ProviderRequest,
     ProviderResponse,
     Question,
-    Reply,
-    Scorecard,
+    Rating,
+    ReportFormat,
+    ReportOptions,
+    ReportSource,
     Similarity,
-    Task,
+    SpecSuite,
     Turn,
     Verdict,
+    Verdicts,
 )
 
 
-def functions() -> Scorecard:
+def functions() -> callscore.Scorecard:
     config: Mapping[str, Any] = {"data": "cases.jsonl", "models": []}
     card = callscore.run("eval.yaml", budget_usd=5, resume=True)
-    card = callscore.run(Path("eval.yaml"), on_event=lambda event: None)
-    card = callscore.run(config)
+    card = callscore.run(Path("eval.yaml"), on_event=on_event, mode="compat")
+    card = callscore.run(config, intervals=False)
     card = callscore.score([{"id": "a"}], "outputs.jsonl", judge=MyJudge(), embedder=MyEmbedder())
     rows: list[dict[str, Any]] = card.to_rows()
-    final: float | None = card.models[0].final.score
-    return card if rows and final else callscore.score("cases.jsonl")
+    model: ModelScore = card.model("m")
+    final: float | None = model.final.score
+    comparison: callscore.Comparison = callscore.compare(card, "new.json", force=True)
+    judge = {"name": "j", "provider": "openai", "model": "m"}
+    card = callscore.score("cases.jsonl", judge=[judge], embedder=judge, trust_config=True)
+    return card if rows and final and comparison.distinguishable else callscore.score("cases.jsonl")
+
+
+def on_event(event: Event) -> None:
+    assert event is not None
 
 
 class MyProvider:
@@ -105,9 +115,31 @@ class MyTask(Task[str, str]):
         self,
         reference: str,
         output: str | Malformed,
-        verdicts: Mapping[Any, Sequence[Verdict]],
+        verdicts: Verdicts,
     ) -> Measured:
         return Measured({"greeting.same": Measure(float(output == reference))})
+
+
+class MyMetric:
+    slug = "qa.mine"
+    version = "1"
+    spec = MetricSpec("in-house", "Mine", bands=(Band(Rating.GOOD, ">=", 0.9),))
+
+    def measure(self, case: Case, answer: Any, verdicts: Verdicts) -> Measure:
+        return Measure(None, absence="undefined", why=case.id)
+
+
+class MySuite(SpecSuite):
+    name, title = "mine", "Mine"
+    spec_file = Path("spec.toml")
+    task_types = (MyTask,)
+
+
+def write(source: ReportSource, options: ReportOptions) -> list[bytes]:
+    return [view.case.id.encode() for view in source.cases if not options.without_text]
+
+
+FORMAT = ReportFormat("mine", ".txt", "ids", write)
 
 
 def protocols() -> None:
@@ -115,7 +147,9 @@ def protocols() -> None:
     judge: Judge = MyJudge()
     embedder: Embedder = MyEmbedder()
     task: Task[str, str] = MyTask()
-    assert provider and judge and embedder and task
+    metric: Metric = MyMetric()
+    suite: Suite = MySuite()
+    assert provider and judge and embedder and task and metric and suite
 
 
 def errors(path: Path) -> int:
@@ -133,6 +167,8 @@ def refused() -> None:
     callscore.run("eval.yaml", budget_usd="5")  # error: arg-type
     callscore.run(7)  # error: arg-type
     callscore.no_such_name  # error: attr-defined
+    callscore.Measure  # error: attr-defined
+    callscore.compare("a", "b", forced=True)  # error: call-arg
     callscore.score("cases.jsonl").models[0].finale  # error: attr-defined
     provider: Provider = MyJudge()  # error: assignment
     judge: Judge = MyProvider(ModelSpec("m", "mine", "v1"))  # error: assignment

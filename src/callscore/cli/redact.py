@@ -39,7 +39,7 @@ def redact(
     import msgspec
 
     from callscore.config.redaction import RedactOptions, checked_kinds, read_names, redact_files
-    from callscore.privacy.kinds import REGIONS
+    from callscore.privacy.finder import REGIONS
     from callscore.store.files import atomic_write
 
     options = RedactOptions(

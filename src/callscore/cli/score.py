@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
-    from callscore.evaluate.scoring_pass import Progress
+    from callscore.evaluate.scoring_pass import OnProgress
 
 FILE = click.Path(path_type=Path)
 
@@ -192,7 +192,7 @@ def _redacted(config: ScoreConfig, options: RedactOptions | None) -> Iterator[Sc
         yield msgspec.structs.replace(config, **copies)
 
 
-def _scored(config: ScoreConfig, targets: OutputPaths, progress: Progress) -> Scorecard:
+def _scored(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
     from callscore.app import score_files
 
     if targets.html is None:

@@ -1,27 +1,31 @@
-"""Values of `judge` and `embedder`: a name, or a YAML file with models."""
+"""Values of `judge` and `embedder`: a name, or models in a YAML file or in a mapping."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from callscore.core.errors import UsageError
 from callscore.core.plugins import plugin_names
 
 if TYPE_CHECKING:
-    from callscore.config.judges import EmbedderChoice, JudgeChoice
+    from callscore.config.judges import EmbedderChoice, JudgeChoice, ModelEntries
 
 BUILT_IN_JUDGES = ("none", "offline")
 YAML = (".yaml", ".yml")
 
 
-def judge_choice(given: str) -> JudgeChoice:
-    """`none`, `offline`, the name of an installed judge, or the models in a file."""
-    if given in BUILT_IN_JUDGES or (_is_name(given) and given in known_judges()):
+def judge_choice(given: str | ModelEntries) -> JudgeChoice:
+    """`none`, `offline`, the name of an installed judge, or models."""
+    if given in BUILT_IN_JUDGES:
+        return str(given)
+    if isinstance(given, str) and _is_name(given) and given in known_judges():
         return given
     from callscore.config.judges import load_judge
 
+    if not isinstance(given, str):
+        return load_judge(given)
     return load_judge(_file("judge", given, ", ".join(known_judges())))
 
 
@@ -45,13 +49,15 @@ def default_embedder(judge: object) -> str:
     return "none" if judge == "none" else "auto"
 
 
-def embedder_choice(given: str) -> EmbedderChoice:
-    """The name of an embedder, or the model in a file."""
+def embedder_choice(given: str | Mapping[str, Any]) -> EmbedderChoice:
+    """The name of an embedder, or a model."""
     if given == "none":
-        return given
+        return "none"
     from callscore.config.judges import load_embedder
     from callscore.embeddings.catalog import NAMES
 
+    if not isinstance(given, str):
+        return load_embedder(given)
     if given in NAMES:
         return given
     return load_embedder(_file("embedder", given, ", ".join(NAMES)))

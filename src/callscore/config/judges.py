@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from callscore.config.file import OFFLINE, ModelEntry
 from callscore.config.models import checked_model
 from callscore.config.parse import converted
 from callscore.core.run import ModelSpec
-from callscore.store.strict_yaml import Document, read_yaml
+from callscore.store.strict_yaml import Document, in_memory, read_yaml
 
 JudgeChoice = str | tuple[ModelSpec, ...]
 """`none`, `offline`, or the judging models, in the order of requests."""
@@ -72,18 +73,22 @@ def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -
     return value
 
 
-def load_judge(path: Path) -> JudgeChoice:
-    """The judges in a file: under its key `judge`, or the models themselves."""
-    document = read_yaml(path)
+ModelEntries = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""One model or several, with the keys of an entry of `models`."""
+
+
+def load_judge(source: Path | ModelEntries) -> JudgeChoice:
+    """The judges in a file or a mapping: under its key `judge`, or the models themselves."""
+    document = read_yaml(source) if isinstance(source, Path) else in_memory(source, "judge")
     value = document.value
     if isinstance(value, dict) and "judge" in value:
         return judge_of(document, "judge", value["judge"])
     return judge_of(document, "", value)
 
 
-def load_embedder(path: Path) -> EmbedderChoice:
-    """The embedder in a file: under its key `embedder`, or the model itself."""
-    document = read_yaml(path)
+def load_embedder(source: Path | Mapping[str, Any]) -> EmbedderChoice:
+    """The embedder in a file or a mapping: under its key `embedder`, or the model itself."""
+    document = read_yaml(source) if isinstance(source, Path) else in_memory(source, "embedder")
     value = document.value
     if isinstance(value, dict) and "embedder" in value:
         return embedder_of(document, "embedder", value["embedder"], "none")

@@ -17,8 +17,8 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
-from callscore.privacy.kinds import KINDS, REGIONS, Finder, Kind
-from callscore.privacy.name_models import SpacyNames
+from callscore.privacy.finder import KINDS, REGIONS, Finder, Kind
+from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redaction import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escape_json
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
@@ -45,7 +45,7 @@ class RedactOptions(msgspec.Struct, frozen=True):
 
     def redactor(self) -> Redactor:
         """A redactor with these options; raises MissingExtra without its packages."""
-        model = SpacyNames(self.name_model) if self.name_model is not None else None
+        model = SpacyNameModel(self.name_model) if self.name_model is not None else None
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 

@@ -10,7 +10,7 @@ import msgspec
 TOLERANCE = 1e-9
 """Every comparison with a limit allows this much (C-08)."""
 
-Comparison = Literal[">=", "<=", ">", "<"]
+Operator = Literal[">=", "<=", ">", "<"]
 
 
 class Rating(StrEnum):
@@ -23,7 +23,7 @@ class Rating(StrEnum):
     BLOCKER = "Blocker"
 
 
-def holds(value: float, comparison: Comparison, limit: float) -> bool:
+def holds(value: float, comparison: Operator, limit: float) -> bool:
     """value ⋚ limit, with the tolerance in favour of equality        C-08"""
     if comparison == ">=":
         return value - limit >= -TOLERANCE
@@ -38,7 +38,7 @@ class Band(msgspec.Struct, frozen=True, array_like=True):
     """One row of a rating table: the rating, and the comparison that a value must satisfy."""
 
     rating: Rating
-    comparison: Comparison
+    comparison: Operator
     limit: float
 
     def holds(self, value: float) -> bool:

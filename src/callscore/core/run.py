@@ -171,6 +171,7 @@ class RaceRound(msgspec.Struct, frozen=True):
 
 
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
+"""What happens in a run, as `on_event` receives it."""
 OnEvent = Callable[[Event], None]
 
 

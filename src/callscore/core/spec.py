@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.rating import Band, Comparison, Rating, holds
+from callscore.core.rating import Band, Operator, Rating, holds
 from callscore.core.resources import parse_table
 
 MOST_RUNS = 100
@@ -23,7 +23,7 @@ class Gate(msgspec.Struct, frozen=True):
     """A `[!]` row: breached where the value satisfies the comparison."""
 
     kind: Literal["call", "rate"]
-    comparison: Comparison
+    comparison: Operator
     limit: float
     formula: bool = True
 
@@ -36,7 +36,7 @@ class Threshold(msgspec.Struct, frozen=True, array_like=True):
     """The Scorecard's Threshold column: the printed text, and what its tick means (C-16)."""
 
     printed: str
-    comparison: Comparison
+    comparison: Operator
     limit: float
 
 
@@ -44,7 +44,7 @@ class Severity(msgspec.Struct, frozen=True, array_like=True):
     """A named range inside Blocker (C-11)."""
 
     name: str
-    comparison: Comparison
+    comparison: Operator
     limit: float
 
 
@@ -122,7 +122,7 @@ class Criterion(msgspec.Struct, frozen=True, array_like=True):
 
     label: str
     unit: Literal["fraction", "percent"]
-    comparison: Comparison
+    comparison: Operator
     limit: float
     printed: str
     tasks: tuple[str, ...]

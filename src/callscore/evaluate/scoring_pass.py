@@ -61,7 +61,7 @@ BATCH = 64
 SETTLED_TOGETHER = 16
 """Judged cases per batch: few enough that no reply waits for long."""
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
 """Returns when the case with an id may be judged: all its replies have come or failed."""
 
@@ -101,7 +101,7 @@ class Sinks(msgspec.Struct, frozen=True):
     on_result: OnResult
     on_record: OnRecord | None = None
     on_verdict: OnVerdict | None = None
-    progress: Progress = ignore_progress
+    progress: OnProgress = ignore_progress
     on_open: OnOpen | None = None
     judge_runner: JudgeRunner | None = None
     on_case: OnCase | None = None

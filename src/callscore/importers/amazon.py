@@ -1,4 +1,4 @@
-"""Amazon: Contact Lens (after a call, in real time, chat), Transcribe and its Call Analytics."""
+"""Amazon Contact Lens (post-call, real-time, chat), Transcribe, and its Call Analytics."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.assemble import Context, Details, assemble
-from callscore.importers.conversation import Imported, RawTurn, Skipped
-from callscore.importers.source import Source, typed
-from callscore.importers.times import date_seconds
-from callscore.importers.words import TimedWord, turns_of_words
+from callscore.importers.assembly import Context, Details, assemble
+from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.source import Source, convert
+from callscore.importers.timed_words import TimedWord, join_words
+from callscore.importers.times import parse_date
 
 
-class _Spoken(msgspec.Struct, rename="pascal"):
+class _Utterance(msgspec.Struct, rename="pascal"):
     content: str | None = None
     participant_id: str | None = None
     participant_role: str | None = None
@@ -34,32 +34,32 @@ class _Participant(msgspec.Struct, rename="pascal"):
 
 
 class _Segment(msgspec.Struct, rename="pascal"):
-    transcript: _Spoken | None = None
-    utterance: _Spoken | None = None
+    transcript: _Utterance | None = None
+    utterance: _Utterance | None = None
 
 
-class _Customer(msgspec.Struct, rename="pascal"):
+class _CustomerMetadata(msgspec.Struct, rename="pascal"):
     contact_id: str | None = None
 
 
 class ContactLens(msgspec.Struct, rename="pascal"):
-    """A Contact Lens or Call Analytics file, as far as it is read."""
+    """The fields of a Contact Lens or Call Analytics file that are read."""
 
-    transcript: Sequence[_Spoken] = ()
+    transcript: Sequence[_Utterance] = ()
     segments: Sequence[_Segment] = ()
     participants: Sequence[_Participant] | None = None
     language_code: str | None = None
     channel: str | None = None
     job_name: str | None = None
     contact_id: str | None = None
-    customer_metadata: _Customer | None = None
+    customer_metadata: _CustomerMetadata | None = None
     categories: Mapping[str, Any] | None = None
     conversation_characteristics: Mapping[str, Any] | None = None
     content_metadata: Mapping[str, Any] | None = None
 
 
 def is_contact_lens(source: Source) -> bool:
-    """Turns under `Transcript` with `Content`, or real-time `Segments`."""
+    """Whether the file has a `Transcript` with participants, or real-time `Segments`."""
     value = source.json
     if not isinstance(value, dict):
         return False
@@ -76,85 +76,85 @@ def is_contact_lens(source: Source) -> bool:
     )
 
 
-def read_contact_lens(source: Source, context: Context) -> Imported:
-    """The call of a Contact Lens file; issues, outcomes and action items are kept as metadata."""
-    file = typed(source.json, ContactLens, source.name)
+def read_contact_lens(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a Contact Lens file; issues, outcomes and action items become metadata."""
+    file = convert(source.json, ContactLens, source.name)
     participants = file.participants or ()
     roles = {one.participant_id: one.participant_role or "" for one in participants}
     turns: list[RawTurn] = []
-    found: dict[str, list[str]] = {"issues": [], "outcomes": [], "action_items": []}
-    for path, spoken in _spoken(file):
+    detected: dict[str, list[str]] = {"issues": [], "outcomes": [], "action_items": []}
+    for path, spoken in _utterances(file):
         if spoken is None:
-            yield Skipped(f"{source.name}: {path}", "a segment without words (categories)")
+            yield SkippedPart(f"{source.name}: {path}", "a segment without text (categories)")
             continue
         if (spoken.type or "MESSAGE") not in ("MESSAGE", "TRANSCRIPT"):
-            yield Skipped(f"{source.name}: {path}", f"an event ({spoken.type}), not words")
+            yield SkippedPart(f"{source.name}: {path}", f"an event ({spoken.type}) without text")
             continue
-        turns.append(_raw(spoken, roles, path))
-        _collect(found, spoken)
+        turns.append(_raw_turn(spoken, roles, path))
+        _collect_detected(detected, spoken)
     characteristics = file.conversation_characteristics or {}
     metadata = {
         "channel": file.channel,
         "categories": list((file.categories or {}).get("MatchedCategories") or []),
-        "overall_sentiment": _overall(characteristics),
+        "overall_sentiment": _overall_sentiment(characteristics),
         "duration_ms": characteristics.get("TotalConversationDurationMillis"),
         "content": (file.content_metadata or {}).get("Output"),
-        **found,
+        **detected,
     }
-    own_id = file.customer_metadata.contact_id if file.customer_metadata else None
-    call_id = own_id or file.contact_id or file.job_name or ""
+    contact_id = file.customer_metadata.contact_id if file.customer_metadata else None
+    call_id = contact_id or file.contact_id or file.job_name or ""
     details = Details(call_id, file.language_code, metadata)
     yield from assemble("contact-lens", turns, details, context)
 
 
-def _spoken(file: ContactLens) -> Iterator[tuple[str, _Spoken | None]]:
+def _utterances(file: ContactLens) -> Iterator[tuple[str, _Utterance | None]]:
     for number, spoken in enumerate(file.transcript):
         yield f"$.Transcript[{number}]", spoken
     for number, segment in enumerate(file.segments):
         yield f"$.Segments[{number}]", segment.transcript or segment.utterance
 
 
-def _raw(spoken: _Spoken, roles: Mapping[str, str], path: str) -> RawTurn:
+def _raw_turn(spoken: _Utterance, roles: Mapping[str, str], path: str) -> RawTurn:
     label = spoken.participant_role or roles.get(spoken.participant_id or "") or ""
-    start = _millis(spoken.begin_offset_millis)
+    start = _seconds(spoken.begin_offset_millis)
     if start is None and spoken.absolute_time:
-        start = date_seconds(spoken.absolute_time)
+        start = parse_date(spoken.absolute_time)
     return RawTurn(
         label or spoken.participant_id or "",
         spoken.content or "",
         start,
-        _millis(spoken.end_offset_millis),
+        _seconds(spoken.end_offset_millis),
         sentiment=spoken.sentiment.lower() if spoken.sentiment else None,
         source=path,
     )
 
 
-def _collect(found: Mapping[str, list[str]], spoken: _Spoken) -> None:
+def _collect_detected(detected: Mapping[str, list[str]], spoken: _Utterance) -> None:
     parts = (
         ("issues", spoken.issues_detected),
         ("outcomes", spoken.outcomes_detected),
         ("action_items", spoken.action_items_detected),
     )
-    for name, detected in parts:
-        for one in detected or ():
-            text = one.get("Text") or _cut(spoken.content or "", one.get("CharacterOffsets"))
+    for name, matches in parts:
+        for one in matches or ():
+            text = one.get("Text") or _slice_text(spoken.content or "", one.get("CharacterOffsets"))
             if text:
-                found[name].append(str(text))
+                detected[name].append(str(text))
 
 
-def _cut(text: str, offsets: Any) -> str:
+def _slice_text(text: str, offsets: Any) -> str:
     if not isinstance(offsets, dict):
         return ""
     begin, end = offsets.get("BeginOffsetChar"), offsets.get("EndOffsetChar")
     return text[begin:end] if isinstance(begin, int) and isinstance(end, int) else ""
 
 
-def _overall(characteristics: Mapping[str, Any]) -> Any:
+def _overall_sentiment(characteristics: Mapping[str, Any]) -> Any:
     sentiment = characteristics.get("Sentiment")
     return sentiment.get("OverallSentiment") if isinstance(sentiment, dict) else None
 
 
-def _millis(value: float | None) -> float | None:
+def _seconds(value: float | None) -> float | None:
     return None if value is None else value / 1000
 
 
@@ -180,14 +180,14 @@ class _Channels(msgspec.Struct):
     channels: Sequence[_Channel] = ()
 
 
-class _LabelledSegment(msgspec.Struct):
+class _SpeakerSegment(msgspec.Struct):
     speaker_label: str = ""
     start_time: float | None = None
     end_time: float | None = None
 
 
-class _Labels(msgspec.Struct):
-    segments: Sequence[_LabelledSegment] = ()
+class _SpeakerLabels(msgspec.Struct):
+    segments: Sequence[_SpeakerSegment] = ()
 
 
 class _Text(msgspec.Struct):
@@ -198,35 +198,35 @@ class _Results(msgspec.Struct):
     transcripts: Sequence[_Text] = ()
     items: Sequence[_Word] = ()
     channel_labels: _Channels | None = None
-    speaker_labels: _Labels | None = None
+    speaker_labels: _SpeakerLabels | None = None
     language_code: str | None = None
 
 
 class Transcribe(msgspec.Struct):
-    """A file of Amazon Transcribe, as far as it is read."""
+    """The fields of an Amazon Transcribe file that are read."""
 
     results: _Results
     jobName: str | None = None  # noqa: N815  the name in the file
 
 
 def is_transcribe(source: Source) -> bool:
-    """`results.transcripts` next to `results.items`."""
+    """Whether the file has `results.transcripts`."""
     value = source.json
     results = value.get("results") if isinstance(value, dict) else None
     return isinstance(results, dict) and "transcripts" in results
 
 
-def read_transcribe(source: Source, context: Context) -> Imported:
-    """The call of a Transcribe file, its words joined to turns by channel or speaker label."""
-    file = typed(source.json, Transcribe, source.name)
+def read_transcribe(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a Transcribe file; words are joined to turns by channel or speaker."""
+    file = convert(source.json, Transcribe, source.name)
     results = file.results
     words = list(_words(results))
-    turns = list(turns_of_words(words, "$.results"))
+    turns = list(join_words(words, "$.results"))
     notes: list[str] = []
     if not turns:
         text = " ".join(one.transcript for one in results.transcripts)
         turns = [RawTurn("", text, source="$.results.transcripts")]
-        notes = ["the file names no speakers: one turn holds the whole call"]
+        notes = ["the file names no speakers; the whole call is one turn"]
     details = Details(file.jobName or "", results.language_code, notes=notes)
     yield from assemble("transcribe", turns, details, context)
 
@@ -234,17 +234,17 @@ def read_transcribe(source: Source, context: Context) -> Imported:
 def _words(results: _Results) -> Iterator[TimedWord]:
     if results.channel_labels is not None and results.channel_labels.channels:
         channels = results.channel_labels.channels
-        tagged = [word for one in channels for word in _timed(one.items, one.channel_label)]
+        tagged = [word for one in channels for word in _timed_words(one.items, one.channel_label)]
         yield from sorted(tagged, key=lambda word: word.start or 0.0)
         return
     segments = results.speaker_labels.segments if results.speaker_labels else ()
-    for word in _timed(results.items, ""):
+    for word in _timed_words(results.items, ""):
         speaker = word.speaker or _speaker_at(segments, word.start)
         yield msgspec.structs.replace(word, speaker=speaker)
 
 
-def _timed(items: Sequence[_Word], speaker: str) -> Iterator[TimedWord]:
-    """Words with their times; punctuation has none and takes those of the word before it."""
+def _timed_words(items: Sequence[_Word], speaker: str) -> Iterator[TimedWord]:
+    """The words with times and speakers; punctuation has those of the previous word."""
     last: float | None = None
     label = speaker
     for item in items:
@@ -255,7 +255,7 @@ def _timed(items: Sequence[_Word], speaker: str) -> Iterator[TimedWord]:
         yield TimedWord(best.content, label, last, item.end_time, best.confidence, attached)
 
 
-def _speaker_at(segments: Sequence[_LabelledSegment], time: float | None) -> str:
+def _speaker_at(segments: Sequence[_SpeakerSegment], time: float | None) -> str:
     if time is None:
         return segments[0].speaker_label if segments else ""
     for segment in segments:

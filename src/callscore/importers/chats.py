@@ -1,4 +1,4 @@
-"""Chats with a role a message: JSON Lines of `messages`, ElevenLabs and Retell with tool calls."""
+"""Chats: objects with `messages`, and the ElevenLabs and Retell formats with tool calls."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.assemble import Context, Details, assemble
-from callscore.importers.conversation import Imported, RawTurn, Skipped
-from callscore.importers.source import Source, typed
+from callscore.importers.assembly import Context, Details, assemble
+from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.source import Source, convert
 
 
 class _Message(msgspec.Struct):
@@ -21,7 +21,7 @@ class _Message(msgspec.Struct):
 
 
 class Chat(msgspec.Struct):
-    """A conversation as chat APIs write it."""
+    """The fields of a chat that are read."""
 
     messages: Sequence[_Message]
     id: str | int | None = None
@@ -31,14 +31,14 @@ class Chat(msgspec.Struct):
     language: str | None = None
 
     @property
-    def any_id(self) -> str:
-        """Whatever names the conversation."""
-        found = (self.call_id, self.conversation_id, self.id)
-        return next((str(one) for one in found if one is not None), "")
+    def first_id(self) -> str:
+        """The first id that is set; empty if none is."""
+        ids = (self.call_id, self.conversation_id, self.id)
+        return next((str(one) for one in ids if one is not None), "")
 
 
 def is_chat(source: Source) -> bool:
-    """Objects with `messages` that have a role."""
+    """Whether the file has objects with `messages` that have a role."""
     return any(_has_messages(value) for value in source.objects[:5])
 
 
@@ -50,42 +50,40 @@ def _has_messages(value: Any) -> bool:
     )
 
 
-def read_chat(source: Source, context: Context) -> Imported:
-    """Every conversation of the file; instructions to the model are no turns."""
+def read_chat(source: Source, context: Context) -> ImportIterator:
+    """Read every conversation of the file; system messages are skipped."""
     values = source.objects
     for number, value in enumerate(values):
         path = f"$[{number}]" if len(values) > 1 else "$"
         if not _has_messages(value):
-            yield Skipped(f"{source.name}: {path}", "has no `messages` with roles")
+            yield SkippedPart(f"{source.name}: {path}", "has no `messages` with roles")
             continue
-        chat = typed(value, Chat, source.name, path)
+        chat = convert(value, Chat, source.name, path)
         fallback = (
             context.fallback_id if len(values) == 1 else f"{context.fallback_id}-{number + 1}"
         )
         turns = list(message_turns(chat.messages, path))
         instructions = [turn for turn in turns if turn.label == "system"]
         for turn in instructions:
-            yield Skipped(
-                f"{source.name}: {turn.source}", "an instruction to the model, not a turn"
-            )
+            yield SkippedPart(f"{source.name}: {turn.source}", "a system message")
         spoken = [turn for turn in turns if turn.label != "system"]
-        details = Details(chat.any_id or fallback, chat.lang or chat.language)
+        details = Details(chat.first_id or fallback, chat.lang or chat.language)
         yield from assemble("chat", spoken, details, context)
 
 
 def message_turns(messages: Sequence[_Message], path: str) -> Iterator[RawTurn]:
-    """Messages as turns; the result of a tool is a turn of the system."""
+    """The turns of messages; the result of a tool is a turn of the system."""
     for number, message in enumerate(messages):
         yield RawTurn(
             "tool" if message.role == "function" else message.role,
             content_text(message.content),
-            tool_calls=list(map(plain_call, message.tool_calls or ())),
+            tool_calls=list(map(normalise_tool_call, message.tool_calls or ())),
             source=f"{path}.messages[{number}]",
         )
 
 
 def content_text(content: Any) -> str:
-    """The text of a message: as it is, or the text parts of a list."""
+    """The text of a message: a string, or the text parts of a list."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -94,8 +92,8 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def plain_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call as name and arguments, whatever it was wrapped in."""
+def normalise_tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call of any API as `name` and `arguments`."""
     inner = call.get("function") if isinstance(call.get("function"), dict) else call
     assert isinstance(inner, Mapping)
     name = inner.get("name") or inner.get("tool_name") or inner.get("function") or ""
@@ -117,7 +115,7 @@ class _ElevenLabsTurn(msgspec.Struct):
 
 
 class ElevenLabs(msgspec.Struct):
-    """A conversation of ElevenLabs, as far as it is read."""
+    """The fields of an ElevenLabs conversation that are read."""
 
     transcript: Sequence[_ElevenLabsTurn]
     conversation_id: str | None = None
@@ -126,7 +124,7 @@ class ElevenLabs(msgspec.Struct):
 
 
 def is_elevenlabs(source: Source) -> bool:
-    """`transcript` with `message` and `time_in_call_secs`."""
+    """Whether the file has a `transcript` with `message` or `time_in_call_secs`."""
     value = source.json
     turns = value.get("transcript") if isinstance(value, dict) else None
     return isinstance(turns, list) and any(
@@ -135,15 +133,15 @@ def is_elevenlabs(source: Source) -> bool:
     )
 
 
-def read_elevenlabs(source: Source, context: Context) -> Imported:
-    """The call of an ElevenLabs agent with its tool calls."""
-    file = typed(source.json, ElevenLabs, source.name)
+def read_elevenlabs(source: Source, context: Context) -> ImportIterator:
+    """Read the call of an ElevenLabs agent with its tool calls."""
+    file = convert(source.json, ElevenLabs, source.name)
     turns = [
         RawTurn(
             one.role,
             one.message or "",
             one.time_in_call_secs,
-            tool_calls=list(map(plain_call, one.tool_calls or ())),
+            tool_calls=list(map(normalise_tool_call, one.tool_calls or ())),
             source=f"$.transcript[{number}]",
         )
         for number, one in enumerate(file.transcript)
@@ -151,7 +149,7 @@ def read_elevenlabs(source: Source, context: Context) -> Imported:
     ]
     for number, one in enumerate(file.transcript):
         if one.tool_results and not one.message and not one.tool_calls:
-            yield Skipped(f"{source.name}: $.transcript[{number}]", "results of tools, no words")
+            yield SkippedPart(f"{source.name}: $.transcript[{number}]", "tool results")
     details = Details(file.conversation_id or "", metadata={"agent_id": file.agent_id})
     yield from assemble("elevenlabs", turns, details, context)
 
@@ -171,7 +169,7 @@ class _RetellTurn(msgspec.Struct):
 
 
 class Retell(msgspec.Struct):
-    """A call of Retell, as far as it is read."""
+    """The fields of a Retell call that are read."""
 
     call_id: str | None = None
     transcript_object: Sequence[_RetellTurn] | None = None
@@ -181,21 +179,21 @@ class Retell(msgspec.Struct):
 
 
 def is_retell(source: Source) -> bool:
-    """`transcript_object`, or `transcript_with_tool_calls`."""
+    """Whether the file has `transcript_object` or `transcript_with_tool_calls`."""
     value = source.json
     keys = {"transcript_object", "transcript_with_tool_calls"}
     return isinstance(value, dict) and bool(keys & value.keys())
 
 
-def read_retell(source: Source, context: Context) -> Imported:
-    """The call of a Retell agent with its tool calls."""
-    file = typed(source.json, Retell, source.name)
+def read_retell(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a Retell agent with its tool calls."""
+    file = convert(source.json, Retell, source.name)
     key = "transcript_with_tool_calls" if file.transcript_with_tool_calls else "transcript_object"
     turns: list[RawTurn] = []
     for number, one in enumerate(file.transcript_with_tool_calls or file.transcript_object or ()):
         path = f"$.{key}[{number}]"
         if one.role == "tool_call_result":
-            yield Skipped(f"{source.name}: {path}", "the result of a tool, no words")
+            yield SkippedPart(f"{source.name}: {path}", "a tool result")
             continue
         turns.append(_retell_turn(one, path))
     details = Details(file.call_id or "", metadata={"duration_ms": file.duration_ms})
@@ -205,12 +203,12 @@ def read_retell(source: Source, context: Context) -> Imported:
 def _retell_turn(turn: _RetellTurn, path: str) -> RawTurn:
     words = turn.words or ()
     is_call = turn.role == "tool_call_invocation"
-    calls = [plain_call({"name": turn.name or "", "arguments": turn.arguments})] if is_call else []
+    call = normalise_tool_call({"name": turn.name or "", "arguments": turn.arguments})
     return RawTurn(
         "agent" if is_call else turn.role,
         turn.content or "",
         words[0].start if words else None,
         words[-1].end if words else None,
-        tool_calls=calls,
+        tool_calls=[call] if is_call else [],
         source=path,
     )

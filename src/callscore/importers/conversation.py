@@ -1,4 +1,4 @@
-"""What every importer returns: conversations with turns in one form, and what was skipped."""
+"""The result of every importer: conversations with normalised turns, and skipped parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Role = Literal["agent", "customer", "bot", "system", "supervisor", "unknown"]
 
 
 class ImportedTurn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One turn of a call in the form of a case file, with its source and what else is known."""
+    """One turn of an imported call: the fields of a case file, and others that the source has."""
 
     id: int
     speaker: str
@@ -27,11 +27,11 @@ class ImportedTurn(msgspec.Struct, frozen=True, omit_defaults=True):
     sentiment: str | None = None
     tool_calls: Sequence[Mapping[str, Any]] = ()
     source: str = ""
-    """Where in the file the turn was found: a JSON path, a line or a row."""
+    """The place in the file: a JSON path, a line or a row."""
 
 
 class RecordedOutput(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a model answered to a conversation, where the source holds it."""
+    """The output of a model for a conversation, as stored in the source."""
 
     model: str
     output: Any
@@ -42,7 +42,7 @@ class RecordedOutput(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One call as it was imported."""
+    """An imported call."""
 
     call_id: str
     turns: Sequence[ImportedTurn]
@@ -50,29 +50,30 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str
     lang: str | None = None
     metadata: Mapping[str, Any] = {}
-    """What the source says about the call besides its words (categories, issues, duration)."""
+    """Further properties of the call, such as categories, issues and duration."""
     expected: Any = None
-    """The expected answer of a data set, as it was written."""
+    """The expected answer of a data set, unchanged."""
     outputs: Sequence[RecordedOutput] = ()
     notes: Sequence[str] = ()
-    """Guesses and repairs that a person should look at."""
+    """Guesses and corrections that a person should check."""
 
 
-class Skipped(msgspec.Struct, frozen=True):
-    """A part of a file that did not become a turn, and why."""
+class SkippedPart(msgspec.Struct, frozen=True):
+    """A part of a file that was not imported, and the reason."""
 
     where: str
     why: str
 
 
-Imported = Iterator[Conversation | Skipped]
+ImportIterator = Iterator[Conversation | SkippedPart]
+"""What the reader of a format yields."""
 
 
 class RawTurn(msgspec.Struct, frozen=True):
-    """A turn as a reader finds it, before roles and times are normalised."""
+    """A turn as it is in the source, before roles and times are normalised."""
 
     label: str
-    """Who spoke, in the words of the source; empty if it does not say."""
+    """The speaker as the source names it; empty if it names none."""
     text: str
     start: float | None = None
     end: float | None = None

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.assemble import Context, Details, assemble
+from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.chats import content_text
-from callscore.importers.conversation import Imported, RawTurn, RecordedOutput, Skipped
-from callscore.importers.labelled_text import labelled_turns, looks_labelled
+from callscore.importers.conversation import ImportIterator, RawTurn, RecordedOutput, SkippedPart
+from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
-from callscore.importers.tables import Table, cell_text, tables_of
+from callscore.importers.tables import Table, cell_text, read_tables
 
 INPUTS = ("transcript", "conversation", "dialogue", "call", "input", "question", "prompt", "query",
           "text", "message", "messages")  # fmt: skip
@@ -23,36 +23,36 @@ IDS = ("call_id", "id", "name", "conversation_id", "test_case_name", "descriptio
 
 
 class Example(msgspec.Struct, frozen=True):
-    """One example of a data set: what went in, what was expected, what came out."""
+    """One example of a data set: input, expected answer and outputs of models."""
 
-    given: Any
+    input: Any
     where: str
     call_id: str = ""
     expected: Any = None
     outputs: Sequence[RecordedOutput] = ()
 
 
-def conversations(
+def convert_examples(
     name: str, examples: Iterator[Example], source: Source, context: Context
-) -> Imported:
-    """Every example as a conversation with what was expected and what models answered."""
+) -> ImportIterator:
+    """Convert examples to conversations with expected answers and outputs."""
     for number, example in enumerate(examples, start=1):
-        turns = list(_turns(example.given, example.where))
+        turns = list(_turns(example.input, example.where))
         if not turns:
-            yield Skipped(f"{source.name}: {example.where}", "has no input with text")
+            yield SkippedPart(f"{source.name}: {example.where}", "has no input with text")
             continue
         details = Details(
             example.call_id or f"{context.fallback_id}-{number}",
-            expected=_parsed(example.expected),
+            expected=_parse_json(example.expected),
             outputs=example.outputs,
         )
         yield from assemble(name, turns, details, context)
 
 
-def _turns(given: Any, where: str) -> Iterator[RawTurn]:
+def _turns(value: Any, where: str) -> Iterator[RawTurn]:
     """The turns of an input: messages, a labelled transcript, or one turn of a customer."""
-    if isinstance(given, list):
-        for number, one in enumerate(given):
+    if isinstance(value, list):
+        for number, one in enumerate(value):
             if not isinstance(one, dict):
                 continue
             label = str(one.get("role") or one.get("speaker") or "")
@@ -60,18 +60,18 @@ def _turns(given: Any, where: str) -> Iterator[RawTurn]:
             if label not in ("system", "developer") and text.strip():
                 yield RawTurn(label, text, source=f"{where}[{number}]")
         return
-    text = given if isinstance(given, str) else ""
-    if looks_labelled(text):
-        for found in labelled_turns(text):
-            if isinstance(found, RawTurn):
-                at = f"{where}, {found.source}"
-                yield RawTurn(found.label, found.text, found.start, found.end, source=at)
+    text = value if isinstance(value, str) else ""
+    if has_speaker_labels(text):
+        for turn in labelled_turns(text):
+            if isinstance(turn, RawTurn):
+                source = f"{where}, {turn.source}"
+                yield RawTurn(turn.label, turn.text, turn.start, turn.end, source=source)
     elif text.strip():
         yield RawTurn("customer", text, source=where)
 
 
-def _parsed(value: Any) -> Any:
-    """An expected answer that is JSON in a text, as its value."""
+def _parse_json(value: Any) -> Any:
+    """The value of an expected answer that is JSON in a text; any other unchanged."""
     if isinstance(value, str) and value.strip()[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value)
@@ -80,16 +80,16 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _pick(value: Mapping[str, Any], names: Sequence[str]) -> Any:
+def _first_value(value: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((value[name] for name in names if value.get(name) not in (None, "", [])), None)
 
 
-def _text_id(value: Any) -> str:
+def _id_text(value: Any) -> str:
     return str(value) if isinstance(value, str | int) else ""
 
 
 def is_openai_evals(source: Source) -> bool:
-    """Rows with `item` (and `sample`), or the older `input` with `ideal`."""
+    """Whether rows have an `item`, or `input` and `ideal` as in older files."""
     return any(
         isinstance(row, dict)
         and (isinstance(row.get("item"), dict) or {"input", "ideal"} <= row.keys())
@@ -97,46 +97,53 @@ def is_openai_evals(source: Source) -> bool:
     )
 
 
-def read_openai_evals(source: Source, context: Context) -> Imported:
-    """The rows of an OpenAI Evals data source or of a run's output."""
-    rows = map(_openai_row, _counted(source.objects))
-    yield from conversations("openai-evals", rows, source, context)
+def read_openai_evals(source: Source, context: Context) -> ImportIterator:
+    """Read the rows of an OpenAI Evals data source or of a run's output."""
+    rows = map(_openai_example, _enumerate_rows(source.objects))
+    yield from convert_examples("openai-evals", rows, source, context)
 
 
-def _counted(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _enumerate_rows(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, row in enumerate(rows, start=1):
         yield f"row {number}", row if isinstance(row, dict) else {}
 
 
-def _openai_row(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _openai_example(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, value = row
     item = value.get("item") if isinstance(value.get("item"), dict) else value
     assert isinstance(item, Mapping)
     sample = value.get("sample")
     outputs = []
-    if isinstance(sample, dict) and (text := _pick(sample, ("output_text", "output"))) is not None:
-        outputs.append(RecordedOutput(str(sample.get("model") or "sample"), _answer(text)))
+    if (
+        isinstance(sample, dict)
+        and (text := _first_value(sample, ("output_text", "output"))) is not None
+    ):
+        outputs.append(RecordedOutput(str(sample.get("model") or "sample"), _output_value(text)))
     return Example(
-        _pick(item, INPUTS), where, _text_id(_pick(item, IDS)), _pick(item, EXPECTED), outputs
+        _first_value(item, INPUTS),
+        where,
+        _id_text(_first_value(item, IDS)),
+        _first_value(item, EXPECTED),
+        outputs,
     )
 
 
-def _answer(value: Any) -> Any:
-    """An answer as text or object; of chat messages, the content of the last."""
+def _output_value(value: Any) -> Any:
+    """The output as text or object; of chat messages, the content of the last."""
     if isinstance(value, list) and value and isinstance(value[-1], dict):
         return content_text(value[-1].get("content"))
     return value
 
 
 def is_deepeval(source: Source) -> bool:
-    """Goldens: `input` next to `expected_output` or `actual_output`; or `goldens` in an object."""
+    """Whether the file has goldens: `input` with `expected_output` or `actual_output`."""
     if source.is_archive:
         return False
     if any(_is_golden(row) for row in _goldens(source)[:5]):
         return True
     if source.json is not None or source.json_lines:
         return False
-    return any(_is_golden_table(table) for table in tables_of(source))
+    return any(_is_golden_table(table) for table in read_tables(source))
 
 
 def _goldens(source: Source) -> Sequence[Any]:
@@ -160,42 +167,44 @@ def _is_golden_table(table: Table) -> bool:
     return table.column(("input",)) is not None and outputs is not None
 
 
-def read_deepeval(source: Source, context: Context) -> Imported:
-    """The goldens or test cases of DeepEval, in JSON or CSV."""
+def read_deepeval(source: Source, context: Context) -> ImportIterator:
+    """Read the goldens or test cases of DeepEval, in JSON or CSV."""
     rows: Sequence[Any] = _goldens(source)
     if not rows:
-        tables = tables_of(source)
+        tables = read_tables(source)
         rows = [{key: cell_text(cell) for key, cell in row.cells.items()}
                 for table in tables for row in table.rows]  # fmt: skip
-    yield from conversations("deepeval", map(_golden, _counted(rows)), source, context)
+    yield from convert_examples(
+        "deepeval", map(_golden_example, _enumerate_rows(rows)), source, context
+    )
 
 
-def _golden(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _golden_example(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, value = row
-    actual = _pick(value, ("actual_output", "actualOutput"))
+    actual = _first_value(value, ("actual_output", "actualOutput"))
     outputs = [RecordedOutput("actual_output", actual)] if actual is not None else []
-    expected = _pick(value, ("expected_output", "expectedOutput", "expected_outcome"))
-    given = value.get("turns") or _pick(value, INPUTS)
-    return Example(given, where, _text_id(_pick(value, ("id", "name"))), expected, outputs)
+    expected = _first_value(value, ("expected_output", "expectedOutput", "expected_outcome"))
+    content = value.get("turns") or _first_value(value, INPUTS)
+    return Example(content, where, _id_text(_first_value(value, ("id", "name"))), expected, outputs)
 
 
 def is_promptfoo(source: Source) -> bool:
-    """Results with `vars` and `response`, a YAML file with `tests`, or a table of `__expected`."""
+    """Whether the file has results with `vars`, `tests`, or a column `__expected`."""
     if source.is_archive:
         return False
     if _promptfoo_results(source.json):
         return True
     if source.json is not None or source.json_lines:
         return _has_tests(source.json)
-    if any(column.startswith("__expected") for table in _quiet_tables(source) for column in
+    if any(column.startswith("__expected") for table in _tables_or_empty(source) for column in
            table.columns):  # fmt: skip
         return True
-    return _has_tests(_yaml(source))
+    return _has_tests(_promptfoo_yaml(source))
 
 
-def _quiet_tables(source: Source) -> list[Table]:
+def _tables_or_empty(source: Source) -> list[Table]:
     try:
-        return tables_of(source)
+        return read_tables(source)
     except DataError:
         return []
 
@@ -207,10 +216,10 @@ def _has_tests(value: Any) -> bool:
     )
 
 
-def _yaml(source: Source) -> Any:
-    """The YAML of a file whose text looks like a promptfoo config; None otherwise.
+def _promptfoo_yaml(source: Source) -> Any:
+    """The value of a YAML file that looks like a promptfoo config; None for any other.
 
-    A file with aliases is refused: a few lines of them can expand to gigabytes.
+    Files with aliases are not read: a few lines of them can expand to gigabytes.
     """
     if "tests:" not in source.text or "vars:" not in source.text:
         return None
@@ -232,49 +241,53 @@ def _promptfoo_results(value: Any) -> Sequence[Any]:
     return rows if any(isinstance(row, dict) and "vars" in row for row in rows[:5]) else []
 
 
-def read_promptfoo(source: Source, context: Context) -> Imported:
-    """The tests of a promptfoo config or table, or the results of a run."""
+def read_promptfoo(source: Source, context: Context) -> ImportIterator:
+    """Read the tests of a promptfoo config or table, or the results of a run."""
     if rows := _promptfoo_results(source.json):
-        examples: Iterator[Example] = grouped(map(_promptfoo_result, _counted(rows)))
-    elif tables := _quiet_tables(source):
-        examples = (_promptfoo_row(row.cells, row.where) for table in tables for row in table.rows)
+        examples: Iterator[Example] = group_examples(
+            map(_promptfoo_result_example, _enumerate_rows(rows))
+        )
+    elif tables := _tables_or_empty(source):
+        examples = (
+            _promptfoo_row_example(row.cells, row.where) for table in tables for row in table.rows
+        )
     else:
-        config = source.json if source.json is not None else _yaml(source)
-        examples = map(_promptfoo_test, _counted(config["tests"]))
-    yield from conversations("promptfoo", examples, source, context)
+        config = source.json if source.json is not None else _promptfoo_yaml(source)
+        examples = map(_promptfoo_test_example, _enumerate_rows(config["tests"]))
+    yield from convert_examples("promptfoo", examples, source, context)
 
 
-def _promptfoo_test(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _promptfoo_test_example(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, test = row
-    given = test.get("vars") if isinstance(test.get("vars"), dict) else {}
-    asserted = test.get("assert")
+    variables = test.get("vars") if isinstance(test.get("vars"), dict) else {}
+    assertions = test.get("assert")
     expected = next(
         (
             one.get("value")
-            for one in (asserted if isinstance(asserted, list) else [])
-            if isinstance(one, dict) and str(one.get("type")).removeprefix("not-") in _COMPARING
+            for one in (assertions if isinstance(assertions, list) else [])
+            if isinstance(one, dict) and str(one.get("type")).removeprefix("not-") in _COMPARISONS
         ),
         None,
     )
-    return Example(_variable(given), where, _text_id(test.get("description")), expected)
+    return Example(_call_variable(variables), where, _id_text(test.get("description")), expected)
 
 
-_COMPARING = ("equals", "contains", "icontains", "similar", "is-json", "contains-json",
+_COMPARISONS = ("equals", "contains", "icontains", "similar", "is-json", "contains-json",
               "factuality", "rouge-n", "levenshtein")  # fmt: skip
 
 
-def _promptfoo_row(cells: Mapping[str, Any], where: str) -> Example:
-    given = {key: cell_text(cell) for key, cell in cells.items() if not key.startswith("__")}
+def _promptfoo_row_example(cells: Mapping[str, Any], where: str) -> Example:
+    variables = {key: cell_text(cell) for key, cell in cells.items() if not key.startswith("__")}
     expected = next((cell_text(cells[key]) for key in cells if key.startswith("__expected")), None)
     for prefix in ("equals:", "contains:", "similar:", "icontains:"):
         expected = expected.removeprefix(prefix).strip() if expected else expected
-    call_id = cell_text(cells.get("__description") or given.get("id"))
-    return Example(_variable(given), where, call_id, expected)
+    call_id = cell_text(cells.get("__description") or variables.get("id"))
+    return Example(_call_variable(variables), where, call_id, expected)
 
 
-def _promptfoo_result(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _promptfoo_result_example(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, result = row
-    given = result.get("vars") if isinstance(result.get("vars"), dict) else {}
+    variables = result.get("vars") if isinstance(result.get("vars"), dict) else {}
     provider = result.get("provider")
     model = provider.get("id") if isinstance(provider, dict) else provider
     response = result.get("response") if isinstance(result.get("response"), dict) else {}
@@ -295,8 +308,8 @@ def _promptfoo_result(row: tuple[str, Mapping[str, Any]]) -> Example:
         cost_usd=cost,
     )
     test = result.get("testCase")
-    expected = _promptfoo_test((where, test if isinstance(test, dict) else {})).expected
-    return Example(_variable(given), where, _test_id(result), expected, [output])
+    expected = _promptfoo_test_example((where, test if isinstance(test, dict) else {})).expected
+    return Example(_call_variable(variables), where, _test_id(result), expected, [output])
 
 
 def _test_id(result: Mapping[str, Any]) -> str:
@@ -304,11 +317,11 @@ def _test_id(result: Mapping[str, Any]) -> str:
     return f"test-{index + 1}" if isinstance(index, int) else ""
 
 
-def grouped(examples: Iterator[Example]) -> Iterator[Example]:
-    """Results of several providers on one test, as one example with several outputs."""
+def group_examples(examples: Iterator[Example]) -> Iterator[Example]:
+    """One example per test, with the outputs of all providers."""
     groups: dict[Any, list[Example]] = {}
     for example in examples:
-        key = example.call_id or msgspec.json.encode(example.given)
+        key = example.call_id or msgspec.json.encode(example.input)
         groups.setdefault(key, []).append(example)
     for same in groups.values():
         outputs = [output for example in same for output in example.outputs]
@@ -320,12 +333,12 @@ def grouped(examples: Iterator[Example]) -> Iterator[Example]:
         yield msgspec.structs.replace(same[0], outputs=numbered)
 
 
-def _variable(given: Any) -> Any:
-    """The variable that holds the call: by its name, else the longest text."""
-    if not isinstance(given, Mapping):
+def _call_variable(variables: Any) -> Any:
+    """The variable that contains the call: by its name, else the longest text."""
+    if not isinstance(variables, Mapping):
         return None
-    named = _pick(given, INPUTS)
+    named = _first_value(variables, INPUTS)
     if named is not None:
         return named
-    texts = [value for value in given.values() if isinstance(value, str)]
+    texts = [value for value in variables.values() if isinstance(value, str)]
     return max(texts, key=len, default=None)

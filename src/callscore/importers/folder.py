@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.importers.assemble import Context
-from callscore.importers.catalog import detect, format_named
-from callscore.importers.conversation import Conversation, Role, Skipped
+from callscore.importers.assembly import Context
+from callscore.importers.conversation import Conversation, Role, SkippedPart
+from callscore.importers.formats import detect_format, find_format
 from callscore.importers.roles import ROLES
 from callscore.importers.source import MAX_BYTES, Source
 
@@ -31,7 +31,7 @@ class FileReport(msgspec.Struct):
     format: str = ""
     calls: int = 0
     turns: int = 0
-    skipped: list[Skipped] = []
+    skipped: list[SkippedPart] = []
     notes: list[str] = []
     problem: str = ""
     """Why the file could not be read."""
@@ -55,8 +55,8 @@ class ImportReport(msgspec.Struct):
 
 def parse_roles(texts: Sequence[str]) -> dict[str, Role]:
     """Roles by label, from `LABEL=ROLE` pairs separated by commas."""
-    found: dict[str, Role] = {}
-    for text in (part for given in texts for part in given.split(",")):
+    roles: dict[str, Role] = {}
+    for text in (pair for option in texts for pair in option.split(",")):
         label, equals, role = text.partition("=")
         known = next((one for one in ROLES if one == role.strip()), None)
         if not equals or known is None or not label.strip():
@@ -64,13 +64,13 @@ def parse_roles(texts: Sequence[str]) -> dict[str, Role]:
                 f"{text!r}; expected LABEL=ROLE with a role of {', '.join(ROLES)}, "
                 "such as 'SPEAKER_00=agent'"
             )
-        found[label.strip()] = known
-    return found
+        roles[label.strip()] = known
+    return roles
 
 
-def files_of(paths: Sequence[Path]) -> list[Path]:
+def list_files(paths: Sequence[Path]) -> list[Path]:
     """The files of the paths, those of folders in order of their names, without hidden ones."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = (file for file in path.rglob("*") if file.is_file())
@@ -79,14 +79,14 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
                 for file in inside
                 if not any(part.startswith(".") for part in file.relative_to(path).parts)
             )
-            found += sorted(visible)
+            files += sorted(visible)
         elif path.exists():
-            found.append(path)
+            files.append(path)
         else:
             raise UsageError(f"{path}: no such file or folder")
-    if not found:
+    if not files:
         raise UsageError(f"{', '.join(map(str, paths))}: contains no file")
-    return found
+    return files
 
 
 def import_files(
@@ -94,12 +94,12 @@ def import_files(
 ) -> Iterator[Conversation]:
     """Every call of every file; a file that cannot be read is reported, and the others are read."""
     seen: dict[str, str] = {}
-    for path in files_of(paths):
+    for path in list_files(paths):
         entry = FileReport(str(path))
         report.files.append(entry)
         try:
             for call in _import_file(path, options, entry):
-                yield _unique(call, seen, entry)
+                yield _with_unique_id(call, seen, entry)
         except DataError as error:
             where = error.place.removeprefix(str(path)).lstrip(": ")
             field = f"field {error.field}: " if error.field else ""
@@ -110,22 +110,22 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
     if path.stat().st_size > MAX_BYTES:
         raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
     source = Source(str(path), path.read_bytes())
-    chosen = format_named(options.format) if options.format else detect(source)
-    entry.format = chosen.title
+    format_ = find_format(options.format) if options.format else detect_format(source)
+    entry.format = format_.title
     context = Context(str(path), source.stem, options.roles, options.lang)
-    for found in chosen.read(source, context):
-        if isinstance(found, Skipped):
-            entry.skipped.append(found)
+    for part in format_.read(source, context):
+        if isinstance(part, SkippedPart):
+            entry.skipped.append(part)
             continue
         entry.calls += 1
-        entry.turns += len(found.turns)
-        entry.notes += [f"{found.call_id}: {note}" for note in found.notes]
-        yield found
+        entry.turns += len(part.turns)
+        entry.notes += [f"{part.call_id}: {note}" for note in part.notes]
+        yield part
     if not entry.calls and not entry.problem:
-        entry.problem = f"was read as {chosen.title}, and contains no call"
+        entry.problem = f"was read as {format_.title} and contains no call"
 
 
-def _unique(call: Conversation, seen: dict[str, str], entry: FileReport) -> Conversation:
+def _with_unique_id(call: Conversation, seen: dict[str, str], entry: FileReport) -> Conversation:
     """The call with a unique id: a number is appended if another call has the same id."""
     call_id, number = call.call_id, 1
     while call_id in seen:

@@ -1,4 +1,4 @@
-"""Logs of Inspect: JSON, or an `.eval` archive with a file a sample."""
+"""Inspect logs: JSON files, and `.eval` archives with one file per sample."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.assemble import Context
-from callscore.importers.conversation import Imported, RecordedOutput
-from callscore.importers.eval_sets import Example, conversations, grouped
+from callscore.importers.assembly import Context
+from callscore.importers.conversation import ImportIterator, RecordedOutput
+from callscore.importers.eval_sets import Example, convert_examples, group_examples
 from callscore.importers.source import MAX_BYTES, ZIP_ERRORS, Source
 
 
@@ -32,14 +32,14 @@ class _InspectSample(msgspec.Struct):
 
 
 def is_inspect(source: Source) -> bool:
-    """An Inspect log in JSON, or an `.eval` archive."""
+    """Whether the file is an Inspect log: JSON, or an `.eval` archive."""
     if source.is_archive:
-        return "header.json" in _members(source)
+        return "header.json" in _member_names(source)
     value = source.json
     return isinstance(value, dict) and {"eval", "samples"} <= value.keys()
 
 
-def _members(source: Source) -> list[str]:
+def _member_names(source: Source) -> list[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             return archive.namelist()
@@ -47,14 +47,14 @@ def _members(source: Source) -> list[str]:
         return []
 
 
-def read_inspect(source: Source, context: Context) -> Imported:
-    """The samples of an Inspect log: input, target and what the model answered."""
-    samples = _archived(source) if source.is_archive else source.json["samples"]
-    examples = grouped(map(_inspect_sample, _typed_samples(samples, source)))
-    yield from conversations("inspect", examples, source, context)
+def read_inspect(source: Source, context: Context) -> ImportIterator:
+    """Read the samples of an Inspect log: input, target and output."""
+    samples = _read_archive(source) if source.is_archive else source.json["samples"]
+    examples = group_examples(map(_example, _convert_samples(samples, source)))
+    yield from convert_examples("inspect", examples, source, context)
 
 
-def _typed_samples(samples: Any, source: Source) -> Iterator[tuple[str, _InspectSample]]:
+def _convert_samples(samples: Any, source: Source) -> Iterator[tuple[str, _InspectSample]]:
     for number, sample in enumerate(samples if isinstance(samples, list) else []):
         where = f"$.samples[{number}]"
         try:
@@ -63,8 +63,8 @@ def _typed_samples(samples: Any, source: Source) -> Iterator[tuple[str, _Inspect
             raise DataError(str(error), place=source.name, field=where) from None
 
 
-def _archived(source: Source) -> list[Any]:
-    found: list[Any] = []
+def _read_archive(source: Source) -> list[Any]:
+    samples: list[Any] = []
     unpacked = 0
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
@@ -74,16 +74,16 @@ def _archived(source: Source) -> list[Any]:
                 unpacked += info.file_size
                 if unpacked > MAX_BYTES:
                     raise DataError(f"unpacks to more than {MAX_BYTES:,} bytes", place=source.name)
-                found.append(msgspec.json.decode(archive.read(info)))
+                samples.append(msgspec.json.decode(archive.read(info)))
     except (msgspec.DecodeError, RecursionError) as error:
         raise DataError(f"a sample is not JSON: {error}", place=source.name) from None
     except ZIP_ERRORS as error:
         raise DataError(f"cannot be unpacked: {error}", place=source.name) from None
-    return found
+    return samples
 
 
-def _inspect_sample(row: tuple[str, _InspectSample]) -> Example:
-    where, sample = row
+def _example(located: tuple[str, _InspectSample]) -> Example:
+    where, sample = located
     output = sample.output or _InspectOutput()
     usage = output.usage or {}
     tokens = {key: usage[key] for key in ("input_tokens", "output_tokens") if key in usage}

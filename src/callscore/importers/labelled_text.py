@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from callscore.importers.assemble import Context, Details, assemble
-from callscore.importers.conversation import Imported, RawTurn, Skipped
+from callscore.importers.assembly import Context, Details, assemble
+from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
 from callscore.importers.roles import role_of
 from callscore.importers.source import Source
-from callscore.importers.times import clock_seconds
+from callscore.importers.times import parse_clock
 
 _TIME = r"\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?"
 _LINE = re.compile(
@@ -23,75 +23,77 @@ _LINE = re.compile(
 _SPEAKER_NUMBER = re.compile(
     r"(?:speaker|spk|sprecher|locuteur|hablante|화자|spk_|s)[\s_-]*\d+", re.I
 )
-LEAST_SHARE = 0.4
-"""Of the lines of a transcript, how many begin with a speaker."""
-MOST_WORDS = 4
+MIN_LABELLED_SHARE = 0.4
+"""The least share of lines with a speaker label."""
+MAX_LABEL_WORDS = 4
 
 
 def is_labelled_text(source: Source) -> bool:
-    """Enough lines begin with a speaker, and one of the speakers speaks again."""
+    """Whether the file is text with speaker labels."""
     if source.is_archive or source.json is not None:
         return False
-    return looks_labelled(source.text)
+    return has_speaker_labels(source.text)
 
 
-def looks_labelled(text: str) -> bool:
-    """Whether a text reads as a labelled transcript."""
+def has_speaker_labels(text: str) -> bool:
+    """Whether enough lines begin with a label, and one is a role, numbered or repeated."""
     lines = [line for line in text.split("\n")[:400] if line.strip()]
-    labels = [found for line in lines if (found := _label(line)) is not None]
-    if not labels or len(labels) < LEAST_SHARE * len(lines):
+    labels = [label for line in lines if (label := _label(line)) is not None]
+    if not labels or len(labels) < MIN_LABELLED_SHARE * len(lines):
         return False
     named = any(role_of(label) or _SPEAKER_NUMBER.fullmatch(label) for label in labels)
     return named or len(set(labels)) < len(labels)
 
 
-def read_labelled_text(source: Source, context: Context) -> Imported:
-    """The call of a text; a line without a label belongs to the turn before it."""
+def read_labelled_text(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a text; a line without a label continues the previous turn."""
     turns: list[RawTurn] = []
-    for found in labelled_turns(source.text):
-        if isinstance(found, Skipped):
-            yield Skipped(f"{source.name}: {found.where}", found.why)
+    for turn in labelled_turns(source.text):
+        if isinstance(turn, SkippedPart):
+            yield SkippedPart(f"{source.name}: {turn.where}", turn.why)
         else:
-            turns.append(found)
+            turns.append(turn)
     yield from assemble("text", turns, Details(), context)
 
 
-def labelled_turns(text: str) -> Iterator[RawTurn | Skipped]:
-    """The turns of a labelled text, and the lines before the first of them."""
-    held: RawTurn | None = None
+def labelled_turns(text: str) -> Iterator[RawTurn | SkippedPart]:
+    """The turns of a text with speaker labels; the lines before the first are skipped."""
+    current: RawTurn | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         parts = _LINE.match(line)
         label = _label(line)
         if parts is None or label is None:
-            if held is None:
-                yield Skipped(f"line {number}", "precedes the first speaker")
+            if current is None:
+                yield SkippedPart(f"line {number}", "is before the first speaker label")
             else:
-                joined = f"{held.text} {line.strip()}"
-                held = RawTurn(held.label, joined, held.start, held.end, source=held.source)
+                joined = f"{current.text} {line.strip()}"
+                current = RawTurn(
+                    current.label, joined, current.start, current.end, source=current.source
+                )
             continue
-        if held is not None:
-            yield held
+        if current is not None:
+            yield current
         time = parts["before"] or parts["after"]
         until = parts["until"]
-        held = RawTurn(
+        current = RawTurn(
             label,
             parts["text"],
-            clock_seconds(time) if time else None,
-            clock_seconds(until) if until else None,
+            parse_clock(time) if time else None,
+            parse_clock(until) if until else None,
             source=f"line {number}",
         )
-    if held is not None:
-        yield held
+    if current is not None:
+        yield current
 
 
 def _label(line: str) -> str | None:
-    """The speaker that a line begins with; None for prose with a colon in it."""
-    found = _LINE.match(line)
-    if found is None:
+    """The speaker label of a line; None if the text before the colon is too long for one."""
+    match = _LINE.match(line)
+    if match is None:
         return None
-    label = found["label"].strip(" \t*#-–>")
-    if not label or len(label.split()) > MOST_WORDS:
+    label = match["label"].strip(" \t*#-–>")
+    if not label or len(label.split()) > MAX_LABEL_WORDS:
         return None
     return label

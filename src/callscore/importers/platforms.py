@@ -1,19 +1,19 @@
-"""Contact-centre platforms: Google CX Insights, Genesys Cloud, Twilio, and IETF vCon files."""
+"""Contact-centre platforms (Google CX Insights, Genesys Cloud, Twilio) and IETF vCon files."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.assemble import Context, Details, assemble
-from callscore.importers.conversation import Conversation, Imported, RawTurn, Skipped
-from callscore.importers.source import Source, typed
-from callscore.importers.times import date_seconds
+from callscore.importers.assembly import Context, Details, assemble
+from callscore.importers.conversation import Conversation, ImportIterator, RawTurn, SkippedPart
+from callscore.importers.source import Source, convert
+from callscore.importers.times import parse_date
 
 
 class _Entry(msgspec.Struct):
@@ -24,7 +24,7 @@ class _Entry(msgspec.Struct):
 
 
 class GoogleEntries(msgspec.Struct):
-    """The upload format of CX Insights, as far as it is read."""
+    """The fields of the CX Insights upload format that are read."""
 
     entries: Sequence[_Entry]
     conversation_info: Mapping[str, Any] | None = None
@@ -49,7 +49,7 @@ class _GoogleTranscript(msgspec.Struct, rename="camel"):
 
 
 class GoogleConversation(msgspec.Struct, rename="camel"):
-    """A conversation as the CX Insights API returns it, as far as it is read."""
+    """The fields of a conversation of the CX Insights API that are read."""
 
     transcript: _GoogleTranscript
     name: str | None = None
@@ -58,7 +58,7 @@ class GoogleConversation(msgspec.Struct, rename="camel"):
 
 
 def is_google(source: Source) -> bool:
-    """`entries` with roles, or `transcript.transcriptSegments`."""
+    """Whether the file has `entries` with roles, or `transcript.transcriptSegments`."""
     value = source.json
     if not isinstance(value, dict):
         return False
@@ -69,12 +69,12 @@ def is_google(source: Source) -> bool:
     return isinstance(transcript, dict) and "transcriptSegments" in transcript
 
 
-def read_google(source: Source, context: Context) -> Imported:
-    """The conversation of a CX Insights file."""
+def read_google(source: Source, context: Context) -> ImportIterator:
+    """Read the conversation of a CX Insights file."""
     if "entries" not in source.json:
         yield from _read_google_api(source, context)
         return
-    file = typed(source.json, GoogleEntries, source.name)
+    file = convert(source.json, GoogleEntries, source.name)
     turns = [
         RawTurn(
             entry.role or f"user {entry.user_id}",
@@ -90,14 +90,14 @@ def read_google(source: Source, context: Context) -> Imported:
     yield from assemble("google-cx-insights", turns, details, context)
 
 
-def _read_google_api(source: Source, context: Context) -> Imported:
-    file = typed(source.json, GoogleConversation, source.name)
+def _read_google_api(source: Source, context: Context) -> ImportIterator:
+    file = convert(source.json, GoogleConversation, source.name)
     turns = [
         RawTurn(
             (one.segment_participant.role if one.segment_participant else None)
             or f"channel {one.channel_tag}",
             one.text or "",
-            date_seconds(one.message_time),
+            parse_date(one.message_time),
             confidence=one.confidence,
             source=f"$.transcript.transcriptSegments[{number}]",
         )
@@ -108,11 +108,11 @@ def _read_google_api(source: Source, context: Context) -> Imported:
         None,
     )
     call_id = (file.name or "").rpartition("/")[2]
-    details = Details(call_id, lang, began=date_seconds(file.start_time))
+    details = Details(call_id, lang, started_at=parse_date(file.start_time))
     yield from assemble("google-cx-insights", turns, details, context)
 
 
-class _Millis(msgspec.Struct):
+class _Duration(msgspec.Struct):
     milliseconds: float | None = None
 
 
@@ -122,7 +122,7 @@ class _Phrase(msgspec.Struct, rename="camel"):
     participant_purpose: str | None = None
     confidence: float | None = None
     start_time_ms: float | None = None
-    duration: _Millis | None = None
+    duration: _Duration | None = None
 
 
 class _GenesysTranscript(msgspec.Struct, rename="camel"):
@@ -133,7 +133,7 @@ class _GenesysTranscript(msgspec.Struct, rename="camel"):
 
 
 class Genesys(msgspec.Struct, rename="camel"):
-    """A Genesys Cloud transcript file, as far as it is read."""
+    """The fields of a Genesys Cloud transcript file that are read."""
 
     transcripts: Sequence[_GenesysTranscript]
     conversation_id: str | None = None
@@ -141,7 +141,7 @@ class Genesys(msgspec.Struct, rename="camel"):
 
 
 def is_genesys(source: Source) -> bool:
-    """`transcripts` with `phrases`."""
+    """Whether the file has `transcripts` with `phrases`."""
     value = source.json
     transcripts = value.get("transcripts") if isinstance(value, dict) else None
     return isinstance(transcripts, list) and any(
@@ -149,11 +149,11 @@ def is_genesys(source: Source) -> bool:
     )
 
 
-def read_genesys(source: Source, context: Context) -> Imported:
-    """The conversation of a Genesys file; `startTimeMs` may be an offset or a date."""
-    file = typed(source.json, Genesys, source.name)
+def read_genesys(source: Source, context: Context) -> ImportIterator:
+    """Read the conversation of a Genesys file; `startTimeMs` can be an offset or a date."""
+    file = convert(source.json, Genesys, source.name)
     turns = [
-        _phrase(phrase, f"$.transcripts[{outer}].phrases[{inner}]")
+        _phrase_turn(phrase, f"$.transcripts[{outer}].phrases[{inner}]")
         for outer, transcript in enumerate(file.transcripts)
         for inner, phrase in enumerate(transcript.phrases)
     ]
@@ -162,12 +162,12 @@ def read_genesys(source: Source, context: Context) -> Imported:
     details = Details(
         file.conversation_id or file.communication_id or "",
         lang,
-        began=min(starts, default=None),
+        started_at=min(starts, default=None),
     )
     yield from assemble("genesys", turns, details, context)
 
 
-def _phrase(phrase: _Phrase, path: str) -> RawTurn:
+def _phrase_turn(phrase: _Phrase, path: str) -> RawTurn:
     start = None if phrase.start_time_ms is None else phrase.start_time_ms / 1000
     length = phrase.duration.milliseconds if phrase.duration else None
     end = None if start is None or length is None else start + length / 1000
@@ -192,7 +192,7 @@ class _Sentence(msgspec.Struct):
 
 
 class Twilio(msgspec.Struct):
-    """Sentences of Twilio Conversational Intelligence, as far as they are read."""
+    """The fields of Twilio Conversational Intelligence sentences that are read."""
 
     sentences: Sequence[_Sentence]
     transcript_sid: str | None = None
@@ -201,7 +201,7 @@ class Twilio(msgspec.Struct):
 
 
 def is_twilio(source: Source) -> bool:
-    """`sentences` with `media_channel`."""
+    """Whether the file has `sentences` with `media_channel`."""
     value = source.json
     sentences = value.get("sentences") if isinstance(value, dict) else None
     return isinstance(sentences, list) and any(
@@ -210,9 +210,9 @@ def is_twilio(source: Source) -> bool:
     )
 
 
-def read_twilio(source: Source, context: Context) -> Imported:
-    """The call of a Twilio file; channels are speakers."""
-    file = typed(source.json, Twilio, source.name)
+def read_twilio(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a Twilio file; each channel is a speaker."""
+    file = convert(source.json, Twilio, source.name)
     turns = [
         RawTurn(
             one.channel_participant or f"channel {one.media_channel}",
@@ -255,7 +255,7 @@ class _Analysis(msgspec.Struct):
 
 
 class Vcon(msgspec.Struct):
-    """A vCon container, as far as it is read."""
+    """The fields of a vCon that are read."""
 
     vcon: str | None = None
     uuid: str | None = None
@@ -274,11 +274,12 @@ class _VconLine(msgspec.Struct):
     end: float | None = None
 
 
-ReadAny = Callable[[Source, Context], Iterator[Conversation | Skipped]]
+ReadAny = Callable[[Source, Context], ImportIterator]
+"""Reads a file of any format."""
 
 
 def is_vcon(source: Source) -> bool:
-    """A `vcon` version, or `parties` with `dialog`."""
+    """Whether the file has a `vcon` version, or `parties` with `dialog` and `uuid`."""
     value = source.json
     return isinstance(value, dict) and (
         ("vcon" in value and ("dialog" in value or "analysis" in value))
@@ -286,49 +287,53 @@ def is_vcon(source: Source) -> bool:
     )
 
 
-def read_vcon(source: Source, context: Context, read_any: ReadAny | None = None) -> Imported:
-    """The texts of a vCon and its transcripts; recordings hold no words and are skipped."""
-    file = typed(source.json, Vcon, source.name)
+def read_vcon(source: Source, context: Context, read_any: ReadAny | None = None) -> ImportIterator:
+    """Read the text dialogs and transcripts of a vCon; recordings are skipped."""
+    file = convert(source.json, Vcon, source.name)
     parties = file.parties or ()
     turns: list[RawTurn] = []
     for number, analysis in enumerate(file.analysis or ()):
         path = f"$.analysis[{number}]"
         if analysis.type != "transcript":
-            yield Skipped(f"{source.name}: {path}", f"an analysis of type {analysis.type!r}")
+            yield SkippedPart(f"{source.name}: {path}", f"an analysis of type {analysis.type!r}")
             continue
-        body = _body(analysis.body, analysis.encoding)
-        found = _vcon_transcript(body, parties, path)
-        if found is None and read_any is not None:
-            inner = Source(f"{source.name}: {path}.body", _as_bytes(body))
-            yield from _embedded(inner, context, file.uuid, read_any)
+        body = _decode_body(analysis.body, analysis.encoding)
+        lines = _vcon_transcript(body, parties, path)
+        if lines is None and read_any is not None:
+            inner = Source(f"{source.name}: {path}.body", _encode_body(body))
+            yield from _read_embedded(inner, context, file.uuid, read_any)
             continue
-        if found is None:
-            yield Skipped(f"{source.name}: {path}", "a transcript in an unknown form")
-        turns += found or []
+        if lines is None:
+            yield SkippedPart(f"{source.name}: {path}", "a transcript of an unknown format")
+        turns += lines or []
     for number, dialog in enumerate(file.dialog or ()):
         path = f"$.dialog[{number}]"
-        text = _body(dialog.body, dialog.encoding)
+        text = _decode_body(dialog.body, dialog.encoding)
         if dialog.type != "text" or not isinstance(text, str):
-            yield Skipped(f"{source.name}: {path}", f"a dialog of type {dialog.type!r} has no text")
+            yield SkippedPart(
+                f"{source.name}: {path}", f"a dialog of type {dialog.type!r} has no text"
+            )
             continue
         turns.append(
-            RawTurn(_speaker(dialog, parties), text, date_seconds(dialog.start), source=path)
+            RawTurn(_dialog_speaker(dialog, parties), text, parse_date(dialog.start), source=path)
         )
     if turns:
         details = Details(file.uuid or "", metadata={"subject": file.subject})
         yield from assemble("vcon", turns, details, context)
 
 
-def _embedded(source: Source, context: Context, call_id: str | None, read: ReadAny) -> Imported:
-    """A vendor's own transcript inside a vCon, under the id of the vCon."""
+def _read_embedded(
+    source: Source, context: Context, call_id: str | None, read: ReadAny
+) -> ImportIterator:
+    """Read a transcript of another format inside a vCon; it gets the id of the vCon."""
     try:
-        for found in read(source, context):
-            if isinstance(found, Conversation) and call_id:
-                yield msgspec.structs.replace(found, call_id=call_id)
+        for part in read(source, context):
+            if isinstance(part, Conversation) and call_id:
+                yield msgspec.structs.replace(part, call_id=call_id)
             else:
-                yield found
+                yield part
     except DataError as error:
-        yield Skipped(source.name, error.problem)
+        yield SkippedPart(source.name, error.problem)
 
 
 def _vcon_transcript(body: Any, parties: Sequence[_Party], path: str) -> list[RawTurn] | None:
@@ -344,7 +349,7 @@ def _vcon_transcript(body: Any, parties: Sequence[_Party], path: str) -> list[Ra
         return None
     return [
         RawTurn(
-            _label(line.speaker if line.speaker is not None else line.party, parties),
+            _party_label(line.speaker if line.speaker is not None else line.party, parties),
             line.message or line.text or "",
             line.start,
             line.end,
@@ -354,16 +359,16 @@ def _vcon_transcript(body: Any, parties: Sequence[_Party], path: str) -> list[Ra
     ]
 
 
-def _speaker(dialog: _Dialog, parties: Sequence[_Party]) -> str:
+def _dialog_speaker(dialog: _Dialog, parties: Sequence[_Party]) -> str:
     if dialog.originator is not None:
-        return _label(dialog.originator, parties)
-    given = dialog.parties
-    first = given if isinstance(given, int) else given[0] if given else None
-    return _label(first, parties)
+        return _party_label(dialog.originator, parties)
+    parties_ = dialog.parties
+    first = parties_ if isinstance(parties_, int) else parties_[0] if parties_ else None
+    return _party_label(first, parties)
 
 
-def _label(speaker: str | int | None, parties: Sequence[_Party]) -> str:
-    """The role of a party, else its name; of a number that is no party, `party N`."""
+def _party_label(speaker: str | int | None, parties: Sequence[_Party]) -> str:
+    """The role of a party, else its name, else `party N`."""
     if isinstance(speaker, int):
         if not 0 <= speaker < len(parties):
             return f"party {speaker}"
@@ -373,7 +378,7 @@ def _label(speaker: str | int | None, parties: Sequence[_Party]) -> str:
     return (named.role if named else None) or speaker or ""
 
 
-def _body(body: Any, encoding: str | None) -> Any:
+def _decode_body(body: Any, encoding: str | None) -> Any:
     if not isinstance(body, str):
         return body
     if encoding == "base64url":
@@ -390,5 +395,5 @@ def _body(body: Any, encoding: str | None) -> Any:
     return body
 
 
-def _as_bytes(body: Any) -> bytes:
+def _encode_body(body: Any) -> bytes:
     return body.encode() if isinstance(body, str) else msgspec.json.encode(body)

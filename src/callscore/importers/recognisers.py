@@ -1,4 +1,4 @@
-"""Speech recognisers: Deepgram, AssemblyAI, Whisper and WhisperX, Azure."""
+"""Speech recognisers: Deepgram, AssemblyAI, Whisper, WhisperX and Azure Speech."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from callscore.importers.assemble import Context, Details, assemble
-from callscore.importers.conversation import Imported, RawTurn
-from callscore.importers.source import Source, typed
-from callscore.importers.times import duration_seconds
-from callscore.importers.words import TimedWord, turns_of_words
+from callscore.importers.assembly import Context, Details, assemble
+from callscore.importers.conversation import ImportIterator, RawTurn
+from callscore.importers.source import Source, convert
+from callscore.importers.timed_words import TimedWord, join_words
+from callscore.importers.times import parse_duration
 
-TICKS = 10_000_000
-"""Of 100 nanoseconds, a second."""
-ONE_TURN = "the file names no speakers: its turns have no role"
+TICKS_PER_SECOND = 10_000_000
+"""Azure counts in ticks of 100 nanoseconds."""
+NO_SPEAKERS = "the file names no speakers; its turns have no role"
 
 
 class _DeepgramWord(msgspec.Struct):
@@ -66,40 +66,40 @@ class _DeepgramResults(msgspec.Struct):
     utterances: Sequence[_Utterance] | None = None
 
 
-class _DeepgramAbout(msgspec.Struct):
+class _DeepgramMetadata(msgspec.Struct):
     request_id: str | None = None
     channels: int | None = None
 
 
 class Deepgram(msgspec.Struct):
-    """A Deepgram response, as far as it is read."""
+    """The fields of a Deepgram response that are read."""
 
     results: _DeepgramResults
-    metadata: _DeepgramAbout | None = None
+    metadata: _DeepgramMetadata | None = None
 
 
 def is_deepgram(source: Source) -> bool:
-    """`results.channels` or `results.utterances`."""
+    """Whether the file has `results.channels` or `results.utterances`."""
     value = source.json
     results = value.get("results") if isinstance(value, dict) else None
     return isinstance(results, dict) and bool({"channels", "utterances"} & results.keys())
 
 
-def read_deepgram(source: Source, context: Context) -> Imported:
-    """The call of a Deepgram response: utterances, else paragraphs, else words."""
-    file = typed(source.json, Deepgram, source.name)
+def read_deepgram(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a Deepgram response: utterances, else paragraphs, else words."""
+    file = convert(source.json, Deepgram, source.name)
     results = file.results
-    several = len(results.channels) > 1
-    turns = list(_deepgram_turns(results, several=several))
+    has_channels = len(results.channels) > 1
+    turns = list(_deepgram_turns(results, has_channels=has_channels))
     lang = next((one.detected_language for one in results.channels if one.detected_language), None)
-    about = file.metadata or _DeepgramAbout()
-    yield from assemble("deepgram", turns, Details(about.request_id or "", lang), context)
+    metadata = file.metadata or _DeepgramMetadata()
+    yield from assemble("deepgram", turns, Details(metadata.request_id or "", lang), context)
 
 
-def _deepgram_turns(results: _DeepgramResults, *, several: bool) -> Iterator[RawTurn]:
+def _deepgram_turns(results: _DeepgramResults, *, has_channels: bool) -> Iterator[RawTurn]:
     if results.utterances:
         for number, one in enumerate(results.utterances):
-            label = f"channel {one.channel}" if several else _numbered(one.speaker)
+            label = f"channel {one.channel}" if has_channels else _speaker_label(one.speaker)
             path = f"$.results.utterances[{number}]"
             text = one.transcript or ""
             yield RawTurn(label, text, one.start, one.end, one.confidence, source=path)
@@ -108,34 +108,34 @@ def _deepgram_turns(results: _DeepgramResults, *, several: bool) -> Iterator[Raw
     for number, channel in enumerate(results.channels):
         best = channel.alternatives[0] if channel.alternatives else _DeepgramText()
         path = f"$.results.channels[{number}]"
-        if best.paragraphs and best.paragraphs.paragraphs and not several:
-            yield from _paragraphs(best.paragraphs.paragraphs, path)
+        if best.paragraphs and best.paragraphs.paragraphs and not has_channels:
+            yield from _paragraph_turns(best.paragraphs.paragraphs, path)
         elif best.words:
-            label = f"channel {number}" if several else ""
-            words += [_word(word, label) for word in best.words]
+            label = f"channel {number}" if has_channels else ""
+            words += [_timed_word(word, label) for word in best.words]
         elif best.transcript:
-            yield RawTurn(f"channel {number}" if several else "", best.transcript, source=path)
-    yield from turns_of_words(sorted(words, key=lambda word: word.start or 0.0), "$.results")
+            yield RawTurn(f"channel {number}" if has_channels else "", best.transcript, source=path)
+    yield from join_words(sorted(words, key=lambda word: word.start or 0.0), "$.results")
 
 
-def _paragraphs(paragraphs: Sequence[_Paragraph], path: str) -> Iterator[RawTurn]:
+def _paragraph_turns(paragraphs: Sequence[_Paragraph], path: str) -> Iterator[RawTurn]:
     for number, one in enumerate(paragraphs):
         text = " ".join(sentence.text for sentence in one.sentences)
         where = f"{path}.alternatives[0].paragraphs.paragraphs[{number}]"
-        yield RawTurn(_numbered(one.speaker), text, one.start, one.end, source=where)
+        yield RawTurn(_speaker_label(one.speaker), text, one.start, one.end, source=where)
 
 
-def _word(word: _DeepgramWord, label: str) -> TimedWord:
+def _timed_word(word: _DeepgramWord, label: str) -> TimedWord:
     text = word.punctuated_word or word.word
-    speaker = label or _numbered(word.speaker)
+    speaker = label or _speaker_label(word.speaker)
     return TimedWord(text, speaker, word.start, word.end, word.confidence)
 
 
-def _numbered(speaker: int | str | None) -> str:
+def _speaker_label(speaker: int | str | None) -> str:
     return "" if speaker is None else f"speaker {speaker}"
 
 
-class _Spoken(msgspec.Struct):
+class _AssemblyAIUtterance(msgspec.Struct):
     speaker: str | int | None = None
     text: str | None = None
     start: float | None = None
@@ -144,24 +144,24 @@ class _Spoken(msgspec.Struct):
     channel: str | int | None = None
 
 
-class _Feeling(msgspec.Struct):
+class _Sentiment(msgspec.Struct):
     sentiment: str = ""
     start: float | None = None
     end: float | None = None
 
 
 class AssemblyAI(msgspec.Struct):
-    """An AssemblyAI transcript, as far as it is read."""
+    """The fields of an AssemblyAI transcript that are read."""
 
     id: str | None = None
     text: str | None = None
     language_code: str | None = None
-    utterances: Sequence[_Spoken] | None = None
-    sentiment_analysis_results: Sequence[_Feeling] | None = None
+    utterances: Sequence[_AssemblyAIUtterance] | None = None
+    sentiment_analysis_results: Sequence[_Sentiment] | None = None
 
 
 def is_assemblyai(source: Source) -> bool:
-    """`utterances`, or `text` with the keys that only AssemblyAI writes."""
+    """Whether the file has `utterances`, or `text` and a key that only AssemblyAI uses."""
     value = source.json
     if not isinstance(value, dict):
         return False
@@ -170,37 +170,37 @@ def is_assemblyai(source: Source) -> bool:
     return "text" in value and bool({"audio_url", "acoustic_model", "speech_model"} & value.keys())
 
 
-def read_assemblyai(source: Source, context: Context) -> Imported:
-    """The call of an AssemblyAI transcript; a turn has the sentiment of its first sentence."""
-    file = typed(source.json, AssemblyAI, source.name)
-    feelings = file.sentiment_analysis_results or ()
+def read_assemblyai(source: Source, context: Context) -> ImportIterator:
+    """Read the call of an AssemblyAI transcript; a turn has the sentiment of its first sentence."""
+    file = convert(source.json, AssemblyAI, source.name)
+    sentiments = file.sentiment_analysis_results or ()
     turns = [
         RawTurn(
             "" if one.speaker is None else str(one.speaker),
             one.text or "",
-            _millis(one.start),
-            _millis(one.end),
+            _seconds(one.start),
+            _seconds(one.end),
             one.confidence,
-            _feeling(feelings, one),
+            _first_sentiment(sentiments, one),
             source=f"$.utterances[{number}]",
         )
         for number, one in enumerate(file.utterances or ())
     ]
-    notes = () if turns else (ONE_TURN,)
+    notes = () if turns else (NO_SPEAKERS,)
     turns = turns or [RawTurn("", file.text or "", source="$.text")]
     details = Details(file.id or "", file.language_code, notes=notes)
     yield from assemble("assemblyai", turns, details, context)
 
 
-def _feeling(feelings: Sequence[_Feeling], spoken: _Spoken) -> str | None:
-    for one in feelings:
+def _first_sentiment(sentiments: Sequence[_Sentiment], spoken: _AssemblyAIUtterance) -> str | None:
+    for one in sentiments:
         inside = one.start is not None and spoken.start is not None and spoken.end is not None
         if inside and spoken.start <= one.start < spoken.end:  # type: ignore[operator]
             return one.sentiment.lower() or None
     return None
 
 
-def _millis(value: float | None) -> float | None:
+def _seconds(value: float | None) -> float | None:
     return None if value is None else value / 1000
 
 
@@ -212,14 +212,14 @@ class _Segment(msgspec.Struct):
 
 
 class Whisper(msgspec.Struct):
-    """A Whisper or WhisperX file, as far as it is read."""
+    """The fields of a Whisper or WhisperX file that are read."""
 
     segments: Sequence[_Segment]
     language: str | None = None
 
 
 def is_whisper(source: Source) -> bool:
-    """`segments` with `start`, `end` and `text`."""
+    """Whether the file has `segments` with `start`, `end` and `text`."""
     value = source.json
     segments = value.get("segments") if isinstance(value, dict) else None
     return isinstance(segments, list) and any(
@@ -227,9 +227,9 @@ def is_whisper(source: Source) -> bool:
     )
 
 
-def read_whisper(source: Source, context: Context) -> Imported:
-    """The call of a Whisper file: a segment a turn; plain Whisper names no speakers."""
-    file = typed(source.json, Whisper, source.name)
+def read_whisper(source: Source, context: Context) -> ImportIterator:
+    """Read the call of a Whisper file, one turn per segment; only WhisperX names speakers."""
+    file = convert(source.json, Whisper, source.name)
     turns = [
         RawTurn(
             "" if one.speaker is None else str(one.speaker),
@@ -240,7 +240,7 @@ def read_whisper(source: Source, context: Context) -> Imported:
         )
         for number, one in enumerate(file.segments)
     ]
-    notes = () if any(turn.label for turn in turns) else (ONE_TURN,)
+    notes = () if any(turn.label for turn in turns) else (NO_SPEAKERS,)
     details = Details(lang=file.language, notes=notes)
     yield from assemble("whisper", turns, details, context)
 
@@ -266,14 +266,14 @@ class _AzurePhrase(msgspec.Struct, rename="camel"):
 
 
 class Azure(msgspec.Struct, rename="camel"):
-    """A fast or batch transcription of Azure Speech, as far as it is read."""
+    """The fields of an Azure Speech fast or batch transcription that are read."""
 
     phrases: Sequence[_AzurePhrase] = ()
     recognized_phrases: Sequence[_AzurePhrase] = ()
 
 
 def is_azure(source: Source) -> bool:
-    """`combinedPhrases`, or `recognizedPhrases` of a batch."""
+    """Whether the file has `combinedPhrases`, or `recognizedPhrases` of a batch."""
     value = source.json
     if not isinstance(value, dict):
         return False
@@ -281,22 +281,24 @@ def is_azure(source: Source) -> bool:
     return bool(combined) and bool({"phrases", "recognizedPhrases"} & value.keys())
 
 
-def read_azure(source: Source, context: Context) -> Imported:
-    """The call of an Azure file; speakers by number, else channels."""
-    file = typed(source.json, Azure, source.name)
+def read_azure(source: Source, context: Context) -> ImportIterator:
+    """Read the call of an Azure file; each channel or each numbered speaker is a speaker."""
+    file = convert(source.json, Azure, source.name)
     key = "phrases" if file.phrases else "recognizedPhrases"
     phrases = file.phrases or file.recognized_phrases
-    several = len({one.channel for one in phrases if one.channel is not None}) > 1
-    turns = [_azure_turn(one, several, f"$.{key}[{number}]") for number, one in enumerate(phrases)]
+    has_channels = len({one.channel for one in phrases if one.channel is not None}) > 1
+    turns = [
+        _azure_turn(one, has_channels, f"$.{key}[{number}]") for number, one in enumerate(phrases)
+    ]
     lang = next((one.locale for one in phrases if one.locale), None)
     yield from assemble("azure", turns, Details(lang=lang), context)
 
 
-def _azure_turn(phrase: _AzurePhrase, several: bool, path: str) -> RawTurn:
+def _azure_turn(phrase: _AzurePhrase, has_channels: bool, path: str) -> RawTurn:
     best = phrase.n_best[0] if phrase.n_best else _AzureText()
     start = _azure_time(phrase.offset_milliseconds, phrase.offset_in_ticks, phrase.offset)
     length = _azure_time(phrase.duration_milliseconds, phrase.duration_in_ticks, phrase.duration)
-    label = f"channel {phrase.channel}" if several else _numbered(phrase.speaker)
+    label = f"channel {phrase.channel}" if has_channels else _speaker_label(phrase.speaker)
     return RawTurn(
         label,
         phrase.text or best.display,
@@ -310,11 +312,11 @@ def _azure_turn(phrase: _AzurePhrase, several: bool, path: str) -> RawTurn:
 def _azure_time(
     millis: float | None, ticks: float | None, plain: float | str | None
 ) -> float | None:
-    """Milliseconds, ticks, or the older form: milliseconds as a number, a duration as a text."""
+    """The seconds of milliseconds, of ticks, or of `offset` and `duration` of older files."""
     if millis is not None:
         return millis / 1000
     if ticks is not None:
-        return ticks / TICKS
+        return ticks / TICKS_PER_SECOND
     if isinstance(plain, str):
-        return duration_seconds(plain)
+        return parse_duration(plain)
     return None if plain is None else plain / 1000

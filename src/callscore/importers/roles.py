@@ -1,4 +1,4 @@
-"""Who spoke: labels of many systems and languages mapped to roles, guesses marked as such."""
+"""Roles of speakers: maps labels of many systems and languages to roles, and marks guesses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROLES: Mapping[Role, Sequence[str]] = {
 }  # fmt: skip
 _BY_WORD: Mapping[str, Role] = {word: role for role, words in ROLES.items() for word in words}
 _DIGITS = "0123456789"
-_AGENT_WORDS = re.compile(
+_AGENT_PHRASES = re.compile(
     r"how (?:can|may) i (?:help|assist)|thank(?:s| you) for calling|you're through to|"
     r"my name is \w+,? (?:from|with|how)|this call (?:is|may be|will be) (?:being )?recorded|"
     r"is there anything else i can|en qu[eé] (?:le )?puedo ayudar|wie kann ich ihnen|"
@@ -38,7 +38,7 @@ _AGENT_WORDS = re.compile(
 
 
 def role_of(label: str) -> Role | None:
-    """The role that a label names by itself; None if it is a name or a number."""
+    """The role that a label names; None if it is the name or the number of a speaker."""
     word = re.sub(r"[\s-]+", "_", label.strip().casefold()).strip("_:[]()")
     if word in _BY_WORD:
         return _BY_WORD[word]
@@ -46,13 +46,13 @@ def role_of(label: str) -> Role | None:
 
 
 class RoleMap:
-    """Maps the labels of one conversation to roles: given, named, else guessed from the words."""
+    """Maps the labels of one conversation to roles: set by the user, named, else guessed."""
 
-    def __init__(self, turns: Iterable[RawTurn], given: Mapping[str, Role]) -> None:
+    def __init__(self, turns: Iterable[RawTurn], overrides: Mapping[str, Role]) -> None:
         turns = list(turns)
         self._roles: dict[str, Role] = {}
         self.guessed: dict[str, Role] = {}
-        known = {label.casefold(): role for label, role in given.items()}
+        known = {label.casefold(): role for label, role in overrides.items()}
         for turn in turns:
             role = known.get(turn.label.casefold()) or role_of(turn.label)
             if role is not None:
@@ -60,18 +60,18 @@ class RoleMap:
         self._guess(turns)
 
     def role(self, label: str) -> Role:
-        """The role of a label; `unknown` where nothing says it."""
+        """The role of a label; `unknown` if it is neither known nor guessed."""
         return self._roles.get(label) or self.guessed.get(label) or "unknown"
 
     def notes(self) -> list[str]:
-        """What was guessed, and which labels stay without a role."""
+        """The guessed roles, in words."""
         return [
             f"role guessed from the words spoken: {label or 'no label'!r} is the {role}"
             for label, role in self.guessed.items()
         ]
 
     def _guess(self, turns: Sequence[RawTurn]) -> None:
-        """Of two unknown speakers, the one who greets as an agent is the agent.
+        """Of two unknown speakers, the one who uses phrases of agents is the agent.
 
         Nothing is guessed if both do, or if there are more than two speakers.
         """
@@ -86,7 +86,7 @@ class RoleMap:
                 self.guessed[unknown[0]] = opposite[other]
             return
         speaks_as_agent = {
-            turn.label for turn in turns if turn.label and _AGENT_WORDS.search(turn.text)
+            turn.label for turn in turns if turn.label and _AGENT_PHRASES.search(turn.text)
         }
         if len(unknown) == 2 and len(speaks_as_agent) == 1:
             for label in unknown:

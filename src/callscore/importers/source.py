@@ -1,4 +1,4 @@
-"""A file as an importer sees it: bytes, decoded to text or JSON once."""
+"""A file to import: its bytes, and its text or JSON, decoded once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BYTES = 500_000_000
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError,
               ValueError)  # fmt: skip
 """What zipfile raises on damaged archives."""
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -28,7 +28,7 @@ _MARKS = (
 
 
 class Source:
-    """One file to import; what it holds is decoded when a reader first asks."""
+    """A file to import; text and JSON are decoded on first access."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
@@ -37,51 +37,51 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The file's name without folder and suffix: the id of a call that has no other."""
+        """The name of the file without folder and suffix."""
         return PurePath(self.name).stem
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a zip file, as spreadsheets are."""
+        """Whether it is a zip file, such as a spreadsheet."""
         return self.data[:4] == b"PK\x03\x04"
 
     @cached_property
     def text(self) -> str:
-        """The text, in whatever encoding it was written; raises DataError if there is none."""
-        for mark, encoding in _MARKS:
+        """The text in any encoding, with Unix line ends; raises DataError if it is not text."""
+        for mark, encoding in _BYTE_ORDER_MARKS:
             if self.data.startswith(mark):
                 self.encoding = encoding
-                return self._decoded(encoding)
+                return self._decode(encoding)
         try:
             text = self.data.decode()
         except UnicodeDecodeError:
-            text = self._guessed()
+            text = self._decode_by_guess()
         if "\0" in text:
-            raise DataError("is no text; expected a transcript", place=self.name)
+            raise DataError("is not text; expected a transcript", place=self.name)
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def _decoded(self, encoding: str) -> str:
+    def _decode(self, encoding: str) -> str:
         try:
             text = self.data.decode(encoding)
         except UnicodeDecodeError as error:
-            raise DataError(f"is no {encoding} text: {error.reason}", place=self.name) from None
+            raise DataError(f"is not {encoding} text: {error.reason}", place=self.name) from None
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def _guessed(self) -> str:
+    def _decode_by_guess(self) -> str:
         try:
             from charset_normalizer import from_bytes
         except ImportError:
             raise missing_extra("charset-normalizer", "text that is not UTF-8") from None
         best = from_bytes(self.data[:200_000]).best()
         if best is None or "\0" in str(best)[:10_000]:
-            raise DataError("is no text in a known encoding; expected UTF-8", place=self.name)
+            raise DataError("has an unknown text encoding; expected UTF-8", place=self.name)
         self.encoding = best.encoding
         return self.data.decode(best.encoding, errors="replace")
 
     @cached_property
     def json(self) -> Any:
-        """The one JSON value of the file; None if it holds none."""
-        if self.is_archive or not self._opens_as_json:
+        """The JSON value of the file; None if it is not a single JSON value."""
+        if self.is_archive or not self._looks_like_json:
             return None
         try:
             return msgspec.json.decode(self.text)
@@ -90,8 +90,8 @@ class Source:
 
     @cached_property
     def json_lines(self) -> list[Any]:
-        """The objects of a JSON Lines file; empty if a line is something else."""
-        if self.is_archive or self.json is not None or not self._opens_as_json:
+        """The objects of a JSON Lines file; empty if any line is not an object."""
+        if self.is_archive or self.json is not None or not self._looks_like_json:
             return []
         try:
             lines = [line for line in self.text.split("\n") if line.strip()]
@@ -102,20 +102,20 @@ class Source:
 
     @property
     def objects(self) -> list[Any]:
-        """The objects of the file: of an array, of JSON Lines, or the only one there is."""
+        """The objects of a JSON array or a JSON Lines file, or the single object."""
         value = self.json
         if isinstance(value, list):
             return value
         return [value] if isinstance(value, dict) else self.json_lines
 
     @property
-    def _opens_as_json(self) -> bool:
+    def _looks_like_json(self) -> bool:
         head = self.data[:64].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0")
         return head[:1] in (b"{", b"[")
 
 
-def typed(value: Any, kind: type[T], place: str, path: str = "") -> T:
-    """The value as a struct of its format; raises DataError with file and JSON path."""
+def convert(value: Any, kind: type[T], place: str, path: str = "") -> T:
+    """Convert a JSON value to a struct; raises DataError with file and JSON path."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -127,5 +127,5 @@ def typed(value: Any, kind: type[T], place: str, path: str = "") -> T:
 
 
 def missing_extra(package: str, purpose: str) -> MissingExtra:
-    """The error where an optional package is needed."""
+    """The error if an optional package is not installed."""
     return MissingExtra(f"{purpose} needs {package}: pip install 'callscore[import]'")

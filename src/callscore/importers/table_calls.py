@@ -1,16 +1,16 @@
-"""Calls in tables: one row a turn, or one row a call with the transcript in a cell."""
+"""Calls in tables: one row per turn, or one row per call with the transcript in a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from callscore.core.errors import DataError
-from callscore.importers.assemble import Context, Details, assemble
-from callscore.importers.conversation import Imported, RawTurn, Skipped
-from callscore.importers.labelled_text import labelled_turns, looks_labelled
+from callscore.importers.assembly import Context, Details, assemble
+from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
-from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
-from callscore.importers.times import cell_seconds
+from callscore.importers.tables import Row, Table, cell_text, group_rows, read_tables
+from callscore.importers.times import parse_cell_time
 
 CALL = ("call_id", "conversation_id", "contact_id", "interaction_id", "session_id", "recording_id",
         "dialogue_id", "dialog_id", "call", "conversation", "id")  # fmt: skip
@@ -30,49 +30,49 @@ LANGUAGE = ("lang", "language", "language_code", "locale")
 
 
 def is_table_of_calls(source: Source) -> bool:
-    """Whether a table has a column of turns, or of whole transcripts."""
-    return any(_is_turns(table) or _transcripts(table) for table in tables_of(source))
+    """Whether a table has columns of turns, or a column of transcripts."""
+    return any(_has_turns(table) or _transcript_column(table) for table in read_tables(source))
 
 
-def read_table_of_calls(source: Source, context: Context) -> Imported:
-    """The calls of every sheet that has some; other sheets are skipped and named."""
+def read_table_of_calls(source: Source, context: Context) -> ImportIterator:
+    """Read the calls of every sheet; sheets without calls are reported as skipped."""
     name = "xlsx" if source.is_archive else "csv"
-    for table in tables_of(source):
-        if _is_turns(table):
+    for table in read_tables(source):
+        if _has_turns(table):
             yield from _read_turns(name, table, source, context)
-        elif (column := _transcripts(table)) is not None:
+        elif (column := _transcript_column(table)) is not None:
             yield from _read_calls(name, table, column, source, context)
         else:
             columns = ", ".join(column for column in table.columns if column)
-            yield Skipped(
+            yield SkippedPart(
                 f"{source.name}: sheet {table.name!r}",
                 f"has no column of turns or transcripts (its columns: {columns})",
             )
 
 
-def _is_turns(table: Table) -> bool:
+def _has_turns(table: Table) -> bool:
     return table.column(SPEAKER) is not None and table.column(TEXT) is not None
 
 
-def _transcripts(table: Table) -> str | None:
-    """The column of transcripts: one whose cells read as labelled text."""
+def _transcript_column(table: Table) -> str | None:
+    """The column of transcripts: one with text with speaker labels in its cells."""
     column = table.column(TRANSCRIPT)
     if column is None:
         return None
     cells = [cell_text(row.cells.get(column)) for row in table.rows[:20]]
-    return column if any(map(looks_labelled, cells)) else None
+    return column if any(map(has_speaker_labels, cells)) else None
 
 
-def _read_turns(name: str, table: Table, source: Source, context: Context) -> Imported:
+def _read_turns(name: str, table: Table, source: Source, context: Context) -> ImportIterator:
     call = table.column(CALL)
-    groups = rows_by(table, call) if call else iter([("", list(table.rows))])
+    groups = group_rows(table, call) if call else iter([("", list(table.rows))])
     for call_id, rows in groups:
         if call and not call_id:
             for row in rows:
-                yield Skipped(f"{source.name}: {row.where}", f"has no {call!r}")
+                yield SkippedPart(f"{source.name}: {row.where}", f"has no {call!r}")
             continue
-        lang = _first(rows, table.column(LANGUAGE))
-        turns = list(_turns(table, _in_turn_order(rows, table.column(TURN)), source))
+        lang = _first_text(rows, table.column(LANGUAGE))
+        turns = list(_turns(table, _sort_by_number(rows, table.column(TURN)), source))
         yield from assemble(name, turns, Details(call_id, lang), context)
 
 
@@ -95,18 +95,18 @@ def _time(
         column = table.column(names)
         if column is None or not cell_text(row.cells.get(column)):
             continue
-        found = cell_seconds(row.cells[column])
-        if found is None:
+        value = parse_cell_time(row.cells[column])
+        if value is None:
             raise DataError(
-                f"{cell_text(row.cells[column])!r} is no time; expected seconds or hh:mm:ss",
+                f"{cell_text(row.cells[column])!r} is not a time; expected seconds or hh:mm:ss",
                 field=column,
                 place=f"{source.name}: {row.where}",
             )
-        return found / unit
+        return value / unit
     return None
 
 
-def _in_turn_order(rows: Sequence[Row], column: str | None) -> Sequence[Row]:
+def _sort_by_number(rows: Sequence[Row], column: str | None) -> Sequence[Row]:
     if column is None:
         return rows
     numbers = []
@@ -118,33 +118,36 @@ def _in_turn_order(rows: Sequence[Row], column: str | None) -> Sequence[Row]:
     return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__)]
 
 
-def _read_calls(name: str, table: Table, column: str, source: Source, context: Context) -> Imported:
+def _read_calls(
+    name: str, table: Table, column: str, source: Source, context: Context
+) -> ImportIterator:
     call, language = table.column(CALL), table.column(LANGUAGE)
     for row in table.rows:
         where = f"{source.name}: {row.where}"
         text = cell_text(row.cells.get(column))
         if not text:
-            yield Skipped(where, f"has no {column!r}")
+            yield SkippedPart(where, f"has no {column!r}")
             continue
         turns = []
-        for found in labelled_turns(text):
-            if isinstance(found, Skipped):
-                yield Skipped(f"{where}, {found.where} of the cell", found.why)
+        for turn in labelled_turns(text):
+            if isinstance(turn, SkippedPart):
+                yield SkippedPart(f"{where}, {turn.where} of the cell", turn.why)
             else:
-                turns.append(found)
+                turns.append(turn)
         call_id = cell_text(row.cells.get(call)) if call else ""
-        unnamed = f"{context.fallback_id}-{row.where.rpartition(' ')[2]}"
+        fallback_id = f"{context.fallback_id}-{row.where.rpartition(' ')[2]}"
         others = {
             key: cell_text(cell)
             for key, cell in row.cells.items()
             if key not in (column, call, language) and cell_text(cell)
         }
         lang = cell_text(row.cells.get(language)) if language else None
-        details = Details(call_id or unnamed, lang or None, {"columns": others} if others else {})
+        metadata = {"columns": others} if others else {}
+        details = Details(call_id or fallback_id, lang or None, metadata)
         yield from assemble(name, turns, details, context)
 
 
-def _first(rows: Sequence[Row], column: str | None) -> str | None:
+def _first_text(rows: Sequence[Row], column: str | None) -> str | None:
     if column is None:
         return None
     return next((text for row in rows if (text := cell_text(row.cells.get(column)))), None)

@@ -1,4 +1,4 @@
-"""Rows of CSV and XLSX files with named columns, whatever the delimiter or the sheet."""
+"""Reads tables from CSV files and spreadsheets: rows with named columns."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from callscore.importers.source import ZIP_ERRORS, Source, missing_extra
 
 DELIMITERS = ",;\t|"
 MAX_UNPACKED = 500_000_000
-"""A spreadsheet that unpacks to more than this is refused."""
-_WORD = re.compile(r"[\W_]+")
+"""The largest size of an unpacked spreadsheet."""
+_SEPARATORS = re.compile(r"[\W_]+")
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row of a table: cells by the name of their column."""
+    """One row of a table: cells by column name."""
 
     cells: Mapping[str, Any]
     where: str
+    """The place in the file."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -35,23 +36,23 @@ class Table(msgspec.Struct, frozen=True):
     name: str = ""
 
     def column(self, names: Sequence[str]) -> str | None:
-        """The first column with one of these names, whatever its case and punctuation."""
-        by_key = {column_key(column): column for column in reversed(self.columns)}
+        """The first column with one of these normalised names."""
+        by_key = {normalise_column(column): column for column in reversed(self.columns)}
         return next((by_key[name] for name in names if name in by_key), None)
 
 
-def column_key(name: str) -> str:
-    """`Call ID`, `call-id` and `CALL_ID` are one name."""
-    return _WORD.sub("_", name.strip().casefold()).strip("_")
+def normalise_column(name: str) -> str:
+    """The name in lower case with underscores: `Call ID` and `call-id` become `call_id`."""
+    return _SEPARATORS.sub("_", name.strip().casefold()).strip("_")
 
 
-def tables_of(source: Source) -> list[Table]:
-    """The tables of a file; none if it is neither a spreadsheet nor a CSV file."""
+def read_tables(source: Source) -> list[Table]:
+    """The tables of a file; empty if it is neither a spreadsheet nor a CSV file."""
     if source.is_archive:
-        return _sheets(source) if is_workbook(source) else []
+        return _read_sheets(source) if is_workbook(source) else []
     if source.json is not None or source.json_lines:
         return []
-    table = _csv_table(source)
+    table = _read_csv(source)
     return [table] if table is not None else []
 
 
@@ -71,7 +72,7 @@ def is_workbook(source: Source) -> bool:
     return True
 
 
-def _sheets(source: Source) -> list[Table]:
+def _read_sheets(source: Source) -> list[Table]:
     try:
         import python_calamine
     except ImportError:
@@ -84,11 +85,11 @@ def _sheets(source: Source) -> list[Table]:
         ]
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise DataError(f"cannot be read as a spreadsheet: {error}", place=source.name) from None
-    tables = (_table(rows, name, f"sheet {name!r} row ") for name, rows in found)
+    tables = (_make_table(rows, name, f"sheet {name!r} row ") for name, rows in found)
     return [table for table in tables if table is not None]
 
 
-def _csv_table(source: Source) -> Table | None:
+def _read_csv(source: Source) -> Table | None:
     text = source.text
     head = text.split("\n", 1)[0]
     delimiter = max(DELIMITERS, key=head.count)
@@ -106,13 +107,13 @@ def _csv_table(source: Source) -> Table | None:
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"cannot be read as CSV: {error}", place=f"{source.name}:{line}") from None
-    return _table(rows, "", "line ", lines)
+    return _make_table(rows, "", "line ", lines)
 
 
-def _table(
+def _make_table(
     rows: Sequence[Sequence[Any]], name: str, where: str, lines: Sequence[int] = ()
 ) -> Table | None:
-    """The rows under the first row that is not empty; that row names the columns."""
+    """A table whose columns are named by the first row that is not empty."""
     begin = next((at for at, row in enumerate(rows) if any(map(_has_text, row))), None)
     if begin is None:
         return None
@@ -132,7 +133,7 @@ def _has_text(cell: Any) -> bool:
 
 
 def cell_text(cell: Any) -> str:
-    """A cell as text: whole numbers without `.0`, empty cells as nothing."""
+    """A cell as text: whole numbers without `.0`, empty cells as an empty text."""
     if cell is None:
         return ""
     if isinstance(cell, float) and cell.is_integer():
@@ -140,8 +141,8 @@ def cell_text(cell: Any) -> str:
     return str(cell).strip()
 
 
-def rows_by(table: Table, column: str) -> Iterator[tuple[str, list[Row]]]:
-    """The rows of each value of a column, in the order in which the values first appear."""
+def group_rows(table: Table, column: str) -> Iterator[tuple[str, list[Row]]]:
+    """The rows by their value of a column, in the order in which the values first appear."""
     groups: dict[str, list[Row]] = {}
     for row in table.rows:
         groups.setdefault(cell_text(row.cells.get(column)), []).append(row)

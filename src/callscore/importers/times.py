@@ -1,4 +1,4 @@
-"""Times of many systems as seconds: clock texts, dates, ticks."""
+"""Parses times of other systems as seconds: clock times, dates, durations, cells."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})(?:[.,](\d{1,6}))?")
 _ISO_DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 
 
-def date_seconds(text: str | None) -> float | None:
-    """A date in ISO 8601 as seconds since the epoch; None if it is none."""
+def parse_date(text: str | None) -> float | None:
+    """The seconds since the epoch of an ISO 8601 date; None for any other text."""
     if not text:
         return None
     try:
@@ -19,8 +19,8 @@ def date_seconds(text: str | None) -> float | None:
         return None
 
 
-def clock_seconds(text: str) -> float | None:
-    """`mm:ss`, `hh:mm:ss`, with or without a fraction, as seconds."""
+def parse_clock(text: str) -> float | None:
+    """The seconds of `mm:ss` or `hh:mm:ss`, with or without a fraction; None for any other text."""
     found = _CLOCK.fullmatch(text.strip())
     if found is None:
         return None
@@ -29,8 +29,8 @@ def clock_seconds(text: str) -> float | None:
     return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + part
 
 
-def duration_seconds(text: str | None) -> float | None:
-    """An ISO 8601 duration such as `PT1M2.5S` as seconds."""
+def parse_duration(text: str | None) -> float | None:
+    """The seconds of an ISO 8601 duration such as `PT1M2.5S`; None for any other text."""
     found = _ISO_DURATION.fullmatch(text or "")
     if found is None:
         return None
@@ -38,8 +38,8 @@ def duration_seconds(text: str | None) -> float | None:
     return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0)
 
 
-def cell_seconds(value: object) -> float | None:
-    """A time in a table: a number of seconds, a clock text, a date, or a cell of time."""
+def parse_cell_time(value: object) -> float | None:
+    """The seconds of a cell: a number of seconds, a clock time, a date or a duration."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -54,4 +54,5 @@ def cell_seconds(value: object) -> float | None:
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        return clock_seconds(text) or date_seconds(text)
+        seconds = parse_clock(text)
+        return parse_date(text) if seconds is None else seconds

@@ -1,1 +1,1 @@
-"""Personal data in texts: found, replaced by stable placeholders, and reported."""
+"""Finds personal data in texts and replaces it by stable placeholders."""

@@ -1,19 +1,20 @@
-"""Opens the APIs of a run: models under test, judges and embedders."""
+"""Opens the APIs of a run: models, judges, embedders; for a dry run, without sending."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from callscore.core.provider import Provider
+from callscore.core.case import Prompt
+from callscore.core.provider import AttemptFailed, Provider, ProviderRequest
 from callscore.core.run import ModelSpec
 from callscore.providers.secrets import Secrets
 
 if TYPE_CHECKING:
     from callscore.providers.cache_key import Requests
-    from callscore.providers.embedding import EmbeddingServer
     from callscore.providers.http import Http
+    from callscore.providers.http_provider import EmbeddingServer
 
 
 class ClientPool:
@@ -33,8 +34,6 @@ class ClientPool:
 
         plugin = catalog.is_plugin(spec)
         if not sending:
-            from callscore.providers.dry_run import DryRunProvider
-
             make = catalog.make_plugin_provider if plugin else self._requests
             return DryRunProvider(spec, make)
         if plugin:
@@ -47,7 +46,7 @@ class ClientPool:
     def embedding_server(self, spec: ModelSpec) -> EmbeddingServer:
         """The `/embeddings` of a model."""
         from callscore.providers.catalog import make_embedding_access
-        from callscore.providers.embedding import EmbeddingServer
+        from callscore.providers.http_provider import EmbeddingServer
 
         server = EmbeddingServer(make_embedding_access(spec, self._secrets), self._http())
         self._closing.append(server.close)
@@ -69,3 +68,34 @@ class ClientPool:
         if self._pool is None:
             self._pool = Http(attempt_seconds=self._seconds or ATTEMPT_SECONDS)
         return self._pool
+
+
+class RequestBuilder(Protocol):
+    """The half of a provider that needs no network."""
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The request for a prompt."""
+        ...
+
+
+class DryRunProvider:
+    """A Provider without a key or a connection; its requests can be built and counted."""
+
+    def __init__(self, spec: ModelSpec, make: Callable[[ModelSpec], RequestBuilder]) -> None:
+        self.name = spec.name
+        self._spec = spec
+        self._make = make
+        self._requests: RequestBuilder | None = None
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The request as it would be sent; raises ConfigError if the config has no address."""
+        if self._requests is None:
+            self._requests = self._make(self._spec)
+        return self._requests.request(prompt, repeat)
+
+    async def attempt(self, request: ProviderRequest) -> AttemptFailed:
+        """Always a failure: nothing is sent."""
+        return AttemptFailed("unauthorised", "this model is not to be asked")
+
+    async def close(self) -> None:
+        """Nothing was opened."""

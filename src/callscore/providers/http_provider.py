@@ -1,4 +1,4 @@
-"""A provider over HTTP: a wire format, an endpoint and a key."""
+"""Model APIs over HTTP: a wire format, an endpoint and a key; and an API for embeddings."""
 
 from __future__ import annotations
 
@@ -123,3 +123,31 @@ def _without_secrets(reply: Reply, secrets: Sequence[str], asked_as: str | None)
     return msgspec.structs.replace(
         reply, text=text, tool_calls=calls, model=model, asked_as=asked_as
     )
+
+
+class EmbeddingServer:
+    """Posts bodies to one `/embeddings` over the shared connections, with the same checks as every
+    other request.
+    """
+
+    def __init__(self, access: Access, http: Http) -> None:
+        self.host = access.endpoint.host
+        self._access = access
+        self._http = http
+        http.join()
+
+    async def post(self, body: bytes) -> bytes | AttemptFailed:
+        """The body of the response, or why there is none."""
+        headers = await self._access.authorise(body)
+        if isinstance(headers, AttemptFailed):
+            return headers
+        answer = await self._http.post(self._access.endpoint, body, headers)
+        if isinstance(answer, AttemptFailed):
+            return answer
+        if answer.status != 200:
+            return failure(answer, server_error(answer.body), self.host, self._access.secrets)
+        return answer.body
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._http.leave()

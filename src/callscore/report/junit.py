@@ -1,4 +1,4 @@
-"""Checks as JUnit XML: one test suite a model, one test case a check."""
+"""Checks as JUnit XML: one test suite per model, one test case per check."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-LONGEST_NAME = 200
-LONGEST_MESSAGE = 2_000
+MAX_NAME_LENGTH = 200
+MAX_MESSAGE_LENGTH = 2_000
 _NOT_IN_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
-"""Characters that pass for text and that no XML may hold."""
+"""Characters that are valid text but not allowed in XML."""
 
 
 def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
-    """The checks as a JUnit file: failed is a failure, undecided an error, not run is skipped."""
+    """Return a JUnit file: failed checks are failures, undecided ones errors, others skipped."""
     from xml.etree import ElementTree
 
     models = list(dict.fromkeys(check.model for check in checks))
@@ -40,7 +40,7 @@ def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
 def _add_outcome(case: Element, check: Check) -> None:
     from xml.etree import ElementTree
 
-    message = _text(check.message, LONGEST_MESSAGE)
+    message = _text(check.message, MAX_MESSAGE_LENGTH)
     if check.status == "failed":
         ElementTree.SubElement(case, "failure", {"message": message, "type": "failed"})
     elif check.status == "undecided":
@@ -58,12 +58,12 @@ def _counts(checks: Sequence[Check]) -> dict[str, str]:
     return {key: str(count) for key, count in counts.items()}
 
 
-def _text(text: str, longest: int = LONGEST_NAME) -> str:
-    return plain(text, longest).translate(_NOT_IN_XML)
+def _text(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
+    return plain(text, max_length).translate(_NOT_IN_XML)
 
 
 def scorecard_checks(card: Scorecard) -> list[Check]:
-    """What a scorecard says without any gate: every task of every model, and its Final Score."""
+    """Return a check for every task and Final Score of a scorecard, independent of any gate."""
     return [check for model in card.models for check in _checks_of(model)]
 
 
@@ -98,7 +98,7 @@ def _task_check(model: ModelScore, name: str, task: TaskScore) -> Check:
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """A test case for every task and Final Score of every model."""
+    """Yield a test case for every task and Final Score of every model."""
     yield junit_xml(scorecard_checks(source.card))
 
 

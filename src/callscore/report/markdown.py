@@ -1,4 +1,4 @@
-"""Markdown: the framework's scorecard template filled in, or a short form for a pull request."""
+"""Markdown: the scorecard template of the framework, or a short form for a pull request."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from callscore.report.numbers import show, show_count, show_money
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 STRONG = ("section", "task", "benchmarks")
-LONGEST_STATEMENT = 500
+MAX_STATEMENT_LENGTH = 500
 CASES_SHOWN = 10
 BLOCKERS_SHOWN = 5
 MODELS_SHOWN = 12
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The whole document; nothing from outside in it is markup, a link or a mention."""
+    """Yield the document; untrusted text in it is never markup, a link or a mention."""
     lines = _short_document(source) if options.short else _full_document(source)
     yield from (f"{line}\n".encode("utf-8", "replace") for line in lines)
 
@@ -49,12 +49,12 @@ def _decision(card: Scorecard) -> Iterator[str]:
         yield ""
     for statement in state_decision(card):
         head = f"**{statement.head.capitalize()}** " if statement.head else ""
-        yield f"- {head}{prose(statement.text, LONGEST_STATEMENT)}"
+        yield f"- {head}{prose(statement.text, MAX_STATEMENT_LENGTH)}"
     yield ""
 
 
 def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
-    """003 Scorecard Template: every row as the framework has it, empty if it was not run."""
+    """003 Scorecard Template: every row as the framework defines it, empty if it was not run."""
     filled = {
         (row.template.kind, row.template.key): row.cells
         for row in scorecard_rows(card, template, all_rows=True)
@@ -96,7 +96,7 @@ def _blockers(card: Scorecard) -> Iterator[str]:
 def _blocker(model: ModelScore, blocker: Blocker) -> str:
     cases = [code(case, 80, in_table=False) for case in blocker.cases[:CASES_SHOWN]]
     more = len(blocker.cases) - len(cases)
-    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "none alone"
+    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "no single call"
     limit = "blocked at" if blocker.value == blocker.limit else "limit"
     name = code(model.model, 60, in_table=False)
     metric = code(blocker.metric, in_table=False)

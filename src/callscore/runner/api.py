@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
-from callscore.core.consent import answered_by, yes
+from callscore.core.consent import trusted
 from callscore.core.keywords import names_nearest
 from callscore.core.run import OnEvent, ignore_event
 from callscore.core.scorecard import Scorecard
@@ -26,6 +26,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     limit: int | None = None,
+    intervals: bool = True,
     budget_usd: float | None = None,
     preflight: bool = True,
     race: bool = False,
@@ -34,6 +35,9 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
     open_items: str | os.PathLike[str] | None = None,
+    mode: Literal["standard", "compat"] | None = None,
+    export: str | os.PathLike[str] | None = None,
+    trajectories: str | os.PathLike[str] | None = None,
     accept_changed: bool = False,
     on_event: OnEvent = ignore_event,
     trust_config: bool = False,
@@ -45,6 +49,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         store: Where replies are stored; by default as in the file.
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
+        intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
         race: Stop asking once it is certain which model is best.
@@ -53,6 +58,10 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         records: Write one JSON line per case, model, run and metric.
         save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
         open_items: Write the open items, to be filled in (JSONL or CSV).
+        mode: Score scenarios by the document (`standard`) or like the public evaluator (`compat`);
+            by default as in the file.
+        export: A folder; write replies to scenarios there as `*_out.json`.
+        trajectories: Write every step of scenarios: JSON lines, or Markdown (`.md`).
         accept_changed: With `resume`, start a new run if the file or its data have changed.
         on_event: Called with every event, in the thread of the event loop.
         trust_config: Allow the file to send keys to new hosts.
@@ -71,20 +80,21 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         records=as_path(records),
         save_verdicts=as_path(save_verdicts),
         open_items=as_path(open_items),
+        mode=mode,
+        export=as_path(export),
+        trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
     source = config if isinstance(config, Mapping) else Path(config)
     loaded = load_eval(source, as_path(store))
+    loaded = loaded if intervals else loaded.without_intervals()
     return off_loop(lambda: _run(loaded, options, on_event, trust_config=trust_config))
 
 
 def _run(
     loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
 ) -> Scorecard:
-    with ExitStack() as stack:
-        if trust_config:
-            stack.enter_context(answered_by(yes))
-        prepared = stack.enter_context(closing(prepare(loaded, options)))
+    with trusted(trust_config), closing(prepare(loaded, options)) as prepared:
         ran = run_prepared(prepared, on_event)
     card = ran.card
     if card is None:

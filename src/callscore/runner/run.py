@@ -39,7 +39,7 @@ from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
-    from callscore.runner.race import RaceRun, StartRace
+    from callscore.runner.race import OpenRace, RaceRun
 
 NextRound = Callable[[RunSummary], Workload | None]
 """The requests of the next round, after the planned ones; None if there are no more."""
@@ -101,7 +101,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     to_score = cases.reader()
     plan = _plan(prepared, cases)
     plan.check()
-    start_race: StartRace | None = None
+    start_race: OpenRace | None = None
     if prepared.options.race:
         from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
 
@@ -111,14 +111,14 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
             ledger = run.ledger
             emit = _billing_events(ledger, on_event)
             account = Billing(_engine_options(prepared), ledger.id, emit)
-            calls = JudgeCalls(ledger.answers, account)
+            calls = JudgeCalls(ledger, account)
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 RunScoring(prepared, replies, calls, to_score) as scoring,
                 (
                     nullcontext()
                     if start_race is None
-                    else start_race(scoring, JudgeCalls(ledger.answers, account))
+                    else start_race(scoring, JudgeCalls(ledger, account))
                 ) as race,
             ):
                 calls.check()

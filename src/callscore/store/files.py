@@ -15,7 +15,6 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
-from callscore.store.other_formats import refuse_other_formats
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -87,7 +86,9 @@ def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
         if number == 1 and raw.startswith(BYTE_ORDER_MARK):
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         lines = BytesIO(raw).readlines()
-        if number == 1:
+        if number == 1 and not raw.startswith(b'{"'):
+            from callscore.store.other_formats import refuse_other_formats
+
             refuse_other_formats(path, raw)
         if len(raw) > MAX_LINE_BYTES:
             _refuse_long_lines(path, number, lines)

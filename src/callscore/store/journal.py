@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
@@ -18,17 +18,25 @@ from callscore.store.connection import (
     connect,
     connect_for_reading,
     create_private,
+    is_empty,
     is_writable,
     map_sqlite_errors,
+    migrate,
     transaction,
 )
-from callscore.store.group_commit import UNCERTAIN, AnswerRow, GroupCommit, ItemRow, Rows
-from callscore.store.key_index import KeyIndex
 from callscore.store.leases import Leases, take_abandoned
-from callscore.store.migrations import migrate
 from callscore.store.read_only import unwritable_copy
-from callscore.store.recovery.damage import check_intact
-from callscore.store.reply_codec import checksum, from_bytes, to_bytes
+from callscore.store.reply_rows import (
+    UNCERTAIN,
+    AnswerRow,
+    GroupCommit,
+    ItemRow,
+    KeyIndex,
+    Rows,
+    checksum,
+    from_bytes,
+    to_bytes,
+)
 from callscore.store.run_records import (
     Failure,
     RunHeader,
@@ -78,8 +86,11 @@ class Journal:
         self._copy = unwritable_copy(path) if only_reading and not is_writable(path) else None
         if self._copy is None:
             create_private(path)
-        check_intact(self._file)
-        self._connection = self._connect()
+        if not is_empty(self._file):
+            from callscore.store.recovery.damage import check_intact
+
+            check_intact(self._file)
+        self._connection = self.connect()
         try:
             with map_sqlite_errors(path):
                 migrate(self._connection, self._file)
@@ -99,11 +110,6 @@ class Journal:
     @property
     def _file(self) -> Path:
         return self.path if self._copy is None else self._copy.path
-
-    def _connect(self) -> sqlite3.Connection:
-        if self._copy is not None and self._copy.is_original:
-            return connect_for_reading(self._file, self._factory)
-        return connect(self._file, self._factory)
 
     def __enter__(self) -> Journal:
         return self
@@ -129,23 +135,23 @@ class Journal:
         """
         with map_sqlite_errors(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
-        return OpenRun(run_id, self, self.open_answers(run_id))
+        return OpenRun(self, run_id)
 
-    def open_answers(self, run_id: int = 0) -> ReplyCache:
-        """A cache for replies: of the models of a run, or of judges without a run."""
-        # before the keys are read, so that later writers are noticed
-        leases = Leases(self.path, run_id)
-        try:
-            with map_sqlite_errors(self.path), self._exclusively():
-                keys = KeyIndex(self._connection)
-            return ReplyCache(self, self._connect(), keys, leases)
-        except StoreError:
-            leases.close()
-            raise
+    def open_answers(self) -> ReplyCache:
+        """A cache for the replies of judges without a run."""
+        return ReplyCache(self)
 
-    def _exclusively(self) -> AbstractContextManager[None]:
-        """While no other process writes."""
-        return nullcontext() if self._copy is not None else transaction(self._connection)
+    def connect(self) -> sqlite3.Connection:
+        """Another connection to the file."""
+        if self._copy is not None and self._copy.is_original:
+            return connect_for_reading(self._file, self._factory)
+        return connect(self._file, self._factory)
+
+    def index_keys(self) -> KeyIndex:
+        """An index of all replies, read while no other process writes."""
+        writing = nullcontext() if self._copy is not None else transaction(self._connection)
+        with map_sqlite_errors(self.path), writing:
+            return KeyIndex(self._connection)
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -224,14 +230,17 @@ class Journal:
 class ReplyCache:
     """Stored replies: each is durable before it is used; many share one commit."""
 
-    def __init__(
-        self, journal: Journal, connection: sqlite3.Connection, keys: KeyIndex, leases: Leases
-    ) -> None:
+    def __init__(self, journal: Journal, run_id: int = 0) -> None:
         self._journal = journal
-        self._connection = connection
-        self._keys = keys
-        self._leases = leases
-        self.commits = GroupCommit(connection, journal.path, keys)
+        # before the keys are read, so that later writers are noticed
+        self._leases = Leases(journal.path, run_id)
+        try:
+            self._keys = journal.index_keys()
+            self._connection = journal.connect()
+        except StoreError:
+            self._leases.close()
+            raise
+        self._commits = GroupCommit(self._connection, journal.path, self._keys)
 
     def __enter__(self) -> ReplyCache:
         return self
@@ -247,7 +256,7 @@ class ReplyCache:
     def close(self) -> None:
         """Write what is left and close the file."""
         try:
-            self.commits.close()
+            self._commits.close()
         finally:
             self._connection.close()
             self._leases.close()
@@ -277,11 +286,6 @@ class ReplyCache:
         """Unlock the request; its reply, if any, is durable."""
         self._leases.release(key)
 
-    async def keep(self, stored: CachedReply, item: ItemRow) -> None:
-        """Store a model's paid reply and its item; returns when both are durable."""
-        self._keys.add(stored.key)
-        await self.commits.durable(Rows(_answer_row(stored), item))
-
     async def keep_judged(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
         """Store a judge's paid reply and the run that paid for it; returns when both are durable.
 
@@ -289,54 +293,38 @@ class ReplyCache:
         """
         self._keys.add(stored.key)
         judged = None if run_id is None else (stored.key, run_id)
-        await self.commits.durable(Rows(_answer_row(stored), judged=judged))
-        return (self._journal.stored(stored.key) if self.commits.superseded else None) or stored
+        await self._commits.durable(Rows(_answer_row(stored), judged=judged))
+        return (self._journal.stored(stored.key) if self._commits.superseded else None) or stored
 
 
-class OpenRun:
+class OpenRun(ReplyCache):
     """A run in progress: a `Ledger` whose paid replies are durable before they are used."""
 
-    def __init__(self, run_id: int, journal: Journal, answers: ReplyCache) -> None:
+    def __init__(self, journal: Journal, run_id: int) -> None:
+        super().__init__(journal, run_id)
         self.id = run_id
-        self.answers = answers
-        self._journal = journal
-
-    def stored(self, key: bytes) -> CachedReply | None:
-        """The stored reply to this request, if there is one."""
-        return self.answers.stored(key)
-
-    async def claim(
-        self, key: bytes, patience_s: float, most_usd: float = 0.0
-    ) -> CachedReply | None:
-        """Lock a request until it is released; returns the reply if another process has
-        stored one.
-        """
-        return await self.answers.claim(key, patience_s, most_usd)
-
-    def release(self, key: bytes) -> None:
-        """Unlock the request."""
-        self.answers.release(key)
 
     @property
     def superseded(self) -> bool:
         """Whether the journal may hold other replies than it was given: earlier ones are kept."""
-        return self.answers.commits.superseded
+        return self._commits.superseded
 
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
-        await self.answers.keep(stored, self._item_row(item))
+        self._keys.add(stored.key)
+        await self._commits.durable(Rows(_answer_row(stored), self._item_row(item)))
 
     async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
-        await self.answers.commits.soon(Rows(item=self._item_row(item)))
+        await self._commits.soon(Rows(item=self._item_row(item)))
 
     async def settle(self) -> None:
         """Returns when everything is durable."""
-        await self.answers.commits.settle()
+        await self._commits.settle()
 
     def may_be_billed(self, usd: float) -> None:
         """Add the possible cost of a lost attempt; durable with the next commit."""
-        self.answers.commits.add(Rows(uncertain=(usd, self.id)))
+        self._commits.add(Rows(uncertain=(usd, self.id)))
 
     def charge_preflight(self, usd: float) -> None:
         """Record what this run has paid for its preflight."""
@@ -348,7 +336,7 @@ class OpenRun:
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, record how the run ended, and release it."""
-        self.answers.close()
+        self.close()
         self._journal.end_run(self.id, status)
 
     def _item_row(self, item: RunItem) -> ItemRow:

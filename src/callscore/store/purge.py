@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.errors import UsageError
 from callscore.store.connection import connect, map_sqlite_errors, transaction
 from callscore.store.journal import Journal
-from callscore.store.run_lock import is_gone
+from callscore.store.run_records import is_gone
 
 _KEYS_OF = (
     "SELECT key FROM items WHERE run_id IN ({runs})"

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.errors import StoreError
-from callscore.store.connection import connect_for_reading, map_sqlite_errors
-from callscore.store.migrations import MIGRATIONS
+from callscore.store.connection import (
+    MIGRATIONS,
+    connect_for_reading,
+    log_of,
+    map_sqlite_errors,
+)
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -44,20 +48,16 @@ def unwritable_copy(path: Path) -> ReadOnly:
     try:
         shutil.copyfile(path, copy)
         if _has_log(path):
-            shutil.copyfile(_log(path), _log(copy))
+            shutil.copyfile(log_of(path), log_of(copy))
     except OSError as error:
         folder.cleanup()
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from None
     return ReadOnly(copy, folder)
 
 
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
 def _has_log(path: Path) -> bool:
     try:
-        return _log(path).stat().st_size > 0
+        return log_of(path).stat().st_size > 0
     except OSError:
         return False
 

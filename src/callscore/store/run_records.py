@@ -1,9 +1,13 @@
-"""Runs in a journal: config, progress, cost, holder."""
+"""Runs in a journal: config, progress, cost, and the process that holds them."""
 
 from __future__ import annotations
 
 import math
+import os
+import socket
 import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -11,11 +15,14 @@ import msgspec
 from callscore.core.errors import UsageError
 from callscore.core.run import RunStatus
 from callscore.store.connection import Unreadable
-from callscore.store.run_lock import Holder, is_gone, now, this_process
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
 """`broken off`: the process ended without recording a status; the run can be resumed."""
 
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_STARTED_FIELD = 19
+"""The field of /proc/<pid>/stat after the name, counted from zero: the start of the process, in
+ticks."""
 _OF_RUN = (
     "SELECT runs.id, runs.name, config_hash, dataset_hash, total, status, started_at, finished_at,"
     " holder,"
@@ -41,6 +48,21 @@ _NEWEST_UNFINISHED = (
 _GO_ON = (
     "UPDATE runs SET status = 'running', finished_at = NULL, total = ?, holder = ? WHERE id = ?"
 )
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """The process that holds a run; it may have ended without releasing it."""
+
+    pid: int
+    host: str
+    boot_id: str
+    started: str
+    """Distinguishes a process from a later one with the same number."""
+    since: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} since {self.since}"
+
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_holder = msgspec.msgpack.Decoder(Holder).decode
@@ -242,3 +264,46 @@ def _holder(raw: bytes) -> Holder:
         return _decode_holder(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
         raise Unreadable(f"who holds a run cannot be read: {error}") from None
+
+
+def this_process() -> Holder:
+    """This process as a holder."""
+    pid = os.getpid()
+    return Holder(pid, socket.gethostname(), _boot_id(), _started(pid), now())
+
+
+def is_gone(holder: Holder) -> bool:
+    """Whether the holder has certainly ended; unknown on another machine."""
+    if holder.host != socket.gethostname():
+        return False
+    if holder.boot_id != _boot_id():
+        return True
+    try:
+        os.kill(holder.pid, 0)
+    except (ProcessLookupError, OverflowError):  # an impossible process number
+        return True
+    except PermissionError:
+        return False
+    return holder.started != _started(holder.pid)
+
+
+def now() -> str:
+    """The wall clock, for display; never used in calculations."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _boot_id() -> str:
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    # The name is in brackets and may contain brackets and spaces.
+    fields = status.rpartition(")")[2].split()
+    return fields[_STARTED_FIELD] if len(fields) > _STARTED_FIELD else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +103,13 @@ def read_yaml(path: Path) -> Document:
     return parse_yaml(raw, path)
 
 
-def in_memory(value: Mapping[str, Any]) -> Document:
+def in_memory(value: Mapping[str, Any] | Sequence[Any], name: str = IN_MEMORY) -> Document:
     """A document of Python values: dicts, lists, texts, numbers, paths. It has no lines."""
     try:
         raw = msgspec.json.encode(value, enc_hook=os.fspath)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{IN_MEMORY}: {error}; expected the values of an eval file") from None
-    return Document(Path(IN_MEMORY), msgspec.json.decode(raw), {})
+        raise ConfigError(f"{name}: {error}; expected the values of an eval file") from None
+    return Document(Path(name), msgspec.json.decode(raw), {})
 
 
 def parse_yaml(raw: bytes, path: Path) -> Document:

@@ -1,1 +1,1 @@
-"""QA forms of other systems and their filled-in evaluations, read into one form and gold."""
+"""QA forms of other systems, and their filled-in evaluations."""

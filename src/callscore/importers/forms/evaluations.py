@@ -1,4 +1,4 @@
-"""Filled-in forms: those of Amazon Connect, Genesys and Google, and tables of any shape."""
+"""Reads filled-in forms of Amazon Connect, Genesys and Google, and from tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from callscore.core.errors import DataError
 from callscore.importers.source import Source
 from callscore.importers.table_calls import CALL
-from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+from callscore.importers.tables import Row, Table, cell_text, group_rows, read_tables
 from callscore.metrics.forms.form import (
     NOT_APPLICABLE,
     Evaluation,
@@ -24,49 +24,49 @@ _EVALUATOR = ("evaluator", "rater", "annotator", "by", "reviewer")
 
 
 def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
-    """Every filled-in form of a file; raises DataError if an answer is none of its options."""
-    found = list(_read(source, form))
-    if not found:
+    """Read every filled-in form of a file; raises DataError if an answer is not an option."""
+    evaluations = list(_read(source, form))
+    if not evaluations:
         raise DataError(
-            "no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
+            "has no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
             "or a table with a column `call_id`",
             place=source.name,
         )
-    yield from found
+    yield from evaluations
 
 
 def _read(source: Source, form: Form) -> Iterator[Evaluation]:
     objects = source.objects
     if objects:
         for number, value in enumerate(objects):
-            evaluation = _of_object(value, form, source) if isinstance(value, dict) else None
+            evaluation = _from_object(value, form, source) if isinstance(value, dict) else None
             if evaluation is None:
-                raise DataError("is no evaluation of a known form", field=f"[{number}]",
+                raise DataError("is not an evaluation in a known format", field=f"[{number}]",
                                 place=source.name)  # fmt: skip
             yield evaluation
         return
-    for table in tables_of(source):
-        yield from _of_table(table, form, source)
+    for table in read_tables(source):
+        yield from _from_table(table, form, source)
 
 
-def _of_object(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation | None:
+def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation | None:
     inner = value.get("Evaluation")
     aws = inner if isinstance(inner, dict) else value
     if isinstance(aws.get("Answers"), dict):
-        return _aws(aws, form, source)
+        return _from_amazon(aws, form, source)
     answers = value.get("answers")
     if isinstance(answers, dict) and isinstance(answers.get("questionGroupScores"), list):
-        return _genesys(value, answers["questionGroupScores"], form, source)
+        return _from_genesys(value, answers["questionGroupScores"], form, source)
     google = value.get("qaAnswers") or value.get("qa_answers")
     if isinstance(google, list):
-        return _google(value, google, form, source)
+        return _from_google(value, google, form, source)
     return None
 
 
-def _aws(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
-    about = value.get("Metadata") if isinstance(value.get("Metadata"), dict) else {}
-    assert isinstance(about, Mapping)
-    call_id = about.get("ContactId") or value.get("ContactId")
+def _from_amazon(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
+    metadata = value.get("Metadata") if isinstance(value.get("Metadata"), dict) else {}
+    assert isinstance(metadata, Mapping)
+    call_id = metadata.get("ContactId") or value.get("ContactId")
     if not isinstance(call_id, str):
         raise DataError("is missing; expected the id of the call", field="Metadata.ContactId",
                         place=source.name)  # fmt: skip
@@ -76,27 +76,27 @@ def _aws(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
         question = form.question(str(ref_id))
         if question is None:
             raise _unknown_question(str(ref_id), source.name)
-        comment = _comment_of(notes, ref_id)
-        answers[question.id] = _aws_answer(question, given, comment, source)
-    return Evaluation(call_id, answers, str(about.get("EvaluatorArn") or ""), source.name)
+        comment = _amazon_comment(notes, ref_id)
+        answers[question.id] = _amazon_answer(question, given, comment, source)
+    return Evaluation(call_id, answers, str(metadata.get("EvaluatorArn") or ""), source.name)
 
 
-def _comment_of(notes: Any, ref_id: str) -> str:
+def _amazon_comment(notes: Any, ref_id: str) -> str:
     note = notes.get(ref_id) if isinstance(notes, dict) else None
     text = note.get("Value") if isinstance(note, dict) else note
     return text if isinstance(text, str) else ""
 
 
-def _aws_answer(question: FormQuestion, given: Any, comment: str, source: Source) -> FormAnswer:
+def _amazon_answer(question: FormQuestion, given: Any, comment: str, source: Source) -> FormAnswer:
     value = given.get("Value") if isinstance(given, dict) else given
     if isinstance(value, dict):
         if value.get("NotApplicable"):
             return FormAnswer(None, comment)
         value = value.get("StringValue", value.get("NumericValue"))
-    return _checked(question, cell_text(value), comment, source.name)
+    return _read_answer(question, cell_text(value), comment, source.name)
 
 
-def _genesys(
+def _from_genesys(
     value: Mapping[str, Any], groups: Sequence[Any], form: Form, source: Source
 ) -> Evaluation:
     conversation = value.get("conversation")
@@ -116,13 +116,13 @@ def _genesys(
                 answers[question.id] = FormAnswer(None, comment)
             elif given.get("answerId"):
                 text = str(given["answerId"])
-                answers[question.id] = _checked(question, text, comment, source.name)
+                answers[question.id] = _read_answer(question, text, comment, source.name)
     evaluator = value.get("evaluator")
     by = str(evaluator.get("id") or "") if isinstance(evaluator, dict) else ""
     return Evaluation(call_id, answers, by, source.name)
 
 
-def _google(
+def _from_google(
     value: Mapping[str, Any], given: Sequence[Any], form: Form, source: Source
 ) -> Evaluation:
     call_id = str(value.get("conversation") or "").rpartition("/")[2]
@@ -147,27 +147,27 @@ def _google_answer(question: FormQuestion, chosen: Any, source: Source) -> FormA
     for key in ("key", "strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
         if key in value:
             text = {True: "Yes", False: "No"}.get(value[key], value[key])
-            return _checked(question, cell_text(text), "", source.name)
+            return _read_answer(question, cell_text(text), "", source.name)
     return FormAnswer(None)
 
 
-def _of_table(table: Table, form: Form, source: Source) -> Iterator[Evaluation]:
+def _from_table(table: Table, form: Form, source: Source) -> Iterator[Evaluation]:
     call = table.column(CALL)
     if call is None:
         return
     question, answer = table.column(_QUESTION), table.column(_ANSWER)
     if question is not None and answer is not None:
-        for call_id, rows in rows_by(table, call):
-            yield _of_rows(call_id, rows, table, form, source)
+        for call_id, rows in group_rows(table, call):
+            yield _from_rows(call_id, rows, table, form, source)
         return
     for row in table.rows:
-        yield _of_row(row, call, table, form, source)
+        yield _from_row(row, call, table, form, source)
 
 
-def _of_rows(
+def _from_rows(
     call_id: str, rows: Sequence[Row], table: Table, form: Form, source: Source
 ) -> Evaluation:
-    """One row a question."""
+    """An evaluation with one row per question."""
     question_column = table.column(_QUESTION) or ""
     answer_column, comment_column = table.column(_ANSWER) or "", table.column(_COMMENT)
     answers = {}
@@ -179,12 +179,12 @@ def _of_rows(
             raise _unknown_question(name, place)
         comment = cell_text(row.cells.get(comment_column)) if comment_column else ""
         text = cell_text(row.cells.get(answer_column))
-        answers[question.id] = _checked(question, text, comment, place)
+        answers[question.id] = _read_answer(question, text, comment, place)
     return Evaluation(call_id, answers, _evaluator(rows[0], table), source.name)
 
 
-def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
-    """One row a call, one column per question; `Q1 comment` next to `Q1`."""
+def _from_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
+    """An evaluation in one row: a column per question, comments in `Q1 comment`."""
     answers = {}
     place = f"{source.name}: {row.where}"
     columns = {column.casefold(): column for column in table.columns}
@@ -198,10 +198,12 @@ def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Ev
             comment = comment or (
                 cell_text(row.cells.get(comment_column)) if comment_column else ""
             )
-        answers[question.id] = _checked(question, cell_text(row.cells.get(column)), comment, place)
+        answers[question.id] = _read_answer(
+            question, cell_text(row.cells.get(column)), comment, place
+        )
     if not answers:
-        wanted = ", ".join(question.id for question in form.questions)
-        raise DataError(f"no column is a question of the form; expected {wanted}", place=place)
+        expected = ", ".join(question.id for question in form.questions)
+        raise DataError(f"no column is a question of the form; expected {expected}", place=place)
     return Evaluation(cell_text(row.cells.get(call)), answers, _evaluator(row, table), source.name)
 
 
@@ -210,8 +212,8 @@ def _evaluator(row: Row, table: Table) -> str:
     return cell_text(row.cells.get(column)) if column else ""
 
 
-def _checked(question: FormQuestion, text: str, comment: str, place: str) -> FormAnswer:
-    """The answer, if it is an option, N/A, or points on the question's scale."""
+def _read_answer(question: FormQuestion, text: str, comment: str, place: str) -> FormAnswer:
+    """The answer to a question: an option, N/A, or points of its scale; raises DataError."""
     if not text or text.casefold() in NOT_APPLICABLE:
         return FormAnswer(None, comment)
     option = question.option(text)
@@ -227,9 +229,9 @@ def _checked(question: FormQuestion, text: str, comment: str, place: str) -> For
     if score in allowed or (not question.is_pass_fail and 0 <= score <= question.max_score):
         return FormAnswer("", comment, score)
     options = ", ".join(one.text for one in question.options)
-    raise DataError(f"{text!r} is no answer to {question.id!r}; expected {options} or N/A",
+    raise DataError(f"{text!r} is not an answer to {question.id!r}; expected {options} or N/A",
                     field=question.id, place=place)  # fmt: skip
 
 
 def _unknown_question(name: str, place: str) -> DataError:
-    return DataError(f"{name!r} is no question of the form", place=place)
+    return DataError(f"{name!r} is not a question of the form", place=place)

@@ -1,4 +1,4 @@
-"""Forms of files: those of vendors, and tables with a row a question."""
+"""Reads QA forms: vendors' JSON, and tables with one row per question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from callscore.core.errors import DataError
 from callscore.importers.forms.vendors import vendor_form
 from callscore.importers.source import Source
-from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+from callscore.importers.tables import Row, Table, cell_text, group_rows, read_tables
 from callscore.metrics.forms.form import (
     NO,
     NOT_APPLICABLE,
@@ -35,31 +35,31 @@ _CONDITION = ("condition", "only_if", "applies_if", "depends_on")
 
 
 def read_form(source: Source) -> Form:
-    """The form of a file; raises DataError if it holds none, or one without questions."""
+    """Read the form of a file; raises DataError if there is none, or one without questions."""
     value = source.json
     if isinstance(value, dict):
         form = vendor_form(value, source)
     else:
-        tables = [table for table in tables_of(source) if table.column(QUESTION)]
+        tables = [table for table in read_tables(source) if table.column(QUESTION)]
         form = _table_form(tables[0], source) if tables else None
     if form is None:
         raise DataError(
-            "is no QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON), or a "
-            "table with a column `question`",
+            "is not a QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON), or "
+            "a table with a column `question`",
             place=source.name,
         )
     ids = [question.id for question in form.questions]
     if not ids:
         raise DataError("contains no question", place=source.name)
     if len(set(ids)) < len(ids):
-        double = next(one for one in ids if ids.count(one) > 1)
-        raise DataError(f"two questions have the id {double!r}", place=source.name)
+        repeated = next(one for one in ids if ids.count(one) > 1)
+        raise DataError(f"two questions have the id {repeated!r}", place=source.name)
     return form
 
 
 def _table_form(table: Table, source: Source) -> Form:
     section = table.column(_SECTION)
-    groups = rows_by(table, section) if section else iter([("", list(table.rows))])
+    groups = group_rows(table, section) if section else iter([("", list(table.rows))])
     sections = []
     number = 0
     for name, rows in groups:
@@ -68,7 +68,9 @@ def _table_form(table: Table, source: Source) -> Form:
             number += 1
             questions.append(_table_question(table, row, number, source))
         column = table.column(_SECTION_WEIGHT)
-        weight = _number(rows[0].cells.get(column), rows[0], column, source) if column else None
+        weight = (
+            _parse_number(rows[0].cells.get(column), rows[0], column, source) if column else None
+        )
         sections.append(Section(name, name, questions, weight))
     mode: Mode = "section_weights" if table.column(_SECTION_WEIGHT) else "question_weights"
     return Form(source.stem, source.stem, sections, mode, "table")
@@ -83,7 +85,7 @@ def _table_question(table: Table, row: Row, number: int, source: Source) -> Form
     if not title:
         raise DataError("is empty; expected a question", field="question",
                         place=f"{source.name}: {row.where}")  # fmt: skip
-    points = _number(text(_POINTS) or None, row, "points", source)
+    points = _parse_number(text(_POINTS) or None, row, "points", source)
     is_fatal = _is_yes(text(_CRITICAL))
     options = _table_options(text(_OPTIONS), points, row, source, fails=is_fatal)
     return FormQuestion(
@@ -91,7 +93,7 @@ def _table_question(table: Table, row: Row, number: int, source: Source) -> Form
         title,
         "single",
         [one for one in options if not one.is_na],
-        _number(text(_WEIGHT) or None, row, "weight", source),
+        _parse_number(text(_WEIGHT) or None, row, "weight", source),
         _is_yes(text(_NA)) or any(one.is_na for one in options),
         instructions=text(_INSTRUCTIONS),
         condition=_table_condition(text(_CONDITION), row, source),
@@ -101,37 +103,39 @@ def _table_question(table: Table, row: Row, number: int, source: Source) -> Form
 def _table_options(
     text: str, points: float | None, row: Row, source: Source, *, fails: bool
 ) -> list[Option]:
-    """`Yes=5; No=0; N/A`, or `Yes / No`; without options, yes and no."""
+    """The options of a cell: `Yes=5; No=0; N/A`, or `Yes / No`; yes and no if it is empty."""
     most = points if points is not None else 1.0
     parts = [part.strip() for part in text.replace("\n", ";").split(";") if part.strip()]
     if len(parts) == 1 and "=" not in text:
         parts = [part.strip() for part in text.replace("|", "/").split("/") if part.strip()]
         if text.casefold().endswith("n/a"):
             parts = [*parts[:-2], "N/A"]
-    found: list[Option] = []
+    options: list[Option] = []
     for part in parts or ["Yes", "No"]:
         name, equals, worth = part.partition("=")
         word = name.strip().casefold()
         if word in NOT_APPLICABLE:
-            found.append(Option(name.strip(), name.strip(), is_na=True))
+            options.append(Option(name.strip(), name.strip(), is_na=True))
             continue
-        score = _number(worth, row, "options", source) if equals else _default(word, most)
+        score = (
+            _parse_number(worth, row, "options", source) if equals else _default_score(word, most)
+        )
         if score is None:
             raise DataError(
                 f"{part!r} has no points; expected options such as `Yes=5; Partly=2; No=0`",
                 field="options",
                 place=f"{source.name}: {row.where}",
             )
-        found.append(Option(name.strip(), name.strip(), score, fails and score == 0))
-    return found
+        options.append(Option(name.strip(), name.strip(), score, fails and score == 0))
+    return options
 
 
-def _default(word: str, most: float) -> float | None:
+def _default_score(word: str, most: float) -> float | None:
     return most if word in YES else 0.0 if word in NO else None
 
 
 def _table_condition(text: str, row: Row, source: Source) -> Condition | None:
-    """`Q1=Yes` or `Q1=Yes|Partly`."""
+    """The condition of a cell: `Q1=Yes`, or `Q1=Yes|Partly`."""
     if not text:
         return None
     question, equals, answers = text.partition("=")
@@ -148,7 +152,7 @@ def _is_yes(text: str) -> bool:
     return text.casefold() in YES | {"1", "x", "critical", "fatal", "auto-fail"}
 
 
-def _number(cell: Any, row: Row, field: str | None, source: Source) -> float | None:
+def _parse_number(cell: Any, row: Row, field: str | None, source: Source) -> float | None:
     text = cell_text(cell).removesuffix("%").strip()
     if not text:
         return None
@@ -156,5 +160,5 @@ def _number(cell: Any, row: Row, field: str | None, source: Source) -> float | N
         return float(text.replace(",", "."))
     except ValueError:
         raise DataError(
-            f"{text!r} is no number", field=field or "", place=f"{source.name}: {row.where}"
+            f"{text!r} is not a number", field=field or "", place=f"{source.name}: {row.where}"
         ) from None

@@ -1,4 +1,4 @@
-"""Forms as Amazon Connect, Genesys Cloud and Google write them."""
+"""QA forms of Amazon Connect, Genesys Cloud and Google."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.source import Source, typed
+from callscore.importers.source import Source, convert
 from callscore.metrics.forms.form import (
     Condition,
     Form,
@@ -21,13 +21,13 @@ from callscore.metrics.forms.form import (
 
 
 def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:
-    """The form of a JSON object; None if it is none of a known vendor."""
+    """The form of a JSON object; None if no known vendor writes such objects."""
     inner = value.get("EvaluationForm")
     aws = inner if isinstance(inner, dict) else value
     if isinstance(aws.get("Items"), list):
-        return _aws_form(typed(aws, _AwsForm, source.name))
+        return _aws_form(convert(aws, _AwsForm, source.name))
     if isinstance(value.get("questionGroups"), list):
-        return _genesys_form(typed(value, _GenesysForm, source.name))
+        return _genesys_form(convert(value, _GenesysForm, source.name))
     for key in ("qaQuestions", "qa_questions", "questions"):
         if isinstance(value.get(key), list):
             return _google_form(value, value[key], source)
@@ -98,17 +98,17 @@ def _aws_form(form: _AwsForm) -> Form:
     strategy = form.scoring_strategy or _AwsStrategy()
     notes: list[str] = []
     if strategy.status != "ENABLED":
-        notes.append("scoring is switched off in the form; its points are used all the same")
+        notes.append("scoring is switched off in the form; its points are used anyway")
     mode: Mode = "section_weights" if strategy.mode == "SECTION_ONLY" else "question_weights"
     sections = list(_aws_sections(form.items, "", notes))
     return Form(form.evaluation_form_id, form.title, sections, mode, "amazon-connect", notes)
 
 
 def _aws_sections(items: Sequence[_AwsItem], path: str, notes: list[str]) -> Iterator[Section]:
-    """Sections in reading order; those inside another follow it under a joined title."""
-    loose = [_aws_question(item.question, notes) for item in items if item.question]
-    if loose and not path:
-        yield Section("", "", loose)
+    """The sections in order; a nested section follows its parent, with both titles joined."""
+    without_section = [_aws_question(item.question, notes) for item in items if item.question]
+    if without_section and not path:
+        yield Section("", "", without_section)
     for item in items:
         if (section := item.section) is None:
             continue
@@ -129,12 +129,12 @@ def _aws_question(question: _AwsQuestion, notes: list[str]) -> FormQuestion:
     if kind in ("text", "multi"):
         notes.append(f"question {question.ref_id!r} ({question.question_type}) has no points")
     given = question.question_type_properties or _AwsProperties()
-    listed = (given.numeric if kind == "number" else given.single_select) or _AwsOptions()
+    choices = (given.numeric if kind == "number" else given.single_select) or _AwsOptions()
     return FormQuestion(
         question.ref_id,
         question.title,
         kind,
-        [_aws_option(number, one) for number, one in enumerate(listed.options or (), start=1)],
+        [_aws_option(number, one) for number, one in enumerate(choices.options or (), start=1)],
         question.weight,
         question.not_applicable_enabled,
         instructions=question.instructions or "",
@@ -164,13 +164,13 @@ def _range_text(least: float | None, most: float | None) -> str:
 def _aws_condition(
     enablement: Mapping[str, Any] | None, ref_id: str, notes: list[str]
 ) -> Condition | None:
-    """The first operand of an enablement; several are noted, as only one is kept."""
+    """The first condition of a question; a note says if there are more."""
     condition = (enablement or {}).get("Condition")
     operands = condition.get("Operands") if isinstance(condition, dict) else None
     if not isinstance(operands, list) or not operands:
         return None
     if len(operands) > 1:
-        notes.append(f"question {ref_id!r}: of {len(operands)} conditions the first is kept")
+        notes.append(f"question {ref_id!r}: of {len(operands)} conditions only the first is used")
     expression = operands[0].get("Expression", operands[0]) if isinstance(operands[0], dict) else {}
     source = expression.get("Source") if isinstance(expression, dict) else None
     values = expression.get("Values") if isinstance(expression, dict) else None
@@ -219,16 +219,16 @@ class _GenesysForm(msgspec.Struct, rename="camel"):
 def _genesys_form(form: _GenesysForm) -> Form:
     weighted = any(group.manual_weight or group.weight for group in form.question_groups)
     notes: list[str] = []
-    by_place = {
-        (at, inside): question.id
+    by_position = {
+        (at, position): question.id
         for at, group in enumerate(form.question_groups)
-        for inside, question in enumerate(group.questions)
+        for position, question in enumerate(group.questions)
     }
     sections = [
         Section(
             group.id,
             group.name,
-            [_genesys_question(one, group, by_place, notes) for one in group.questions],
+            [_genesys_question(one, group, by_position, notes) for one in group.questions],
             group.weight,
         )
         for group in form.question_groups
@@ -240,7 +240,7 @@ def _genesys_form(form: _GenesysForm) -> Form:
 def _genesys_question(
     question: _GenesysQuestion,
     group: _GenesysGroup,
-    by_place: Mapping[tuple[int, int], str],
+    by_position: Mapping[tuple[int, int], str],
     notes: list[str],
 ) -> FormQuestion:
     kind: Kind = "single" if "Choice" in question.type or question.answer_options else "text"
@@ -255,14 +255,14 @@ def _genesys_question(
         is_critical=question.is_critical,
         is_fatal=question.is_kill,
         instructions=question.help_text or "",
-        condition=_genesys_condition(question.visibility_condition, by_place),
+        condition=_genesys_condition(question.visibility_condition, by_position),
     )
 
 
 def _genesys_condition(
-    condition: Mapping[str, Any] | None, by_place: Mapping[tuple[int, int], str]
+    condition: Mapping[str, Any] | None, by_position: Mapping[tuple[int, int], str]
 ) -> Condition | None:
-    """`/form/questionGroup/0/question/1/answer/0` names group, question and option by place."""
+    """The condition of a path such as `/form/questionGroup/0/question/1/answer/0`."""
     predicates = (condition or {}).get("predicates")
     first = predicates[0] if isinstance(predicates, list) and predicates else None
     if not isinstance(first, str):
@@ -274,7 +274,7 @@ def _genesys_condition(
         answer = named.get("answer", "")
     except (KeyError, ValueError):
         return None
-    return Condition(by_place[place], [answer]) if place in by_place else None
+    return Condition(by_position[place], [answer]) if place in by_position else None
 
 
 def _google_form(value: Mapping[str, Any], questions: Sequence[Any], source: Source) -> Form:
@@ -287,7 +287,7 @@ def _google_form(value: Mapping[str, Any], questions: Sequence[Any], source: Sou
         question = _google_question(raw, number)
         tags = question.tags or ("",)
         found.setdefault(tags[0], []).append(question)
-    sections = [Section(tag, tag, inside) for tag, inside in found.items()]
+    sections = [Section(tag, tag, position) for tag, position in found.items()]
     title = str(value.get("displayName") or value.get("display_name") or "")
     name = str(value.get("name") or "").rpartition("/")[2]
     return Form(name, title, sections, "points", "google")

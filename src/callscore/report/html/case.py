@@ -1,4 +1,4 @@
-"""One case: transcript with evidence, the expected outcome next to each model's, verdicts."""
+"""One case: the transcript with quotes, expected outcome and replies, measures, verdicts."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.svg.plan_graph import draw_plan
 
-LONGEST_VALUE = 1_500
-LONGEST_REPLY = 4_000
-LONGEST_TURN = 5_000
-MOST_TURNS = 600
-MOST_VERDICTS = 240
-"""Verdicts shown of a case, shared by its answers."""
+MAX_VALUE_LENGTH = 1_500
+MAX_REPLY_LENGTH = 4_000
+MAX_TURN_LENGTH = 5_000
+MAX_TURNS = 600
+MAX_VERDICTS = 240
+"""The most verdicts shown for a case, over all its answers."""
 SCORES_SHOWN = 5
 
 
 def render_case(case: DecodedCase, place: int, *, with_text: bool = True) -> Html:
-    """A case that opens on request; `place` is its number in the data."""
+    """Return a case that is closed until clicked; `place` is its number in the data."""
     found = case.view.case
     body = [_transcript(case, place), _answers(case, place)] if with_text else [_scores_only(case)]
     return tag(
@@ -75,14 +75,14 @@ def _tone(status: str) -> str:
 
 
 def _answer_label(decoded: DecodedAnswer, case: DecodedCase) -> str:
-    """The model, with the number of the run where models answered more than once."""
+    """Return the model, with the number of the run if models were asked more than once."""
     answer = decoded.answer
     return f"{answer.model} · run {answer.run}" if case.has_repeats else answer.model
 
 
 def _verdicts_of(decoded: DecodedAnswer, case: DecodedCase) -> Sequence[Verdict]:
-    """As many verdicts on an answer as are shown."""
-    return decoded.answer.verdicts[: max(12, MOST_VERDICTS // max(1, len(case.answers)))]
+    """Return the verdicts on an answer that are shown."""
+    return decoded.answer.verdicts[: max(12, MAX_VERDICTS // max(1, len(case.answers)))]
 
 
 def _scores_only(case: DecodedCase) -> Html:
@@ -105,7 +105,7 @@ def _scores_only(case: DecodedCase) -> Html:
 
 def _transcript(case: DecodedCase, place: int) -> Html:
     said = turns(case.view.case.transcript)
-    marked, lost = locate_quotes(said[:MOST_TURNS], list(_quotes(case)))
+    marked, lost = locate_quotes(said[:MAX_TURNS], list(_quotes(case)))
     lines = [
         _turn(turn, number, found, place)
         for number, (turn, found) in enumerate(zip(said, marked, strict=False))
@@ -134,19 +134,19 @@ def _transcript(case: DecodedCase, place: int) -> Html:
 
 
 def _instructions(case: DecodedCase) -> Html | None:
-    """The instructions and tools in the prompt besides the transcript, if the case has them."""
+    """Return the instructions and tools in the prompt of the case, if it has any."""
     config = case.view.case.config
     instructions, tools = config.get("instructions"), config.get("tools")
     parts: list[Child] = []
     if isinstance(instructions, str) and instructions:
-        parts.append(tag("pre", _truncate(instructions, LONGEST_REPLY), dir="auto"))
+        parts.append(tag("pre", _truncate(instructions, MAX_REPLY_LENGTH), dir="auto"))
     if isinstance(tools, (list, tuple)) and tools:
-        parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), LONGEST_VALUE)))
+        parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), MAX_VALUE_LENGTH)))
     return collapsible("Instructions and tools", parts) if parts else None
 
 
-def _quotation(words: str, longest: int) -> Html:
-    return tag("q", plain(words, longest), dir="auto")
+def _quotation(words: str, max_length: int) -> Html:
+    return tag("q", plain(words, max_length), dir="auto")
 
 
 def _quotes(case: DecodedCase) -> Iterator[Quote]:
@@ -161,7 +161,7 @@ def _quotes(case: DecodedCase) -> Iterator[Quote]:
 
 
 def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
-    said = turn.text[:LONGEST_TURN]
+    said = turn.text[:MAX_TURN_LENGTH]
     parts: list[Child] = []
     at = 0
     for span in found:
@@ -248,7 +248,7 @@ def _reasons(decoded: DecodedAnswer) -> list[str]:
 
 
 def _reason_codes(decoded: DecodedAnswer) -> list[str]:
-    """The reasons without any value that was said or answered."""
+    """Return reasons and flags, which do not contain text of the call or the reply."""
     result = decoded.answer.result
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
@@ -267,11 +267,11 @@ def _field(found: FieldValue | None) -> Html:
     return tag("td", _truncate(found.text), dir="auto", class_=kind)
 
 
-def _truncate(shown: str, longest: int = LONGEST_VALUE) -> Html:
-    more = len(shown) - longest
+def _truncate(shown: str, max_length: int = MAX_VALUE_LENGTH) -> Html:
+    more = len(shown) - max_length
     if more <= 0:
         return text(shown)
-    return join(shown[:longest], tag("small", f"… {more} more characters"))
+    return join(shown[:max_length], tag("small", f"… {more} more characters"))
 
 
 def _plans(case: DecodedCase) -> Html | None:
@@ -288,9 +288,9 @@ def _plans(case: DecodedCase) -> Html | None:
 
 
 def _raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
-    label = f"Reply of {model_name(_answer_label(decoded, case))}, as it came"
+    label = f"Reply of {model_name(_answer_label(decoded, case))}, not parsed"
     return collapsible(
-        label, tag("pre", _truncate(decoded.answer.text or "", LONGEST_REPLY), dir="auto")
+        label, tag("pre", _truncate(decoded.answer.text or "", MAX_REPLY_LENGTH), dir="auto")
     )
 
 
@@ -321,7 +321,7 @@ def _measure(value: float | None) -> str:
 def _verdicts(case: DecodedCase, place: int) -> Html | None:
     names = {
         turn_name(turn, number)
-        for number, turn in enumerate(turns(case.view.case.transcript)[:MOST_TURNS])
+        for number, turn in enumerate(turns(case.view.case.transcript)[:MAX_TURNS])
     }
     rows = [
         _verdict_row(model_name(_answer_label(decoded, case)), verdict, place, names)

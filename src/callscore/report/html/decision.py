@@ -1,4 +1,4 @@
-"""The first screen: the verdict in words, cost against quality, every model in one line."""
+"""The first screen: the decision in sentences, cost against quality, one row per model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from callscore.report.svg.cost_quality import (
     models_not_drawn,
 )
 
-LONGEST_STATEMENT = 600
+MAX_STATEMENT_LENGTH = 600
 FEW_CALLS = 15
 SCENARIO_SUITE = "orchestration"
 NO_INTERVAL = "no interval"
@@ -27,22 +27,22 @@ RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
 
 def first_screen(
-    card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool = False
+    card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool = False
 ) -> Html:
-    """Which model, why, at what price, and what keeps the others out; no links where alone."""
+    """Return the first screen of the report; without links if it is `standalone`."""
     return tag(
         "section",
         tag("div", _decision(card), _picture(card), class_="first"),
-        models_table(card, template, is_alone=is_alone),
+        models_table(card, template, standalone=standalone),
         _reading_note(card),
-        id=None if is_alone else "decision",
+        id=None if standalone else "decision",
         aria_label="Decision",
     )
 
 
 def _decision(card: Scorecard) -> Html:
     estimate = (
-        "Estimate: argument values that were not compared count as different."
+        "Estimate: argument values without a verdict count as different."
         if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
@@ -52,7 +52,7 @@ def _decision(card: Scorecard) -> Html:
             tag("span", statement.head.capitalize(), class_=f"head {statement.tone}")
             if statement.head
             else None,
-            tag("span", plain(statement.text, LONGEST_STATEMENT)),
+            tag("span", plain(statement.text, MAX_STATEMENT_LENGTH)),
         )
         for statement in state_decision(card)
     ]
@@ -68,7 +68,7 @@ def _decision(card: Scorecard) -> Html:
 def _picture(card: Scorecard) -> Html:
     found = cost_quality_points(card)
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
-    legend = "Filled: on the Pareto front, nothing is both better and cheaper. Hollow: beaten. "
+    legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
     if any(point.blocked for point in found):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
     legend += (
@@ -104,8 +104,8 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
     return NO_INTERVAL if interval is None else show_interval(interval, unit)
 
 
-def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool) -> Html:
-    """One line per model: scores with intervals, ratings, blockers, cost and rank."""
+def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool) -> Html:
+    """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
@@ -122,11 +122,11 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: 
     rows = [
         row(
             model_name(model.model),
-            _model_cells(model, ranking[model.model], list(tasks), is_alone=is_alone),
+            _model_cells(model, ranking[model.model], list(tasks), standalone=standalone),
         )
         for model in ordered
     ]
-    return table(headings, rows, "Scorecard, one line a model", "models")
+    return table(headings, rows, "Scorecard, one row per model", "models")
 
 
 def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
@@ -135,14 +135,14 @@ def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
 
 
 def _model_cells(
-    model: ModelScore, entry: Ranked, tasks: Sequence[str], *, is_alone: bool
+    model: ModelScore, entry: Ranked, tasks: Sequence[str], *, standalone: bool
 ) -> Iterator[Child]:
     yield _final(model)
     yield _rank(entry)
     cost = model.cost.per_1000_calls
     interval = show_score_interval(model.cost, "money")
     yield "unknown" if cost is None else _value(show_money(cost), interval)
-    yield _blockers(model, is_alone=is_alone)
+    yield _blockers(model, standalone=standalone)
     for task in tasks:
         yield _task(model, task)
     yield tag("td", _ratings(model), class_="wrap")
@@ -190,13 +190,13 @@ def _ratings(model: ModelScore) -> Html:
     )
 
 
-def _blockers(model: ModelScore, *, is_alone: bool) -> Child:
+def _blockers(model: ModelScore, *, standalone: bool) -> Child:
     undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
     if model.blockers:
         calls = show_count(model.blocked_calls, "call")
         number = chip(show_count(len(model.blockers), "blocker"), "blocked")
         return join(
-            number if is_alone else tag("a", number, href="#blockers"),
+            number if standalone else tag("a", number, href="#blockers"),
             " ",
             tag("small", calls) if model.blocked_calls else None,
         )
@@ -214,7 +214,7 @@ def _rank(entry: Ranked) -> Child:
 
 
 def show_rank_band(entry: Ranked) -> str | None:
-    """The ranks by quality that cannot be distinguished: `1–2`; None if they are not known."""
+    """Return the ranks by quality that cannot be distinguished: `1–2`; None if unknown."""
     found = entry.quality_band
     if found is None:
         return None
@@ -225,11 +225,11 @@ def show_rank_band(entry: Ranked) -> str | None:
 def _reading_note(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     sentence = (
-        "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "
-        "cost-adjusted efficiency. A blocker makes a task invalid, whatever its other rows say."
+        "In brackets: 95 % intervals for future calls; ≈ few calls, = all calls agree. Rank: by "
+        "cost-adjusted efficiency. A breached blocker makes its task invalid."
     )
     if any(SCENARIO in model.tasks for model in card.models):
         sentence += " A scenario counts as a call."
     if calls and min(calls) < FEW_CALLS:
-        sentence += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
+        sentence += f" With {show_count(min(calls), 'call')} per task, differences may be chance."
     return tag("p", sentence, class_="note")

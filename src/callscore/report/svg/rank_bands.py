@@ -1,4 +1,4 @@
-"""The ranks that each model may hold: a bar from the best to the worst, the official rank on it."""
+"""The possible ranks of each model: a bar from best to worst, a dot at the official rank."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from callscore.report.svg.scale import Scale
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
 NAMES, SIDE = 150.0, 46.0
-LONGEST_NAME = 24
-MOST_TICKS = 10
+MAX_NAME_LENGTH = 24
+MAX_TICKS = 10
 
 
 class RankBand(NamedTuple):
-    """Ranks from `best` to `worst` cannot be distinguished for this model."""
+    """The ranks from `best` to `worst` that cannot be distinguished for a model."""
 
     model: str
     best: int
@@ -26,17 +26,17 @@ class RankBand(NamedTuple):
 
     @property
     def label(self) -> str:
-        """2 or 1–3."""
+        """The band as text: 2 or 1–3."""
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
 def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
-    """The picture, models in the order given."""
+    """Draw the bands in the given order."""
     height = TOP + ROW_HEIGHT * len(bands) + BOTTOM
     bottom = TOP + ROW_HEIGHT * len(bands)
     last = max((band.worst for band in bands), default=1)
     scale = Scale(1.0, float(max(last, 2)), NAMES + 14, WIDTH - SIDE - 10)
-    step = -(-last // MOST_TICKS)
+    step = -(-last // MAX_TICKS)
     ticks = range(1, last + 1, step)
     middle = (scale.start + scale.end) / 2
     sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.label}" for band in bands[:12])
@@ -71,7 +71,7 @@ def _draw_band(band: RankBand, scale: Scale, y: float) -> Html:
         class_="band",
     )
     parts = [
-        label(NAMES, y + 4, truncate(plain(band.model, 60), LONGEST_NAME), "small", "end"),
+        label(NAMES, y + 4, truncate(plain(band.model, 60), MAX_NAME_LENGTH), "small", "end"),
         bar,
     ]
     if band.rank is not None:

@@ -13,6 +13,7 @@ from callscore.store.connection import (
     connect_for_reading,
     damaged,
     is_writable,
+    log_of,
     map_sqlite_errors,
 )
 from callscore.store.recovery.salvage import holds_records
@@ -32,8 +33,8 @@ def check_intact(path: Path) -> None:
     A large file is trusted if its log shows that it was closed properly.
     """
     _check_kind(path)
-    take_abandoned = _check_log(path)
-    if take_abandoned or path.stat().st_size <= CHECKED_BYTES:
+    has_log = _check_log(path)
+    if has_log or path.stat().st_size <= CHECKED_BYTES:
         with map_sqlite_errors(path), closing(_reading(path)) as connection:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         if verdict != "ok":
@@ -64,7 +65,7 @@ def _check_log(path: Path) -> bool:
     of power, when the last transaction may be incomplete. But if a later transaction has ended, the
     frame was complete once, and something has changed the log since.
     """
-    log = path.with_name(f"{path.name}-wal")
+    log = log_of(path)
     found: list[str | None] = []
     for _ in range(CHECKS):
         # Another process may be writing: what changes until the second check is no damage.

@@ -10,10 +10,15 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.store.connection import connect, create_private, map_sqlite_errors, transaction
-from callscore.store.migrations import migrate
+from callscore.store.connection import (
+    connect,
+    create_private,
+    map_sqlite_errors,
+    migrate,
+    transaction,
+)
 from callscore.store.recovery.sqlite_pages import Image, Row, Value
-from callscore.store.reply_codec import checksum
+from callscore.store.reply_rows import checksum
 
 Shape = tuple[type | tuple[type, ...], ...]
 

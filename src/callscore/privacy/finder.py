@@ -1,4 +1,4 @@
-"""What is found: emails, cards, bank and identity numbers, telephone and account numbers."""
+"""Finds personal data: emails, names, and card, bank, identity, phone and account numbers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import msgspec
 
 from callscore.core.errors import MissingExtra
 from callscore.metrics.card_numbers import is_card_number
-from callscore.privacy.name_models import NameModel
+from callscore.privacy.name_model import NameModel
 
 Kind = Literal["email", "card", "cvv", "iban", "ssn", "aadhaar", "pan", "phone", "account", "name"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 REGIONS = ("US", "GB", "IN", "DE", "FR", "ES", "IT", "BR", "MX", "KR", "JP", "AU")
-"""Where a telephone number without a country code may be from, unless the user says it."""
+"""The default regions of phone numbers without a country code."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Personal data in a text; `value` is the same for every way of writing it."""
+    """A span of personal data; `value` is the same for all spellings of it."""
 
     kind: Kind
     start: int
@@ -28,7 +28,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 _END = r"(?![0-9A-Za-z_])"
-"""No sign of a number behind it; letters of scripts that write without blanks may follow."""
+"""The end of a number: no digit or Latin letter follows; other scripts write without spaces."""
 _EMAIL = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[A-Za-z]{2,24}(?![0-9A-Za-z-])"
 )
@@ -74,7 +74,7 @@ _PHONE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_WORDS = re.compile(r"number is|my number|numéro|número|नंबर", re.IGNORECASE)
-_OTHER_WORDS = re.compile(
+_OTHER_NUMBER_WORDS = re.compile(
     r"order|ticket|invoice|reference|ref\b|case|tracking|serial|booking|confirmation|transaction|"
     r"bestell|auftrag|rechnung|pedido|factura|commande|facture|meter reading|zählerstand|imei|"
     r"주문|version|model|sku|item|isbn|article|\blot\b",
@@ -82,7 +82,7 @@ _OTHER_WORDS = re.compile(
 )
 _OTHER_LONG_NUMBERS = re.compile(r"imei|isbn|tracking|serial", re.IGNORECASE)
 CONTEXT = 40
-"""Characters before a number that may say what it is."""
+"""Characters before a number in which its kind may be named."""
 
 
 def _digits(text: str) -> str:
@@ -91,37 +91,37 @@ def _digits(text: str) -> str:
 
 def _emails(text: str) -> Iterator[Finding]:
     if "@" in text:
-        for found in _EMAIL.finditer(text):
-            yield Finding("email", found.start(), found.end(), found[0].casefold())
-    for found in _SPOKEN_EMAIL.finditer(text):
-        value = re.sub(r" (?:dot|punkt|punto|point) ", ".", found[0].casefold())
+        for match in _EMAIL.finditer(text):
+            yield Finding("email", match.start(), match.end(), match[0].casefold())
+    for match in _SPOKEN_EMAIL.finditer(text):
+        value = re.sub(r" (?:dot|punkt|punto|point) ", ".", match[0].casefold())
         value = re.sub(r" (?:at|arroba) ", "@", value)
-        yield Finding("email", found.start(), found.end(), value)
+        yield Finding("email", match.start(), match.end(), value)
 
 
 def _cards(text: str) -> Iterator[Finding]:
-    """Thirteen to nineteen digits of a card network whose Luhn sum is right."""
-    for found in _DIGITS.finditer(text):
-        number = _digits(found[0])
-        other = _near(_OTHER_LONG_NUMBERS, text, found.start())
+    """Numbers of 13 to 19 digits of a card network with a valid Luhn checksum."""
+    for match in _DIGITS.finditer(text):
+        number = _digits(match[0])
+        other = _is_near(_OTHER_LONG_NUMBERS, text, match.start())
         if is_card_number(number) and not other:
-            yield Finding("card", found.start(), found.end(), number)
+            yield Finding("card", match.start(), match.end(), number)
 
 
 def _cvvs(text: str) -> Iterator[Finding]:
-    for found in _CVV.finditer(text):
-        yield Finding("cvv", found.start(1), found.end(1), _digits(found[1]))
+    for match in _CVV.finditer(text):
+        yield Finding("cvv", match.start(1), match.end(1), _digits(match[1]))
 
 
 def _ibans(text: str) -> Iterator[Finding]:
     from stdnum import iban
 
-    for found in _IBAN.finditer(text):
-        end = found.end()
-        while end - found.start() > 14:  # the words behind a number may look like a part of it
-            compact = re.sub(r"\s", "", text[found.start() : end]).upper()
+    for match in _IBAN.finditer(text):
+        end = match.end()
+        while end - match.start() > 14:  # words after the number can match the pattern too
+            compact = re.sub(r"\s", "", text[match.start() : end]).upper()
             if iban.is_valid(compact, check_country=False):
-                yield Finding("iban", found.start(), end, compact)
+                yield Finding("iban", match.start(), end, compact)
                 break
             end = max(text.rfind(" ", 0, end), text.rfind("\u00a0", 0, end))
 
@@ -129,53 +129,53 @@ def _ibans(text: str) -> Iterator[Finding]:
 def _ssns(text: str) -> Iterator[Finding]:
     from stdnum.us import ssn
 
-    for found in _SSN.finditer(text):
-        number = _digits(found[0])
-        if ssn.is_valid(number) or _near(_SSN_WORDS, text, found.start()):
-            yield Finding("ssn", found.start(), found.end(), number)
-    for found in _BARE_SSN.finditer(text):
-        if _near(_SSN_WORDS, text, found.start()):
-            yield Finding("ssn", found.start(), found.end(), found[0])
+    for match in _SSN.finditer(text):
+        number = _digits(match[0])
+        if ssn.is_valid(number) or _is_near(_SSN_WORDS, text, match.start()):
+            yield Finding("ssn", match.start(), match.end(), number)
+    for match in _BARE_SSN.finditer(text):
+        if _is_near(_SSN_WORDS, text, match.start()):
+            yield Finding("ssn", match.start(), match.end(), match[0])
 
 
 def _aadhaars(text: str) -> Iterator[Finding]:
     from stdnum.in_ import aadhaar
 
-    for found in _AADHAAR.finditer(text):
-        number = _digits(found[0])
-        if aadhaar.is_valid(number) and not _near(_OTHER_WORDS, text, found.start()):
-            yield Finding("aadhaar", found.start(), found.end(), number)
+    for match in _AADHAAR.finditer(text):
+        number = _digits(match[0])
+        if aadhaar.is_valid(number) and not _is_near(_OTHER_NUMBER_WORDS, text, match.start()):
+            yield Finding("aadhaar", match.start(), match.end(), number)
 
 
 def _pans(text: str) -> Iterator[Finding]:
-    for found in _PAN.finditer(text):
-        yield Finding("pan", found.start(), found.end(), found[0].upper())
+    for match in _PAN.finditer(text):
+        yield Finding("pan", match.start(), match.end(), match[0].upper())
 
 
 def _accounts(text: str) -> Iterator[Finding]:
-    for found in _ACCOUNT.finditer(text):
-        value = re.sub(r"[\s-]", "", found[1]).upper()
+    for match in _ACCOUNT.finditer(text):
+        value = re.sub(r"[\s-]", "", match[1]).upper()
         if len(_digits(value)) >= 5:
-            yield Finding("account", found.start(1), found.end(1), value)
+            yield Finding("account", match.start(1), match.end(1), value)
 
 
 def _phones(text: str, regions: Sequence[str]) -> Iterator[Finding]:
-    for found in _PHONE.finditer(text):
-        number = found[0]
+    for match in _PHONE.finditer(text):
+        number = match[0]
         is_international = number.startswith(("+", "00"))
         is_grouped = not number.isdigit()
-        named = _near(_PHONE_WORDS, text, found.start())
-        other = not named and _near(_OTHER_WORDS, text, found.start())
-        named = named or (not other and _near(_NUMBER_WORDS, text, found.start()))
+        named = _is_near(_PHONE_WORDS, text, match.start())
+        other = not named and _is_near(_OTHER_NUMBER_WORDS, text, match.start())
+        named = named or (not other and _is_near(_NUMBER_WORDS, text, match.start()))
         if other or _DATE.fullmatch(number) or not (is_international or is_grouped or named):
             continue
         value = _phone_value(number, regions, likely=named)
         if value is not None:
-            yield Finding("phone", found.start(), found.end(), value)
+            yield Finding("phone", match.start(), match.end(), value)
 
 
 def _phone_value(number: str, regions: Sequence[str], *, likely: bool) -> str | None:
-    """The number in international form; None if no region knows it."""
+    """The number in E.164 format; its digits if it is likely a phone number; else None."""
     import phonenumbers
 
     dialled = f"+{number[2:]}" if number.startswith("00") else number
@@ -205,15 +205,15 @@ _SPOKEN_DIGITS = re.compile(
 
 
 def _spoken_numbers(text: str) -> Iterator[Finding]:
-    """Digits spelt out one by one, as recognisers of speech write them in English."""
-    for found in _SPOKEN_DIGITS.finditer(text):
-        number = _said_digits(found[0])
-        kind = _spoken_kind(number, text, found.start())
+    """Numbers spelled out digit by digit, as English speech recognisers write them."""
+    for match in _SPOKEN_DIGITS.finditer(text):
+        number = _parse_spoken_digits(match[0])
+        kind = _spoken_kind(number, text, match.start())
         if kind is not None:
-            yield Finding(kind, found.start(), found.end(), number)
+            yield Finding(kind, match.start(), match.end(), number)
 
 
-def _said_digits(words: str) -> str:
+def _parse_spoken_digits(words: str) -> str:
     digits, times = "", 1
     for word in re.split(r"[ ,.-]+", words.casefold()):
         if word in _TIMES:
@@ -225,24 +225,24 @@ def _said_digits(words: str) -> str:
 
 
 def _spoken_kind(number: str, text: str, start: int) -> Kind | None:
-    """What a spelt-out number is: a card by its sum, the others by the words before it."""
+    """The kind of a spelled-out number: cards by checksum, others by the words before it."""
     if is_card_number(number):
         return "card"
-    if len(number) == 9 and _near(_SSN_WORDS, text, start):
+    if len(number) == 9 and _is_near(_SSN_WORDS, text, start):
         return "ssn"
-    if _near(_PHONE_WORDS, text, start):
+    if _is_near(_PHONE_WORDS, text, start):
         return "phone"
-    if _near(_ACCOUNT_WORDS, text, start):
+    if _is_near(_ACCOUNT_WORDS, text, start):
         return "account"
     return None
 
 
-def _near(words: re.Pattern[str], text: str, start: int) -> bool:
+def _is_near(words: re.Pattern[str], text: str, start: int) -> bool:
     return words.search(text, max(0, start - CONTEXT), start) is not None
 
 
 class Finder:
-    """Finds the chosen kinds in a text, none of them inside another."""
+    """Finds the chosen kinds of personal data in a text; spans do not overlap."""
 
     def __init__(
         self,
@@ -268,32 +268,33 @@ class Finder:
         self._kinds = frozenset(kinds)
         self._finders = [finder for kind, finder in finders.items() if kind in kinds]
         self._finders.append(_spoken_numbers)
-        given = sorted(filter(None, map(str.strip, names)), key=len, reverse=True)
-        joined = "|".join(re.escape(name) for name in given)
-        self._given = re.compile(rf"(?<!\w)(?:{joined})(?!\w)", re.IGNORECASE) if given else None
+        longest_first = sorted(filter(None, map(str.strip, names)), key=len, reverse=True)
+        joined = "|".join(map(re.escape, longest_first))
+        pattern = rf"(?<!\w)(?:{joined})(?!\w)"
+        self._name_list = re.compile(pattern, re.IGNORECASE) if joined else None
 
     def find(self, text: str) -> list[Finding]:
-        """What the text holds, in order; of two findings that overlap, the more certain kind."""
-        taken: list[Finding] = []
+        """The findings in order; of two that overlap, the one of the more certain kind."""
+        findings: list[Finding] = []
         for finder in self._finders:
-            for found in finder(text):
-                if found.kind in self._kinds and all(
-                    found.end <= one.start or found.start >= one.end for one in taken
+            for finding in finder(text):
+                if finding.kind in self._kinds and all(
+                    finding.end <= other.start or finding.start >= other.end for other in findings
                 ):
-                    taken.append(found)
-        return sorted(taken, key=lambda one: one.start)
+                    findings.append(finding)
+        return sorted(findings, key=lambda finding: finding.start)
 
     def _names(self, text: str) -> Iterator[Finding]:
-        if self._given is not None:
-            for found in self._given.finditer(text):
-                yield Finding("name", found.start(), found.end(), found[0].casefold())
+        if self._name_list is not None:
+            for match in self._name_list.finditer(text):
+                yield Finding("name", match.start(), match.end(), match[0].casefold())
         if self._name_model is not None:
             for start, end in self._name_model.names(text):
                 yield Finding("name", start, end, text[start:end].casefold())
 
 
 def require_packages() -> None:
-    """Raise MissingExtra if the packages of redaction are not installed."""
+    """Raise MissingExtra if a package that redaction needs is not installed."""
     try:
         import phonenumbers  # noqa: F401
         import stdnum  # noqa: F401

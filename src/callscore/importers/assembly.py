@@ -1,4 +1,4 @@
-"""From raw turns to a conversation: roles, order, times and ids in one form for every reader."""
+"""Builds conversations from raw turns: normalises roles, order, times and ids."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from callscore.importers.conversation import (
     RawTurn,
     RecordedOutput,
     Role,
-    Skipped,
+    SkippedPart,
 )
 from callscore.importers.roles import RoleMap
 
 _SPACE = re.compile(r"[ \t\r\f\v\u00a0]+")
 EPOCH_SECONDS = 1e8
-"""A start beyond three years is no offset into a call: it is a date."""
+"""Times above this (about three years) are dates since the epoch, not offsets into a call."""
 
 
 class Details(msgspec.Struct, frozen=True):
-    """What a reader knows about a call besides its turns."""
+    """The properties of a call besides its turns."""
 
     call_id: str = ""
     lang: str | None = None
@@ -32,35 +32,36 @@ class Details(msgspec.Struct, frozen=True):
     expected: Any = None
     outputs: Sequence[RecordedOutput] = ()
     notes: Sequence[str] = ()
-    began: float | None = None
-    """The start of the call as seconds since the epoch, where turns carry dates."""
+    started_at: float | None = None
+    """The start of the call in seconds since the epoch, if the times of turns are dates."""
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What the user says about all files, and which file this is."""
+    """The file that is read, and the user's settings for all files."""
 
     source: str
     fallback_id: str
+    """The id of a call without an id."""
     roles: Mapping[str, Role] = {}
     lang: str | None = None
 
 
 def assemble(
     format_name: str, turns: Iterable[RawTurn], details: Details, context: Context
-) -> Iterator[Conversation | Skipped]:
-    """The conversation of some raw turns, preceded by the parts that hold no words."""
+) -> Iterator[Conversation | SkippedPart]:
+    """Yield the turns without text as skipped, then the conversation of the others."""
     spoken: list[RawTurn] = []
     for turn in turns:
         text = clean(turn.text)
         if text or turn.tool_calls:
             spoken.append(msgspec.structs.replace(turn, text=text, label=turn.label.strip()))
         else:
-            yield Skipped(turn.source, "a turn without text")
+            yield SkippedPart(turn.source, "a turn without text")
     call_id = details.call_id.strip() or context.fallback_id
     if not spoken:
-        yield Skipped(context.source, f"call {call_id!r} has no turn with text")
+        yield SkippedPart(context.source, f"call {call_id!r} has no turn with text")
         return
-    spoken, notes = _in_order(_relative(spoken, details.began))
+    spoken, notes = _sort_by_start(_relative_times(spoken, details.started_at))
     roles = RoleMap(spoken, context.roles)
     yield Conversation(
         call_id,
@@ -71,12 +72,12 @@ def assemble(
         metadata={key: value for key, value in details.metadata.items() if value not in (None, [])},
         expected=details.expected,
         outputs=details.outputs,
-        notes=[*details.notes, *notes, *roles.notes(), *_unknown(spoken, roles)],
+        notes=[*details.notes, *notes, *roles.notes(), *_unknown_roles(spoken, roles)],
     )
 
 
 def clean(text: str) -> str:
-    """The text without runs of blanks and outer space; line breaks become blanks."""
+    """The text on one line, with single spaces and without outer ones."""
     return _SPACE.sub(" ", " ".join(text.split("\n"))).strip()
 
 
@@ -102,33 +103,37 @@ def _seconds(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _relative(turns: list[RawTurn], began: float | None) -> list[RawTurn]:
-    """Times as seconds into the call, where the source has dates (epoch times)."""
+def _relative_times(turns: list[RawTurn], started_at: float | None) -> list[RawTurn]:
+    """The turns with dates replaced by seconds from the start of the call."""
     starts = [turn.start for turn in turns if turn.start is not None]
     if not starts or max(starts) < EPOCH_SECONDS:
         return turns
-    origin = began if began is not None and began <= min(starts) else min(starts)
+    origin = min(starts)
+    if started_at is not None and started_at < origin:
+        origin = started_at
 
-    def shifted(time: float | None) -> float | None:
+    def shift(time: float | None) -> float | None:
         return None if time is None else time - origin if time >= EPOCH_SECONDS else time
 
     return [
-        msgspec.structs.replace(turn, start=shifted(turn.start), end=shifted(turn.end))
+        msgspec.structs.replace(turn, start=shift(turn.start), end=shift(turn.end))
         for turn in turns
     ]
 
 
-def _in_order(turns: list[RawTurn]) -> tuple[list[RawTurn], list[str]]:
-    """Turns by their start, where every turn has one; else as in the file."""
+def _sort_by_start(turns: list[RawTurn]) -> tuple[list[RawTurn], list[str]]:
+    """The turns sorted by start if every turn has one, with a note if that moved any."""
     if any(turn.start is None for turn in turns):
         return turns, []
     ordered = sorted(turns, key=lambda turn: turn.start or 0.0)
-    return ordered, [] if ordered == turns else ["turns were not in order of time; sorted by start"]
+    return ordered, [] if ordered == turns else [
+        "turns were not in chronological order; sorted by start"
+    ]
 
 
-def _unknown(turns: Sequence[RawTurn], roles: RoleMap) -> list[str]:
+def _unknown_roles(turns: Sequence[RawTurn], roles: RoleMap) -> list[str]:
     unknown = sorted({turn.label for turn in turns if roles.role(turn.label) == "unknown"})
     if not unknown:
         return []
     shown = ", ".join(repr(label) if label else "turns without a speaker" for label in unknown)
-    return [f"role unknown: {shown}; name it with --roles LABEL=agent"]
+    return [f"role unknown: {shown}; set it with --roles LABEL=agent"]

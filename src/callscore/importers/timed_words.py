@@ -1,7 +1,8 @@
-"""Words with times and speakers joined to turns, for systems that write no turns themselves."""
+"""Joins words with times and speakers to turns, for systems that return words only."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -10,7 +11,7 @@ from callscore.importers.conversation import RawTurn
 
 
 class TimedWord(msgspec.Struct, frozen=True):
-    """One word or punctuation mark of a recogniser."""
+    """A word or punctuation mark of a speech recogniser."""
 
     text: str
     speaker: str
@@ -18,19 +19,19 @@ class TimedWord(msgspec.Struct, frozen=True):
     end: float | None
     confidence: float | None = None
     attached: bool = False
-    """Punctuation: joined to the word before it without a blank."""
+    """Whether it follows the previous word without a space, as punctuation does."""
 
 
-def turns_of_words(words: Iterable[TimedWord], source: str) -> Iterator[RawTurn]:
-    """Consecutive words of one speaker as one turn."""
-    held: list[TimedWord] = []
+def join_words(words: Iterable[TimedWord], source: str) -> Iterator[RawTurn]:
+    """One turn for consecutive words of one speaker."""
+    current: list[TimedWord] = []
     for word in words:
-        if held and word.speaker != held[0].speaker and not word.attached:
-            yield _turn(held, source)
-            held = []
-        held.append(word)
-    if held:
-        yield _turn(held, source)
+        if current and word.speaker != current[0].speaker and not word.attached:
+            yield _turn(current, source)
+            current = []
+        current.append(word)
+    if current:
+        yield _turn(current, source)
 
 
 def _turn(words: list[TimedWord], source: str) -> RawTurn:
@@ -42,6 +43,6 @@ def _turn(words: list[TimedWord], source: str) -> RawTurn:
         text,
         start=next((word.start for word in words if word.start is not None), None),
         end=ends[-1] if ends else None,
-        confidence=round(sum(known) / len(known), 4) if known else None,
+        confidence=round(math.fsum(known) / len(known), 4) if known else None,
         source=source,
     )

@@ -1,4 +1,4 @@
-"""Names of people found by a model: a port with one method, and spaCy behind it (an extra)."""
+"""Finds names of people by a model: the protocol, and its implementation with spaCy."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from callscore.core.errors import MissingExtra, UsageError
 
-PERSON = frozenset({"PERSON", "PER"})
-"""What pipelines call a person."""
+PERSON_LABELS = frozenset({"PERSON", "PER"})
+"""The labels of spaCy pipelines for people."""
 
 
 class NameModel(Protocol):
@@ -19,8 +19,8 @@ class NameModel(Protocol):
         ...
 
 
-class SpacyNames:
-    """A pipeline of spaCy with an entity recogniser, installed by the user."""
+class SpacyNameModel:
+    """A spaCy pipeline with an entity recogniser, installed by the user."""
 
     def __init__(self, pipeline: str) -> None:
         try:
@@ -40,5 +40,5 @@ class SpacyNames:
 
     def names(self, text: str) -> Iterable[tuple[int, int]]:
         """The spans that the pipeline labels as people."""
-        found = self._pipeline(text)
-        return [(one.start_char, one.end_char) for one in found.ents if one.label_ in PERSON]
+        entities = self._pipeline(text).ents
+        return [(one.start_char, one.end_char) for one in entities if one.label_ in PERSON_LABELS]

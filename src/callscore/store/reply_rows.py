@@ -1,21 +1,27 @@
-"""Many writers, one transaction: rows that arrive during a commit go into the next one."""
+"""Replies in a journal: as bytes with a checksum, indexed by key, many in one commit."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from zlib import crc32
 
+import msgspec
+
+from callscore.core.case import Reply, ToolCall
 from callscore.core.errors import StoreError
-from callscore.store.connection import map_sqlite_errors, transaction
-from callscore.store.key_index import KeyIndex, last_id
-from callscore.store.reply_codec import checksum
+from callscore.store.connection import Unreadable, map_sqlite_errors, transaction
 
+MAX_KEYS = 200_000
+"""With more replies than this there is no index; every lookup goes to the file."""
+SHORT_BYTES = 8
 MOST_UNWRITTEN = 2_000
 BETWEEN_S = 0.003
 """Seconds between commits; a longer interval saves CPU and costs wall time."""
@@ -45,6 +51,109 @@ UncertainRow = tuple[float, int]
 """The possible cost of a lost attempt, and the run that made it."""
 
 
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """The fields of a reply; new ones are appended with a default, so that old journals can be
+    read.
+    """
+
+    text: Any
+    """Text or bytes: MessagePack distinguishes them."""
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    model: str | None = None
+    asked_as: str | None = None
+    latency_ms: float | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Kept).decode
+
+
+def to_bytes(reply: Reply) -> bytes:
+    """The reply in MessagePack."""
+    return _encode(
+        _Kept(
+            reply.text,
+            reply.finish_reason,
+            reply.input_tokens,
+            reply.output_tokens,
+            reply.cost_usd,
+            tuple(reply.tool_calls),
+            reply.model,
+            reply.asked_as,
+            reply.latency_ms,
+        )
+    )
+
+
+def from_bytes(raw: bytes) -> Reply:
+    """The reply in these bytes; raises Unreadable."""
+    try:
+        kept = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise Unreadable(f"an answer cannot be read: {error}") from None
+    cost = kept.cost_usd
+    if not isinstance(kept.text, str | bytes) or not (cost is None or 0 <= cost < math.inf):
+        raise Unreadable("an answer is no text, or its cost no amount of money")
+    return Reply(
+        kept.text,
+        kept.finish_reason,
+        kept.input_tokens,
+        kept.output_tokens,
+        kept.cost_usd,
+        kept.tool_calls,
+        kept.model,
+        kept.asked_as,
+        kept.latency_ms,
+    )
+
+
+def checksum(key: bytes, raw: bytes) -> int:
+    """Detects a reply that has changed since it was stored."""
+    return crc32(raw, crc32(key))
+
+
+class KeyIndex:
+    """Shortened keys of all replies. Several keys may share one, so a hit is only a maybe.
+
+    A lookup in the file is expensive: after each commit of the writer the reader must read its
+    pages again, and nearly all lookups find nothing.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Read within a write transaction, so that no key is added meanwhile."""
+        self._last_id = last_id(connection)
+        self._short: set[bytes] | None = None
+        if self._last_id <= MAX_KEYS:
+            rows = connection.execute(f"SELECT substr(key, 1, {SHORT_BYTES}) FROM answers")
+            self._short = {short for (short,) in rows}
+
+    def lacks(self, key: bytes) -> bool:
+        """Whether there is certainly no reply; False if a lookup is needed."""
+        return self._short is not None and key[:SHORT_BYTES] not in self._short
+
+    def add(self, key: bytes) -> None:
+        """Add the key of a reply that is being written."""
+        if self._short is not None:
+            self._short.add(key[:SHORT_BYTES])
+            if len(self._short) > MAX_KEYS:
+                self._short = None
+
+    def update(self, before: int, after: int) -> None:
+        """Compare the last ids around a commit: other processes may have written since."""
+        if before != self._last_id:
+            self._short = None
+        self._last_id = after
+
+
+def last_id(connection: sqlite3.Connection) -> int:
+    """The id of the newest reply."""
+    return int(connection.execute("SELECT ifnull(max(id), 0) FROM answers").fetchone()[0])
+
+
 class Rows(NamedTuple):
     """The rows of one caller."""
 
@@ -63,7 +172,8 @@ class _Group(NamedTuple):
 
 
 class GroupCommit:
-    """Writes rows in order, one transaction per group, in its own thread.
+    """Writes rows in order, one transaction per group, in its own thread: rows that arrive during
+    a commit go into the next one.
 
     Callers wait for their commit, so it reaches them in as few loop iterations as possible: one
     until a group is handed over, one until its callers are resumed.

@@ -1,4 +1,4 @@
-"""Every format that can be imported, the first that recognises a file reads it."""
+"""All formats that can be imported; the first that matches a file reads it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from callscore.importers import (
     subtitles,
     table_calls,
 )
-from callscore.importers.assemble import Context
-from callscore.importers.conversation import Conversation, Skipped
+from callscore.importers.assembly import Context
+from callscore.importers.conversation import Conversation, SkippedPart
 from callscore.importers.source import Source
 
 
 class Format(msgspec.Struct, frozen=True):
-    """A format: its name on the command line, its name for people, and its two functions."""
+    """A file format: how it is named, detected and read."""
 
     name: str
+    """As in `--format`."""
     title: str
+    """As in output and messages."""
     matches: Callable[[Source], bool]
-    read: Callable[[Source, Context], Iterator[Conversation | Skipped]]
+    read: Callable[[Source, Context], Iterator[Conversation | SkippedPart]]
 
 
-def _read_vcon(source: Source, context: Context) -> Iterator[Conversation | Skipped]:
-    return platforms.read_vcon(source, context, read)
+def _read_vcon(source: Source, context: Context) -> Iterator[Conversation | SkippedPart]:
+    return platforms.read_vcon(source, context, read_detected)
 
 
 FORMATS: Sequence[Format] = (
@@ -64,30 +66,30 @@ FORMATS: Sequence[Format] = (
 )  # fmt: skip
 
 
-def format_named(name: str) -> Format:
-    """The format of a name; raises UsageError for any other."""
-    for one in FORMATS:
-        if one.name == name:
-            return one
-    known = ", ".join(one.name for one in FORMATS)
-    raise UsageError(f"{name!r} is no format; expected one of {known}")
+def find_format(name: str) -> Format:
+    """The format with this name; raises UsageError if there is none."""
+    for format_ in FORMATS:
+        if format_.name == name:
+            return format_
+    known = ", ".join(format_.name for format_ in FORMATS)
+    raise UsageError(f"{name!r} is not a format; expected one of {known}")
 
 
-def detect(source: Source) -> Format:
-    """The format of a file by what it holds; raises DataError if none recognises it."""
+def detect_format(source: Source) -> Format:
+    """The format of a file, by its content; raises DataError if none matches."""
     if not source.data.strip():
         raise DataError("is empty; expected a transcript", place=source.name)
-    for one in FORMATS:
-        if one.matches(source):
-            return one
+    for format_ in FORMATS:
+        if format_.matches(source):
+            return format_
     raise DataError(
-        "is in no known format; expected one of "
-        + ", ".join(one.title for one in FORMATS)
+        "has an unknown format; expected one of "
+        + ", ".join(format_.title for format_ in FORMATS)
         + " (`callscore import --format NAME` reads it as one of them)",
         place=source.name,
     )
 
 
-def read(source: Source, context: Context) -> Iterator[Conversation | Skipped]:
-    """The conversations of a file in whatever format it is."""
-    return detect(source).read(source, context)
+def read_detected(source: Source, context: Context) -> Iterator[Conversation | SkippedPart]:
+    """Read a file of any format."""
+    return detect_format(source).read(source, context)

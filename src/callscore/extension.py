@@ -1,0 +1,159 @@
+"""What extensions are made of: the types for packages that add something to Callscore.
+
+The protocols themselves (`Task`, `Suite`, `Metric`, `Provider`, `Judge`, `Embedder`) are in
+`callscore`; this module has what their methods take and return, and what implements parts of them.
+The pages in `docs/extending` show one package of each kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from callscore.core.case import Failed, Malformed, Message, Prompt, Tool, ToolCall, Turn
+    from callscore.core.judging import (
+        Item,
+        JudgeRequest,
+        JudgeResult,
+        Question,
+        Similarity,
+        Unjudged,
+        Verdict,
+        Verdicts,
+    )
+    from callscore.core.labelling import CallLabels, CallTranscript, Label, LabelItem, Labelling
+    from callscore.core.measure import Measure
+    from callscore.core.noise import FakeReply, Noise
+    from callscore.core.provider import (
+        AttemptFailed,
+        FailureKind,
+        ProviderRequest,
+        ProviderResponse,
+    )
+    from callscore.core.rating import Band, Rating
+    from callscore.core.reply_json import Parsed, read_object
+    from callscore.core.run import Limits, ModelSpec, Price
+    from callscore.core.scorecard import TemplateRow
+    from callscore.core.spec import Gate, MetricSpec, ScoreSettings, Severity, Spec, Threshold
+    from callscore.core.suite import (
+        BenchmarkLayer,
+        DataNames,
+        Floor,
+        Floors,
+        RecordPart,
+        StandaloneTask,
+    )
+    from callscore.core.task import Faults, ItemCount, Measured
+    from callscore.core.verdict_rules import VerdictRules
+    from callscore.report.safe_text import plain
+    from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
+    from callscore.scorecard.suite import SpecSuite
+
+__all__ = [
+    "Answer",
+    "AttemptFailed",
+    "Band",
+    "BenchmarkLayer",
+    "CallLabels",
+    "CallTranscript",
+    "CaseView",
+    "DataNames",
+    "Failed",
+    "FailureKind",
+    "FakeReply",
+    "Faults",
+    "Floor",
+    "Floors",
+    "Gate",
+    "Item",
+    "ItemCount",
+    "JudgeRequest",
+    "JudgeResult",
+    "Label",
+    "LabelItem",
+    "Labelling",
+    "Limits",
+    "Malformed",
+    "Measure",
+    "Measured",
+    "Message",
+    "MetricSpec",
+    "ModelSpec",
+    "Noise",
+    "Parsed",
+    "Price",
+    "Prompt",
+    "ProviderRequest",
+    "ProviderResponse",
+    "Question",
+    "Rating",
+    "RecordPart",
+    "ReportFormat",
+    "ReportOptions",
+    "ReportSource",
+    "ScoreSettings",
+    "Severity",
+    "Similarity",
+    "Spec",
+    "SpecSuite",
+    "StandaloneTask",
+    "TemplateRow",
+    "Threshold",
+    "Tool",
+    "ToolCall",
+    "Turn",
+    "Unjudged",
+    "Verdict",
+    "VerdictRules",
+    "Verdicts",
+    "plain",
+    "read_object",
+]
+
+_MODULES = {
+    "core.case": ("Failed", "Malformed", "Message", "Prompt", "Tool", "ToolCall", "Turn"),
+    "core.judging": (
+        "Item",
+        "JudgeRequest",
+        "JudgeResult",
+        "Question",
+        "Similarity",
+        "Unjudged",
+        "Verdict",
+        "Verdicts",
+    ),
+    "core.labelling": ("CallLabels", "CallTranscript", "Label", "LabelItem", "Labelling"),
+    "core.measure": ("Measure",),
+    "core.noise": ("FakeReply", "Noise"),
+    "core.provider": ("AttemptFailed", "FailureKind", "ProviderRequest", "ProviderResponse"),
+    "core.rating": ("Band", "Rating"),
+    "core.reply_json": ("Parsed", "read_object"),
+    "core.run": ("Limits", "ModelSpec", "Price"),
+    "core.scorecard": ("TemplateRow",),
+    "core.spec": ("Gate", "MetricSpec", "ScoreSettings", "Severity", "Spec", "Threshold"),
+    "core.suite": (
+        "BenchmarkLayer",
+        "DataNames",
+        "Floor",
+        "Floors",
+        "RecordPart",
+        "StandaloneTask",
+    ),
+    "core.task": ("Faults", "ItemCount", "Measured"),
+    "core.verdict_rules": ("VerdictRules",),
+    "report.safe_text": ("plain",),
+    "report.source": ("Answer", "CaseView", "ReportFormat", "ReportOptions", "ReportSource"),
+    "scorecard.suite": ("SpecSuite",),
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for an existing one
+
+    def __getattr__(name: str) -> object:
+        from callscore.core.lazy_names import load_name
+
+        return load_name(globals(), _MODULES, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__"]
