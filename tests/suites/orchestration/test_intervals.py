@@ -91,7 +91,7 @@ def test_several_languages_have_the_mean_of_each_row_and_its_interval() -> None:
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
     assert english["key_metrics"] == alone.document()["overall_statistics"]["key_metrics"]
     shown = result_text(document)
-    assert "95 %" in shown and "≈[" in shown and "about future scenarios" in shown
+    assert "95 %" in shown and "≈[" in shown and "for future scenarios" in shown
 
 
 def test_a_number_that_is_undefined_has_no_interval() -> None:
