@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 from callscore.comparison.compare import compare_models
-from callscore.comparison.sides import Competitor, Loaded, competitor
+from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
 from callscore.config.score import ScoreConfig
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult, Scorecard
@@ -77,8 +77,10 @@ def side(card: Scorecard, seed: int, skill: float) -> Competitor:
     catalog = ScoreConfig(cases=()).catalog
     contributions, results = drawn(catalog, seed, skill)
     model = card.models[0].model
-    loaded = Loaded(f"run {seed}", card, catalog, {model: contributions}, {model: results}, ())
-    return competitor(loaded, model)
+    loaded = ComparisonInput(
+        f"run {seed}", card, catalog, {model: contributions}, {model: results}, ()
+    )
+    return select_model(loaded, model)
 
 
 def sample_card() -> Scorecard:
@@ -115,7 +117,7 @@ def main() -> None:
     first, second = side(card, 2, 0.95), side(card, 3, 0.96)
     seconds = measured(first, second)
     found = compare_models(first, second)
-    print(found.verdict)
+    print(found.conclusion)
     print(f"{found.calls} calls, {len(found.rows)} rows, {len(found.cases)} changed cases")
     shown = ", ".join(f"{s:.2f}" for s in seconds)
     print(f"compare: {shown} CPU s beyond reading (aim {AIM_S:g})")

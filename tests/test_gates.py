@@ -9,10 +9,10 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore import score
-from callscore.config.baseline import Baseline, BlessedModel
+from callscore.config.baseline import Baseline, BaselineModel
 from callscore.config.file import GateEntry, RegressionEntry
 from callscore.config.gates import check_gates, entry_problem, gate_checks
-from callscore.config.regression import BlessedRuns, Now, regression_check
+from callscore.config.regression import BaselineRuns, Now, regression_check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scenarios import Headline, Spread
@@ -146,9 +146,9 @@ def test_an_entry_has_one_meaning(entry: GateEntry, says: str) -> None:
     assert says in entry_problem(entry) if says else not entry_problem(entry)
 
 
-def blessing(found: Scorecard, values: dict[str, float], *models: str) -> BlessedRuns:
-    file = Baseline(1, found.framework, found.signature, {m: BlessedModel(values) for m in models})
-    return BlessedRuns({"callscore-baseline.json": file})
+def baseline_runs(found: Scorecard, values: dict[str, float], *models: str) -> BaselineRuns:
+    file = Baseline(1, found.framework, found.signature, {m: BaselineModel(values) for m in models})
+    return BaselineRuns({"callscore-baseline.json": file})
 
 
 RULE = GateEntry(RATE, no_regression=RegressionEntry(margin=10))
@@ -157,18 +157,20 @@ NAME = f"{RATE} (no regression)"
 
 def test_a_value_may_lose_the_margin_and_no_more() -> None:
     found = card(answer("c1", 5), answer("c2", 0))  # a rate of 50 %, where less is better
-    assert checks(found, RULE, blessed=blessing(found, {RATE: 45}, "m")) == {NAME: "passed"}
-    assert checks(found, RULE, blessed=blessing(found, {RATE: 90}, "m")) == {NAME: "passed"}
-    assert checks(found, RULE, blessed=blessing(found, {RATE: 30}, "m")) == {NAME: "failed"}
+    assert checks(found, RULE, baselines=baseline_runs(found, {RATE: 45}, "m")) == {NAME: "passed"}
+    assert checks(found, RULE, baselines=baseline_runs(found, {RATE: 90}, "m")) == {NAME: "passed"}
+    assert checks(found, RULE, baselines=baseline_runs(found, {RATE: 30}, "m")) == {NAME: "failed"}
 
 
 def test_a_replacement_is_held_against_the_only_model_of_the_baseline() -> None:
     found = card(answer("c1", 5), answer("c2", 0))
-    assert checks(found, RULE, blessed=blessing(found, {RATE: 30}, "old")) == {NAME: "failed"}
-    two = blessing(found, {RATE: 30}, "old", "older")
-    assert checks(found, RULE, blessed=two) == {NAME: "undecided"}
+    assert checks(found, RULE, baselines=baseline_runs(found, {RATE: 30}, "old")) == {
+        NAME: "failed"
+    }
+    two = baseline_runs(found, {RATE: 30}, "old", "older")
+    assert checks(found, RULE, baselines=two) == {NAME: "undecided"}
     named = GateEntry(RATE, no_regression=RegressionEntry(10, against="older"))
-    assert checks(found, named, blessed=two) == {NAME: "failed"}
+    assert checks(found, named, baselines=two) == {NAME: "failed"}
 
 
 def test_without_a_comparable_baseline_nothing_is_decided() -> None:
@@ -177,7 +179,7 @@ def test_without_a_comparable_baseline_nothing_is_decided() -> None:
     assert check.status == "undecided"
     assert "no baseline yet: `callscore baseline set` writes" in check.message
     other = card(answer("c1", 5), answer("c2", 0), settings={"call_gate_tolerance": 0.1})
-    (check,) = gate_checks(found, [RULE], blessed=blessing(other, {RATE: 45}, "m"))
+    (check,) = gate_checks(found, [RULE], baselines=baseline_runs(other, {RATE: 45}, "m"))
     assert check.status == "undecided"
     assert "settings: call_gate_tolerance=0.1 and default" in check.message
 
@@ -223,9 +225,9 @@ def test_a_given_price_is_sure() -> None:
     assert checks(found, GateEntry("cost", at_most=2.5, sure=True)) == {"cost": "passed"}
 
 
-def per_call(*values: float) -> BlessedModel:
+def per_call(*values: float) -> BaselineModel:
     calls = [f"{n:016x}" for n in range(len(values))]
-    return BlessedModel({"qa": sum(values) / len(values)}, calls, {"qa": list(values)})
+    return BaselineModel({"qa": sum(values) / len(values)}, calls, {"qa": list(values)})
 
 
 def test_a_difference_that_is_surely_within_the_margin_passes() -> None:
@@ -235,7 +237,7 @@ def test_a_difference_that_is_surely_within_the_margin_passes() -> None:
     for values, margin, expected in ((near, 0.05, "passed"), (far, 0.026, "failed")):
         file = Baseline(1, found.framework, found.signature, {"m": per_call(*before)})
         now = per_call(*values)
-        runs = BlessedRuns({"callscore-baseline.json": file}, partial(dict, m=now))
+        runs = BaselineRuns({"callscore-baseline.json": file}, partial(dict, m=now))
         gate = GateEntry("qa", no_regression=RegressionEntry(margin), sure=True)
         value = Now("m", now.values["qa"])
         check = regression_check(found, gate, value, runs)

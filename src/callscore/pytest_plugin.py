@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from callscore.comparison.run_gates import CheckedRun
+    from callscore.comparison.run_gates import GatedRun
     from callscore.config.file import GateEntry
     from callscore.core.scorecard import Scorecard
 
@@ -113,16 +113,16 @@ class GateMissed(Exception):
     """A gate does not hold."""
 
 
-_RUNS = pytest.StashKey[dict[Path, "CheckedRun"]]()
+_RUNS = pytest.StashKey[dict[Path, "GatedRun"]]()
 
 
-def _checked_run(config: pytest.Config, path: Path) -> CheckedRun:
+def _checked_run(config: pytest.Config, path: Path) -> GatedRun:
     """The run of an eval file, once a session."""
-    from callscore.comparison.run_gates import run_and_check
+    from callscore.comparison.run_gates import run_eval
 
     runs = config.stash.setdefault(_RUNS, {})
     if path not in runs:
-        runs[path] = run_and_check(path)
+        runs[path] = run_eval(path)
     return runs[path]
 
 

@@ -91,17 +91,17 @@ def test_cases_are_fixed_and_broken_and_the_weightiest_come_first(files: Files) 
     assert found.cases[0].metrics["qa.question_score_accuracy"] == (0.5, 1.0)
 
 
-def test_a_clear_difference_is_told_apart_and_a_small_one_is_not(files: Files) -> None:
+def test_a_clear_difference_is_distinguishable_and_a_small_one_is_not(files: Files) -> None:
     files.add("old", [0] * 20 + [5] * 4)
     files.add("new", [5] * 24)
     clear = files.compare()
-    assert clear.told_apart is True
-    assert clear.verdict.startswith("new.json is better than old.json by")
+    assert clear.distinguishable is True
+    assert clear.conclusion.startswith("new.json is better than old.json by")
     files.add("old", [5] * 23 + [0])
     files.add("new", [0] + [5] * 21 + [0] * 2)
     small = files.compare()
-    assert small.told_apart is False
-    assert "cannot be distinguished with these 24 calls; about" in small.verdict
+    assert small.distinguishable is False
+    assert "cannot be distinguished with these 24 calls; about" in small.conclusion
     assert small.row("final").calls_needed is not None
 
 
@@ -158,9 +158,9 @@ def test_cards_alone_are_compared_as_far_as_they_go(files: Files) -> None:
     found = callscore.compare(old, new)
     assert found.row("final").difference == pytest.approx(0.225)
     assert found.row("final").ci95 is None
-    assert found.told_apart is None
-    assert "cannot be said without the results of single calls" in found.verdict
-    assert any("contains no results of single calls" in note for note in found.notes)
+    assert found.distinguishable is None
+    assert "whether this is more than chance is unknown" in found.conclusion
+    assert any("has no results of single calls" in note for note in found.notes)
 
 
 def simulated(name: str, wrong: float) -> Json:
@@ -189,7 +189,7 @@ def test_two_models_of_a_stored_run_are_compared_by_name(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "new is better than old by" in done.stdout
     found = read_json(tmp_path / "found.json")
-    assert found["told_apart"] is True
+    assert found["distinguishable"] is True
     assert found["counts"]["fixed"] > 5
     by_id = callscore.compare("1:old", "1:new", store=tmp_path / ".callscore" / "runs.db")
     assert by_id.to_dict()["rows"] == found["rows"]

@@ -52,7 +52,7 @@ def test_a_pilot_gives_a_plan_with_calls_and_cost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ((), "expected a pilot run, or what to assume"),
+        ((), "expected a pilot run, or assumptions"),
         (("--limit", "2"), "2.0 is not in the range"),
         (("missing.json",), "missing.json"),
     ],

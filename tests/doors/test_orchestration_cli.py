@@ -38,7 +38,7 @@ def test_the_table_goes_to_the_terminal_and_the_result_to_a_file(tmp_path: Path)
     file = tmp_path / "result.json"
     done = run_afresh("orchestration", "score", SMALL, "--cards", CARDS, "--json", file)
     assert done.returncode == 0, done.stderr
-    assert "due ↓  came →" in done.stdout
+    assert "expected ↓  decided →" in done.stdout
     assert "1 (1 of another type)" in done.stdout
     written = json.loads(file.read_text(encoding="utf-8"))
     assert list(written) == ["directory", "overall_statistics", "detailed_results", "x_extension"]

@@ -255,7 +255,7 @@ def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_p
 
 def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
     shown = told("run", eval_file(tmp_path, [HASTY, PERFECT], data=SCENARIOS))
-    table = shown[shown.index("Models side by side, standard reading") :].splitlines()
+    table = shown[shown.index("Models side by side, standard mode") :].splitlines()
     assert table[1].split()[:3] == ["model", "Average", "Plan"]
     assert table[2].split()[:2] == ["p", "1.0000"]
     assert table[3].startswith("lab/hasty")

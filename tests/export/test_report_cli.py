@@ -44,7 +44,7 @@ def test_text_goes_to_standard_output(project: Path) -> None:
     [
         (["card.json"], "of which format?"),
         (["card.json", "--format", "cvs"], "did you mean csv?"),
-        (["card.json", "--format", "csv"], "csv shows cases, and there are none"),
+        (["card.json", "--format", "csv"], "csv needs cases, and the source has none"),
         (["card.json", "-o", "report.odt"], "of which format?"),
         (["card.json", "--format", "json", "-o", "card.json"], "is read by this command"),
         (["99", "--format", "json"], "has no run 99"),

@@ -62,7 +62,7 @@ def test_na_confusion_totals_and_fails_are_shown_for_every_model(tmp_path: Path)
     assert "| N/A | 1 | 1 | 1 |" in page
     assert "N/A answered with No: 33.3 % of 3" in page
     # b: no condition is met and verify is N/A; c: verify is No; both models answered once
-    assert "Questions answered though they do not apply: 1" in page
+    assert "Questions answered although they do not apply: 1" in page
     # people fail c alone (verify No is critical); the model fails b as well
     assert "Automatic fails: people 1, model 2, both 1" in page
     assert "| `Opening` |" in page and "| `whole form` |" in page

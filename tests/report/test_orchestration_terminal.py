@@ -62,7 +62,7 @@ def test_languages_stand_side_by_side_with_their_mean() -> None:
 
 def test_compat_says_what_it_is() -> None:
     text = result_text(compat_outcome(ABOUT, [ROW], ()).document())
-    assert "compat reading" in text
+    assert "compat mode" in text
     assert "never rank it with standard results" in text
 
 

@@ -55,7 +55,7 @@ def test_the_factor_is_that_of_the_studentized_range() -> None:
 
 
 @pytest.mark.slow
-def test_equal_models_are_told_apart_in_at_most_one_of_twenty_data_sets() -> None:
+def test_equal_models_are_distinguished_in_at_most_one_of_twenty_data_sets() -> None:
     wrong = 0
     for seed in range(1000):
         scores = np.random.default_rng(seed).normal(0.5, 0.1, (80, 4))

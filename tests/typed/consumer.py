@@ -48,7 +48,7 @@ def functions() -> callscore.Scorecard:
     comparison: callscore.Comparison = callscore.compare(card, "new.json", force=True)
     judge = {"name": "j", "provider": "openai", "model": "m"}
     card = callscore.score("cases.jsonl", judge=[judge], embedder=judge, trust_config=True)
-    return card if rows and final and comparison.told_apart else callscore.score("cases.jsonl")
+    return card if rows and final and comparison.distinguishable else callscore.score("cases.jsonl")
 
 
 def on_event(event: Event) -> None:

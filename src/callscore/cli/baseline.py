@@ -1,4 +1,4 @@
-"""`callscore baseline`: bless a run, so that later ones may not fall below it."""
+"""`callscore baseline`: make_baseline a run, so that later ones may not fall below it."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def set_baseline(
     callscore baseline set eval.yaml --model old
     git add callscore-baseline.json
     """
-    from callscore.comparison.bless import bless
-    from callscore.comparison.sides import Places, load
+    from callscore.comparison.inputs import SearchPaths, load_input
+    from callscore.comparison.pseudovalues import make_baseline
     from callscore.config.baseline import baseline_json
     from callscore.report.numbers import show_count
     from callscore.store.files import atomic_write
 
-    blessed = bless(load(run, Places(store, eval_file)), models)
+    baseline = make_baseline(load_input(run, SearchPaths(store, eval_file)), models)
     path = target or _beside(run)
     with atomic_write(path) as file:
-        file.write(baseline_json(blessed))
-    say(f"{path}: {show_count(len(blessed.models), 'model')}: {', '.join(blessed.models)}")
+        file.write(baseline_json(baseline))
+    say(f"{path}: {show_count(len(baseline.models), 'model')}: {', '.join(baseline.models)}")
 
 
 def _beside(run: str) -> Path:

@@ -55,17 +55,17 @@ def plan(
     import msgspec
 
     from callscore.cli import output
-    from callscore.comparison.plan import Wishes, plan_from_assumptions, plan_from_pilot
-    from callscore.comparison.sides import Places, load
+    from callscore.comparison.inputs import SearchPaths, load_input
+    from callscore.comparison.plan import PlanGoals, plan_from_assumptions, plan_from_pilot
     from callscore.report.plan_terminal import plan_lines
     from callscore.report.safe_text import escape_json
     from callscore.store.files import atomic_write
 
-    wishes = Wishes(difference, width, power, deviation, limit, rate, items, cost_per_1000)
+    goals = PlanGoals(difference, width, power, deviation, limit, rate, items, cost_per_1000)
     if pilot is None:
-        found = plan_from_assumptions(wishes)
+        found = plan_from_assumptions(goals)
     else:
-        found = plan_from_pilot(load(pilot, Places(store, eval_file)), wishes)
+        found = plan_from_pilot(load_input(pilot, SearchPaths(store, eval_file)), goals)
     raw = escape_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)

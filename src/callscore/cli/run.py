@@ -258,10 +258,10 @@ def _ran(
     prepared: Prepared, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
 ) -> RunResult:
     """Call the models, or score a stored run again."""
-    from callscore.comparison.run_gates import baselines_of
+    from callscore.comparison.run_gates import load_baselines
     from callscore.runner.run import rescore
 
-    baselines_of(prepared.config)  # a broken file is an error before anything is spent
+    load_baselines(prepared.config)  # a broken file is an error before anything is spent
     if stored_run is not None and prepared.options.race:
         raise click.UsageError("--rescore sends nothing; expected it without --race")
     if stored_run is None:
@@ -376,13 +376,13 @@ def _check_gates(
     prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
 ) -> None:
     from callscore.cli.checks import publish_checks
-    from callscore.comparison.run_gates import run_checks
+    from callscore.comparison.run_gates import check_gates
     from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; see the causes above")
-    checks = run_checks(prepared.config, ran, tallies)
+    checks = check_gates(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
 

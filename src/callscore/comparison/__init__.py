@@ -1,1 +1,1 @@
-"""Compares runs, scorecards and models: paired by call, with intervals and tests."""
+"""Compares models, runs and scorecards, paired by call, with intervals and tests."""

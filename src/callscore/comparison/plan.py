@@ -1,4 +1,4 @@
-"""How many calls a decision takes, from a pilot run or from assumptions        STATS §3"""
+"""Sample sizes: calls needed for a decision, from a pilot run or from assumptions    STATS §3"""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.comparison.rows import FINAL, joint_shape, paired
-from callscore.comparison.sides import Competitor, Loaded, competitor
+from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
+from callscore.comparison.rows import FINAL, joint_shape, pair_calls
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore
 from callscore.report.safe_text import plain
 from callscore.stats.call_counts import calls_in, rate_counts
 from callscore.stats.contributions import ModelShape
-from callscore.stats.matrix import Place, call_matrix, units_of
+from callscore.stats.matrix import ALL_CALLS, Place, call_matrix, units_of
 from callscore.stats.power import (
     POWER,
     calls_for_difference,
@@ -31,135 +31,139 @@ from callscore.stats.weighted_scores import Key, scores
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
-ALL_CALLS = 1 << 40
-MOST_PAIRS = 10
-NO_SPREAD = "no call differs in the pilot"
+MAX_PAIRS = 10
+NO_SPREAD = "all calls of the pilot are equal"
 
 
-class Wishes(msgspec.Struct, frozen=True):
-    """The goal of a plan, and what is assumed without a pilot run."""
+class PlanGoals(msgspec.Struct, frozen=True):
+    """The goals of a plan, and the assumptions if there is no pilot run."""
 
     difference: float = 0.02
     width: float = 0.04
     power: float = POWER
     deviation: float | None = None
-    """Of a call's difference between two models."""
+    """Standard deviation of the difference between two models on one call."""
     limit: float | None = None
-    """Of a rate, as a share."""
+    """The limit of a rate, as a share."""
     rate: float = 0.0
+    """The assumed rate, as a share."""
     items: float = 1.0
-    """The number per call of what the rate counts."""
+    """Items per call that the rate counts."""
     cost_per_1000: float | None = None
-    """US dollars of 1000 calls, all models together."""
+    """The cost of 1000 calls for all models, in US dollars."""
 
 
-def plan_from_assumptions(wishes: Wishes) -> Plan:
-    """Calls for what the wishes name, without a pilot."""
+def plan_from_assumptions(goals: PlanGoals) -> Plan:
+    """The calls needed for the goals, without a pilot run."""
     lines = []
-    price = None if wishes.cost_per_1000 is None else wishes.cost_per_1000 / 1000
-    if wishes.deviation is not None:
-        lines.append(_priced(_difference(wishes, (), wishes.deviation), price))
-        lines.append(_priced(_width(wishes, "a model", wishes.deviation), price))
-    if wishes.limit is not None:
-        calls = calls_for_limit(wishes.limit, wishes.rate, wishes.items)
-        question = f"show that a rate of {wishes.rate:.3g} is at most {wishes.limit:g}"
-        line = PlanLine("gate", question, "rate", [], wishes.limit, calls)
-        lines.append(_priced(line, price, "" if calls else "the rate is not below the limit"))
+    price = None if goals.cost_per_1000 is None else goals.cost_per_1000 / 1000
+    if goals.deviation is not None:
+        lines.append(_with_cost(_difference_line(goals, (), goals.deviation), price))
+        lines.append(_with_cost(_width_line(goals, "a model", goals.deviation), price))
+    if goals.limit is not None:
+        calls = calls_for_limit(goals.limit, goals.rate, goals.items)
+        question = f"show that a rate of {goals.rate:.3g} is at most {goals.limit:g}"
+        line = PlanLine("gate", question, "rate", [], goals.limit, calls)
+        lines.append(_with_cost(line, price, "" if calls else "the rate is not below the limit"))
     if not lines:
         raise UsageError(
-            "expected a pilot run, or what to assume: --deviation (for a difference or a width), "
+            "expected a pilot run, or assumptions: --deviation (for a difference or a width), "
             "--limit (for a gate)"
         )
-    return Plan("assumptions", wishes.power, 0, lines)
+    return Plan("assumptions", goals.power, 0, lines)
 
 
-def plan_from_pilot(loaded: Loaded, wishes: Wishes) -> Plan:
-    """Calls for every pair of models, every Final Score and every rate gate of a pilot."""
-    models = [competitor(loaded, model.model) for model in loaded.card.models]
+def plan_from_pilot(source: ComparisonInput, goals: PlanGoals) -> Plan:
+    """The calls needed for every pair of models, Final Score and rate gate of a pilot run."""
+    models = [select_model(source, model.model) for model in source.card.models]
     known = [model for model in models if model.contributions]
     if not known:
-        raise UsageError(f"{loaded.label}: {loaded.notes[0] if loaded.notes else 'has no calls'}")
+        raise UsageError(f"{source.label}: {source.notes[0] if source.notes else 'has no calls'}")
     lines = [
-        *(line for pair in _pairs(known) for line in _of_pair(*pair, wishes)),
-        *(line for model in known for line in _of_final(model, wishes)),
-        *(line for model in known for line in _of_gates(model)),
+        *(line for pair in _pairs(known) for line in _plan_pair(*pair, goals)),
+        *(line for model in known for line in _plan_width(model, goals)),
+        *(line for model in known for line in _plan_gates(model)),
     ]
     calls = max(line.have for line in lines) if lines else 0
-    notes = list(loaded.notes)
+    notes = list(source.notes)
     if any(model.score.cost.per_1000_calls is None for model in known):
-        notes.append("cost: the price of a model is unknown; name it in the eval file (`price`)")
-    return Plan(loaded.label, wishes.power, calls, lines, notes)
+        notes.append("cost: the price of a model is unknown; set it in the eval file (`price`)")
+    return Plan(source.label, goals.power, calls, lines, notes)
 
 
 def _pairs(models: Sequence[Competitor]) -> Sequence[tuple[Competitor, Competitor]]:
-    """Pairs of models, those of the best first."""
+    """The pairs of models, those of the best models first."""
     ordered = sorted(models, key=lambda model: -(model.score.final.zeroed_final or 0.0))
-    return list(combinations(ordered, 2))[:MOST_PAIRS]
+    return list(combinations(ordered, 2))[:MAX_PAIRS]
 
 
-def _of_pair(first: Competitor, second: Competitor, wishes: Wishes) -> Iterator[PlanLine]:
+def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     assert first.contributions is not None
     assert second.contributions is not None
     shape = joint_shape(
         first.shape, second.shape, has_counts=first.has_counts and second.has_counts
     )
-    pair = paired(first.contributions, second.contributions, shape)
+    pair = pair_calls(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
-    price = _price([first.score, second.score])
-    found = [_with_each_left_out(shape, m.place, m.sums) for m in (pair.first, pair.second)]
+    price = _cost_per_call([first.score, second.score])
+    found = [_leave_one_out(shape, m.place, m.sums) for m in (pair.first, pair.second)]
     if pair.calls < 2 or FINAL not in found[0]:
         return
     values, jackknife = (found[1][FINAL][at] - found[0][FINAL][at] for at in (0, 1))
     gap, deviation = abs(float(values[0])), influence_deviation(jackknife, pair.calls)
     if not math.isfinite(gap):
         return
-    line = _difference(wishes, names, deviation)
-    yield _priced(msgspec.structs.replace(line, have=pair.calls), price)
-    calls = calls_for_difference(gap, deviation, wishes.power)
-    question = f"tell {_listed(names)} apart if they differ by {gap:.3f}, as they do here"
-    seen = PlanLine("seen_difference", question, "final", names, gap, calls, have=pair.calls)
-    why = "" if calls is not None else "they do not differ, or by too little for any number"
-    yield _priced(seen, price, why)
+    line = _difference_line(goals, names, deviation)
+    yield _with_cost(msgspec.structs.replace(line, have=pair.calls), price)
+    calls = calls_for_difference(gap, deviation, goals.power)
+    question = f"distinguish {_join_names(names)} if they differ by {gap:.3f}, as in the pilot"
+    observed = PlanLine(
+        "observed_difference", question, "final", names, gap, calls, have=pair.calls
+    )
+    why = (
+        "" if calls is not None else "they do not differ, or by too little for any number of calls"
+    )
+    yield _with_cost(observed, price, why)
 
 
-def _with_each_left_out(
+def _leave_one_out(
     shape: ModelShape, place: Mapping[Place, int], sums: Floats
 ) -> dict[Key, tuple[Floats, Floats]]:
-    """Every score on all calls, and without each of them in turn."""
+    """Every score on all calls, and its jackknife values."""
     exact = summable(sums)
     whole = exact.sum(axis=1, keepdims=True)
     of_all, without = scores(shape, place, whole), scores(shape, place, whole - exact)
     return {key: (of_all[key], without[key]) for key in of_all}
 
 
-def _difference(wishes: Wishes, models: Sequence[str], deviation: float) -> PlanLine:
-    calls = calls_for_difference(wishes.difference, deviation, wishes.power)
-    who = _listed(models) if models else "two models"
-    question = f"tell {who} apart if they differ by {wishes.difference:g}"
-    return PlanLine("difference", question, "final", models, wishes.difference, calls)
+def _difference_line(goals: PlanGoals, models: Sequence[str], deviation: float) -> PlanLine:
+    calls = calls_for_difference(goals.difference, deviation, goals.power)
+    who = _join_names(models) if models else "two models"
+    question = f"distinguish {who} if they differ by {goals.difference:g}"
+    return PlanLine("difference", question, "final", models, goals.difference, calls)
 
 
-def _width(wishes: Wishes, name: str, deviation: float) -> PlanLine:
-    calls = calls_for_width(deviation, wishes.width) if deviation else None
-    question = f"know the Final Score of {name} to within an interval of {wishes.width:g}"
-    return PlanLine("width", question, "final", [], wishes.width, calls)
+def _width_line(goals: PlanGoals, name: str, deviation: float) -> PlanLine:
+    calls = calls_for_width(deviation, goals.width) if deviation else None
+    question = f"estimate the Final Score of {name} with an interval of {goals.width:g}"
+    return PlanLine("width", question, "final", [], goals.width, calls)
 
 
-def _of_final(model: Competitor, wishes: Wishes) -> Iterator[PlanLine]:
+def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     assert model.contributions is not None
     units = units_of([model.contributions], most=ALL_CALLS)
     matrix = call_matrix(model.contributions, model.shape, units)
-    found = _with_each_left_out(model.shape, matrix.place, matrix.sums)
+    found = _leave_one_out(model.shape, matrix.place, matrix.sums)
     if FINAL not in found or units.size < 2:
         return
     deviation = influence_deviation(found[FINAL][1], units.size)
-    line = _width(wishes, plain(model.score.model, 40), deviation)
+    line = _width_line(goals, plain(model.score.model, 40), deviation)
     line = msgspec.structs.replace(line, models=[model.score.model], have=units.size)
-    yield _priced(line, _price([model.score]))
+    yield _with_cost(line, _cost_per_call([model.score]))
 
 
-def _of_gates(model: Competitor) -> Iterator[PlanLine]:
-    """Calls that demonstrate every official rate gate, at the rate seen        STATS §2"""
+def _plan_gates(model: Competitor) -> Iterator[PlanLine]:
+    """The calls needed to demonstrate every rate gate, at the observed rate        STATS §2"""
     assert model.contributions is not None
     if not model.has_counts:
         return
@@ -171,33 +175,38 @@ def _of_gates(model: Competitor) -> Iterator[PlanLine]:
         if task is None or counts is None:
             continue
         have = calls_in(task)
-        limit = 1 - gate.limit if gate.is_floor else gate.limit / 100
+        limit = gate.limit / 100 if gate.percent else gate.limit
+        limit = 1 - limit if gate.is_floor else limit
         rate = counts.events / counts.items
         items = counts.items / have if rate else counts.calls / have
         calls = calls_for_limit(limit, rate, items, counts.design_effect)
         word = "at least" if gate.is_floor else "at most"
-        unit = "" if gate.is_floor else " %"
+        unit = " %" if gate.percent else ""
         name = plain(model.score.model, 40)
         question = f"show that {gate.label} of {name} is {word} {gate.limit:g}{unit}"
         line = PlanLine("gate", question, gate.slug, [model.score.model], gate.limit, calls)
         line = msgspec.structs.replace(line, have=have)
-        yield _priced(line, _price([model.score]), "" if calls else "it is not, at the rate seen")
+        yield _with_cost(
+            line,
+            _cost_per_call([model.score]),
+            "" if calls else "the observed rate breaches the limit",
+        )
 
 
-def _priced(line: PlanLine, price: float | None, why: str = "") -> PlanLine:
-    """The line with what its calls cost, and why it has none."""
+def _with_cost(line: PlanLine, price: float | None, why: str = "") -> PlanLine:
+    """The line with the cost of its calls, or the reason why it has no number."""
     why = why or ("" if line.calls is not None else NO_SPREAD)
     cost = None if price is None or line.calls is None else price * line.calls
     return msgspec.structs.replace(line, cost_usd=cost, why=why)
 
 
-def _price(models: Sequence[ModelScore]) -> float | None:
-    """Dollars of one call through all tasks, these models together; None if one is unknown"""
+def _cost_per_call(models: Sequence[ModelScore]) -> float | None:
+    """The cost of one call in all tasks for these models; None if a price is unknown"""
     prices = [model.cost.per_1000_calls for model in models]
     if any(price is None for price in prices):
         return None
     return math.fsum(price for price in prices if price is not None) / 1000
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join(plain(name, 40) for name in names)

@@ -1,4 +1,4 @@
-"""Results files (`--results`) as contributions of calls: what a comparison needs of them."""
+"""Contributions of calls from results files (`--results`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from callscore.comparison.case_changes import NO_REPLY
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
@@ -23,36 +24,35 @@ from callscore.stats.contributions import (
 )
 from callscore.store.files import lines_of
 
-NO_ANSWER = ("error", "not_run")
 _DECODER = msgspec.json.Decoder(CaseResult)
 
 
 def read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
-    """The results in a file by model and case; raises DataError for an invalid line."""
-    found: dict[str, dict[str, list[CaseResult]]] = {}
+    """Read the results of a file, by model and case; raises DataError."""
+    results: dict[str, dict[str, list[CaseResult]]] = {}
     for line in lines_of([path]):
         try:
             result = _DECODER.decode(line.raw)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise DataError(f"{error}; expected a line of --results", place=line.place) from None
-        found.setdefault(result.model, {}).setdefault(result.case_id, []).append(result)
-    return found
+        results.setdefault(result.model, {}).setdefault(result.case_id, []).append(result)
+    return results
 
 
-def contributions_of(
+def contributions_from_results(
     results: Mapping[str, Sequence[CaseResult]], formula_of: Callable[[str], TaskFormula]
 ) -> dict[str, TaskContributions]:
-    """What each case contributes, from its results: values without counts."""
+    """The contributions of cases by task: values without counts, which results do not have."""
     by_task: dict[str, list[Sequence[CaseResult]]] = {}
     for runs in results.values():
         by_task.setdefault(runs[0].task, []).append(runs)
-    found: dict[str, TaskContributions] = {}
+    contributions: dict[str, TaskContributions] = {}
     for task, cases in by_task.items():
         formula = formula_of(task)
-        kept = found[task] = TaskContributions()
-        answered = [[run for run in runs if run.status not in NO_ANSWER] for runs in cases]
+        of_task = contributions[task] = TaskContributions()
+        answered = [[run for run in runs if run.status not in NO_REPLY] for runs in cases]
         call_gates = {gate.slug for gate in formula.gates if gate.rule.kind == "call"}
-        kept.add_cases(
+        of_task.add_cases(
             [
                 Charge(call_key(None, runs[0].case_id), 0.0, len(ran))
                 for runs, ran in zip(cases, answered, strict=True)
@@ -60,12 +60,12 @@ def contributions_of(
             [_flags(ran, call_gates) for ran in answered],
         )
         for slug in formula.slugs:
-            kept.add_column(slug, [_mean(ran, slug) for ran in answered])
-    return found
+            of_task.add_column(slug, [_mean(ran, slug) for ran in answered])
+    return contributions
 
 
 def _flags(runs: Sequence[CaseResult], call_gates: set[str]) -> int:
-    """The gates that a case breached; one run in breach is enough        C-07"""
+    """The flags of a case: a gate that one run breaches is breached        C-07"""
     if not runs:
         return 0
     flags = EVALUATED

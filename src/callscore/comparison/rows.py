@@ -1,4 +1,4 @@
-"""The rows of two models on the calls that both answered: differences, intervals, tests."""
+"""Differences of two models, row by row, on the calls that both answered: intervals, tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.comparison import RowDifference
 from callscore.stats.bca import Bounds, bca_interval
 from callscore.stats.contributions import Contributions, ModelShape, TaskShape
-from callscore.stats.matrix import MOST_UNITS, CallMatrix, call_matrix, units_of
+from callscore.stats.matrix import ALL_CALLS, MOST_UNITS, CallMatrix, call_matrix, units_of
 from callscore.stats.paired import CLOSE, MOST_EXACT, discordant, holm, mcnemar_p, sign_flip_p
 from callscore.stats.power import (
     calls_for_difference,
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
 SEED = 16_068
-ALL_CALLS = 1 << 40
-"""Calls are exchanged one by one, however many there are."""
 FINAL: Key = ("zeroed",)
 COST: Key = ("cost",)
-MONEY = ("spend", "answers")
+COST_QUANTITIES = ("spend", "answers")
 LOWER_IS_BETTER = ("percent", "count", "usd")
 
 
-class Paired(NamedTuple):
+class PairedCalls(NamedTuple):
     """Two models on the same calls."""
 
     shape: ModelShape
@@ -46,8 +44,8 @@ class Paired(NamedTuple):
     only_second: int
 
 
-class RowName(NamedTuple):
-    """What a row is called, and how its values are shown."""
+class RowLabel(NamedTuple):
+    """The name, unit and weight of a row."""
 
     key: str
     kind: Literal["final", "task", "part", "metric", "cost"]
@@ -57,14 +55,16 @@ class RowName(NamedTuple):
 
 
 def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> ModelShape:
-    """What both models can be scored by: their common tasks, with weights that sum to 1."""
+    """The formula of the tasks that both models have, with weights that sum to 1."""
     tasks = {name: shape for name, shape in first.tasks.items() if name in second.tasks}
     weights = {name: w for name, w in first.zeroed.items() if name in second.zeroed}
     whole = math.fsum(weights.values())
     criteria = {criterion.slug for criterion in second.criteria}
     return msgspec.structs.replace(
         first,
-        tasks=tasks if has_counts else {name: _with_means(shape) for name, shape in tasks.items()},
+        tasks=tasks
+        if has_counts
+        else {name: _without_counts(shape) for name, shape in tasks.items()},
         final={},
         zeroed={name: weight / whole for name, weight in weights.items()} if whole else {},
         criteria=[criterion for criterion in first.criteria if criterion.slug in criteria],
@@ -72,8 +72,8 @@ def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> M
     )
 
 
-def _with_means(shape: TaskShape) -> TaskShape:
-    """Pooled rows as means over calls, if the counts are unknown."""
+def _without_counts(shape: TaskShape) -> TaskShape:
+    """The formula with pooled rows replaced by means over calls, as their counts are unknown."""
     rows = [
         msgspec.structs.replace(row, kind="mean") if row.kind == "pooled" else row
         for row in shape.rows
@@ -81,8 +81,8 @@ def _with_means(shape: TaskShape) -> TaskShape:
     return msgspec.structs.replace(shape, rows=rows)
 
 
-def paired(first: Contributions, second: Contributions, shape: ModelShape) -> Paired:
-    """The contributions of both models on the calls that both answered, task by task."""
+def pair_calls(first: Contributions, second: Contributions, shape: ModelShape) -> PairedCalls:
+    """The contributions of both models, limited to the calls that both answered in a task."""
     import numpy as np
 
     units = units_of([first, second], most=ALL_CALLS)
@@ -96,47 +96,47 @@ def paired(first: Contributions, second: Contributions, shape: ModelShape) -> Pa
         at = place.get((task, "", "cases"))
         if at is None:
             continue
-        asked = [found[at] > 0 for found in sums]
-        shared = asked[0] & asked[1] & (sums[0][at] == sums[1][at])
+        has_cases = [of_model[at] > 0 for of_model in sums]
+        shared = has_cases[0] & has_cases[1] & (sums[0][at] == sums[1][at])
         for side in (0, 1):
-            answered[side] |= asked[side]
+            answered[side] |= has_cases[side]
         both |= shared
         for line in (line for name, line in place.items() if name[0] == task):
-            for found in sums:
-                found[line, ~shared] = 0.0
-    kept = np.flatnonzero(both)
-    matrices = [CallMatrix(units, place, found[:, kept]) for found in sums]
-    return Paired(
+            for of_model in sums:
+                of_model[line, ~shared] = 0.0
+    common = np.flatnonzero(both)
+    matrices = [CallMatrix(units, place, of_model[:, common]) for of_model in sums]
+    return PairedCalls(
         shape,
         matrices[0],
         matrices[1],
-        len(kept),
+        len(common),
         int((answered[0] & ~both).sum()),
         int((answered[1] & ~both).sum()),
     )
 
 
 def row_differences(
-    pair: Paired, names: Mapping[Key, RowName], resamples: int
+    pair: PairedCalls, names: Mapping[Key, RowLabel], resamples: int
 ) -> list[RowDifference]:
-    """Every row with its difference, interval and test; Holm over all that are tested."""
-    found = _replicates(pair, resamples)
-    tested = {key: name for key, name in names.items() if key in found[0]}
-    wanted = {key: _lines(key, pair) for key in tested if key != COST}
-    flipped = _sign_flips(pair, wanted)
+    """The difference of every row with interval and p; Holm-corrected over all rows."""
+    by_model = _replicates(pair, resamples)
+    tested = {key: name for key, name in names.items() if key in by_model[0]}
+    sum_indices = {key: _sum_indices(key, pair) for key in tested if key != COST}
+    flip_p = _sign_flip_p(pair, sum_indices)
     rows = [
-        _row(pair, key, name, [of_model[key] for of_model in found], flipped.get(key))
+        _row_difference(pair, key, name, [of_model[key] for of_model in by_model], flip_p.get(key))
         for key, name in tested.items()
     ]
     corrected = holm([row.p for row in rows])
     return [msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
 
 
-def _replicates(pair: Paired, resamples: int) -> Sequence[Mapping[Key, Replicates]]:
-    """Both models resampled by the same draws; lines that are alike are added up once."""
+def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[Key, Replicates]]:
+    """The replicates of both models by the same resamples; equal sums are computed once."""
     import numpy as np
 
-    stacked = np.concatenate([_grouped(m.sums) for m in (pair.first, pair.second)])
+    stacked = np.concatenate([_group_calls(m.sums) for m in (pair.first, pair.second)])
     lines, where = np.unique(stacked, axis=0, return_inverse=True)
     of_each = np.split(where.reshape(-1), 2)
 
@@ -146,36 +146,38 @@ def _replicates(pair: Paired, resamples: int) -> Sequence[Mapping[Key, Replicate
     return replicates([pair.first._replace(sums=lines)], statistic, SEED, resamples)
 
 
-def _grouped(sums: Floats) -> Floats:
-    """The same sums in at most 2,000 random groups of calls, which are as exchangeable."""
+def _group_calls(sums: Floats) -> Floats:
+    """The sums of at most 2,000 random groups of calls, which are as exchangeable as calls."""
     import numpy as np
 
     calls = sums.shape[1]
     if calls <= MOST_UNITS:
         return sums
-    found = np.zeros((len(sums), MOST_UNITS))
+    grouped = np.zeros((len(sums), MOST_UNITS))
     for begin in range(0, calls, MOST_UNITS):
         part = sums[:, begin : begin + MOST_UNITS]
-        found[:, : part.shape[1]] += part
-    return found
+        grouped[:, : part.shape[1]] += part
+    return grouped
 
 
-def _lines(key: Key, pair: Paired) -> list[int]:
-    """The sums that a score is made of."""
-    wanted: set[str] | None = None
+def _sum_indices(key: Key, pair: PairedCalls) -> list[int]:
+    """The indices of the sums that a score depends on."""
+    slugs: set[str] | None = None
     tasks = set(pair.shape.tasks)
     if key[0] == "row":
-        wanted = {key[1]}
+        slugs = {key[1]}
     elif key[0] in ("task", "part"):
         tasks = {key[1]}
     return [
         at
         for (task, slug, quantity), at in pair.first.place.items()
-        if task in tasks and quantity not in MONEY and (wanted is None or slug in wanted)
+        if task in tasks and quantity not in COST_QUANTITIES and (slugs is None or slug in slugs)
     ]
 
 
-def _sign_flips(pair: Paired, lines: Mapping[Key, Sequence[int]]) -> Mapping[Key, float | None]:
+def _sign_flip_p(
+    pair: PairedCalls, lines: Mapping[Key, Sequence[int]]
+) -> Mapping[Key, float | None]:
     return sign_flip_p(
         summable(pair.first.sums),
         summable(pair.second.sums),
@@ -185,30 +187,34 @@ def _sign_flips(pair: Paired, lines: Mapping[Key, Sequence[int]]) -> Mapping[Key
     )
 
 
-def _row(
-    pair: Paired, key: Key, name: RowName, found: Sequence[Replicates], flipped: float | None
+def _row_difference(
+    pair: PairedCalls,
+    key: Key,
+    name: RowLabel,
+    models: Sequence[Replicates],
+    flip_p: float | None,
 ) -> RowDifference:
-    first, second = found
+    first, second = models
     gap = Replicates(
         second.estimate - first.estimate,
         second.resampled - first.resampled,
         second.jackknife - first.jackknife,
     )
-    bounds = _bounds(gap, pair.calls, name.unit)
-    differing = discordant(_gaps(pair, _lines(key, pair)))
+    bounds = _interval(gap, pair.calls, name.unit)
+    is_discordant = discordant(_differences(pair, _sum_indices(key, pair)))
     deviation = influence_deviation(gap.jackknife, pair.calls)
-    sides = _yes_no(pair, key)
-    p, test = flipped, "exact sign flip" if differing.sum() <= MOST_EXACT else "sign flip"
-    if sides is not None and flipped is not None:
+    sides = _discordant_counts(pair, key)
+    p, test = flip_p, "exact sign flip" if is_discordant.sum() <= MOST_EXACT else "sign flip"
+    if sides is not None and flip_p is not None:
         p, test = mcnemar_p(*sides), "mcnemar"
-    difference = _number(gap.estimate)
+    difference = _finite(gap.estimate)
     return RowDifference(
         key=name.key,
         kind=name.kind,
         label=name.label,
         unit=name.unit,
-        first=_number(first.estimate),
-        second=_number(second.estimate),
+        first=_finite(first.estimate),
+        second=_finite(second.estimate),
         difference=difference,
         better=_is_better(difference, name.unit),
         weight=name.weight,
@@ -217,30 +223,30 @@ def _row(
         p=p,
         test=test if p is not None else "",  # type: ignore[arg-type]
         calls=pair.calls,
-        discordant=int(differing.sum()),
+        discordant=int(is_discordant.sum()),
         detectable=detectable_difference(deviation, pair.calls),
         calls_needed=calls_for_difference(difference or 0.0, deviation),
     )
 
 
-def _bounds(gap: Replicates, calls: int, unit: str) -> Bounds | None:
-    """BCa over calls; if all are equal, what an unseen call could still change: rule of three"""
-    found = bca_interval(gap)
-    if found is None or found.method != "all_equal":
-        return found
+def _interval(gap: Replicates, calls: int, unit: str) -> Bounds | None:
+    """BCa interval over calls; rule of three if all calls are equal"""
+    bounds = bca_interval(gap)
+    if bounds is None or bounds.method != "all_equal":
+        return bounds
     if unit not in ("fraction", "percent"):
         return None
     unseen = (100.0 if unit == "percent" else 1.0) * upper_limit(0, calls)
-    return Bounds(found.low - unseen, found.high + unseen, found.method)
+    return Bounds(bounds.low - unseen, bounds.high + unseen, bounds.method)
 
 
-def _gaps(pair: Paired, lines: Sequence[int]) -> Floats:
+def _differences(pair: PairedCalls, lines: Sequence[int]) -> Floats:
     gaps: Floats = pair.second.sums[list(lines)] - pair.first.sums[list(lines)]
     return gaps
 
 
-def _yes_no(pair: Paired, key: Key) -> tuple[int, int] | None:
-    """Calls that only the first, and only the second, got right; None of a row of other values."""
+def _discordant_counts(pair: PairedCalls, key: Key) -> tuple[int, int] | None:
+    """Calls that only the first, and only the second, got right; None if a row is not binary."""
     import numpy as np
 
     if key[0] != "row":
@@ -262,7 +268,7 @@ def _yes_no(pair: Paired, key: Key) -> tuple[int, int] | None:
     return int(((one > 0) & (other == 0)).sum()), int(((one == 0) & (other > 0)).sum())
 
 
-def _number(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

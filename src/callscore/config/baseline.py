@@ -1,4 +1,4 @@
-"""The blessed baseline: a small file to commit, as the reference of later runs."""
+"""Baselines: the values of a run in a small file to commit, as the reference of later runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PerCall = Mapping[str, Sequence[float]]
 """By `final` or task, the contribution of each call to the score: jackknife pseudo-values."""
 
 
-class BlessedModel(msgspec.Struct, frozen=True):
+class BaselineModel(msgspec.Struct, frozen=True):
     """One model of a baseline."""
 
     values: Mapping[str, float]
@@ -32,12 +32,12 @@ class BlessedModel(msgspec.Struct, frozen=True):
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """The values of a run that was blessed."""
+    """The values of a run that later runs are compared with."""
 
     callscore_baseline: int
     framework: str
     signature: str
-    models: Mapping[str, BlessedModel]
+    models: Mapping[str, BaselineModel]
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -62,7 +62,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def baseline_of(
-    card: Scorecard, models: Sequence[str], per_call: Mapping[str, BlessedModel]
+    card: Scorecard, models: Sequence[str], per_call: Mapping[str, BaselineModel]
 ) -> Baseline:
     """A baseline from the scores of some models on a card."""
     return Baseline(
@@ -70,7 +70,7 @@ def baseline_of(
         framework=card.framework,
         signature=card.signature,
         models={
-            model.model: BlessedModel(
+            model.model: BaselineModel(
                 values=values_of(model),
                 calls=per_call[model.model].calls if model.model in per_call else (),
                 per_call=per_call[model.model].per_call if model.model in per_call else {},

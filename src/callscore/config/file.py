@@ -53,7 +53,7 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegressionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`no_regression`: how far below a blessed baseline a value may be."""
+    """`no_regression`: how far below a baseline a value may be."""
 
     margin: float
     baseline: str = "callscore-baseline.json"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.config.file import GateEntry
-from callscore.config.regression import NO_BASELINE, BlessedRuns, Now, regression_check
+from callscore.config.regression import NO_BASELINE, BaselineRuns, Now, regression_check
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
@@ -82,10 +82,10 @@ def check_gates(
     gates: Sequence[GateEntry],
     coverage: float = 1.0,
     scenarios: Mapping[str, Headline] | None = None,
-    blessed: BlessedRuns = NO_BASELINE,
+    baselines: BaselineRuns = NO_BASELINE,
 ) -> None:
     """Raise GateFailed if a gate fails, Inconclusive if none fails but one is undecided."""
-    raise_unless_passed(gate_checks(card, gates, coverage, scenarios, blessed))
+    raise_unless_passed(gate_checks(card, gates, coverage, scenarios, baselines))
 
 
 def gate_checks(
@@ -93,7 +93,7 @@ def gate_checks(
     gates: Sequence[GateEntry],
     coverage: float = 1.0,
     scenarios: Mapping[str, Headline] | None = None,
-    blessed: BlessedRuns = NO_BASELINE,
+    baselines: BaselineRuns = NO_BASELINE,
 ) -> list[Check]:
     """Check every gate for each of its models.
 
@@ -110,7 +110,7 @@ def gate_checks(
         )
         mine = [found for found in found_of_all if gate.model in (None, found.model)]
         if gate.no_regression is not None and card is not None:
-            checks += [regression_check(card, gate, _now(found), blessed) for found in mine]
+            checks += [regression_check(card, gate, _now(found), baselines) for found in mine]
         else:
             checks += [_check(found, gate) for found in mine]
     return checks

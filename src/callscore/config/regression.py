@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from callscore.config.baseline import Baseline, BlessedModel
+from callscore.config.baseline import Baseline, BaselineModel
 from callscore.config.file import GateEntry
 from callscore.core.checks import Check
 from callscore.core.rating import TOLERANCE
@@ -33,14 +33,14 @@ class Now(NamedTuple):
     """What the value lacks, such as cases or verdicts."""
 
 
-class BlessedRuns(NamedTuple):
+class BaselineRuns(NamedTuple):
     """The baselines of an eval file by their name in it, and this run call by call."""
 
     baselines: Mapping[str, Baseline] = {}
-    per_call: Callable[[], Mapping[str, BlessedModel]] = dict
+    per_call: Callable[[], Mapping[str, BaselineModel]] = dict
 
 
-NO_BASELINE = BlessedRuns()
+NO_BASELINE = BaselineRuns()
 
 
 def is_better_low(card: Scorecard, of: str) -> bool:
@@ -54,8 +54,8 @@ def is_better_low(card: Scorecard, of: str) -> bool:
     return of in ("cost", "blockers") or bool(units & set(LOWER_IS_BETTER))
 
 
-def regression_check(card: Scorecard, gate: GateEntry, now: Now, runs: BlessedRuns) -> Check:
-    """Whether a value is at most the margin worse than the blessed one."""
+def regression_check(card: Scorecard, gate: GateEntry, now: Now, runs: BaselineRuns) -> Check:
+    """Whether a value is at most the margin worse than that of the baseline."""
     name = f"{gate.of} (no regression)"
     why = _why_missed(card, gate, now, runs)
     if isinstance(why, _Undecided):
@@ -71,20 +71,20 @@ class _Undecided(NamedTuple):
 
 
 def _why_missed(
-    card: Scorecard, gate: GateEntry, now: Now, runs: BlessedRuns
+    card: Scorecard, gate: GateEntry, now: Now, runs: BaselineRuns
 ) -> tuple[bool, str] | _Undecided:
     rule = gate.no_regression
     assert rule is not None  # checked by the caller
     baseline = runs.baselines.get(rule.baseline)
     if baseline is None:
         return _Undecided(f"has no baseline yet: `callscore baseline set` writes {rule.baseline}")
-    blessed = _blessed(baseline, rule.against, now.model)
-    if isinstance(blessed, str):
-        return _Undecided(blessed)
+    baseline_model = _baseline_model(baseline, rule.against, now.model)
+    if isinstance(baseline_model, str):
+        return _Undecided(baseline_model)
     if changed := changes_between(baseline.signature, card.signature):
         parts = "; ".join(map(str, changed))
         return _Undecided(f"cannot be compared with the baseline, which has another {parts}")
-    before = blessed.values.get(gate.of)
+    before = baseline_model.values.get(gate.of)
     if before is None:
         return _Undecided("has no value in the baseline")
     if now.value is None:
@@ -93,16 +93,16 @@ def _why_missed(
     text = f"is {now.value:.4g}, was {before:.4g}, may lose {rule.margin:g}"
     if sign * (before - now.value) > rule.margin + TOLERANCE:
         return True, text
-    return _surely(gate, now.model, blessed, runs, text) if gate.sure else (False, text)
+    return _surely(gate, now.model, baseline_model, runs, text) if gate.sure else (False, text)
 
 
 def _surely(
-    gate: GateEntry, model: str, blessed: BlessedModel, runs: BlessedRuns, text: str
+    gate: GateEntry, model: str, baseline_model: BaselineModel, runs: BaselineRuns, text: str
 ) -> tuple[bool, str] | _Undecided:
     """Whether the lower limit of the paired difference, one-sided 95 %, is above −margin."""
     assert gate.no_regression is not None
     current = runs.per_call().get(model)
-    pairs = paired_differences(blessed, current, gate.of) if current is not None else []
+    pairs = paired_differences(baseline_model, current, gate.of) if current is not None else []
     if len(pairs) < 2:
         return _Undecided(f"has no calls in common with the baseline to be sure about {gate.of}")
     low = lower_limit(pairs)
@@ -112,7 +112,7 @@ def _surely(
     return low < -gate.no_regression.margin - TOLERANCE, shown
 
 
-def paired_differences(before: BlessedModel, now: BlessedModel, of: str) -> list[float]:
+def paired_differences(before: BaselineModel, now: BaselineModel, of: str) -> list[float]:
     """now − before on the calls that both have"""
     if of not in before.per_call or of not in now.per_call:
         return []
@@ -139,7 +139,7 @@ def lower_limit(differences: list[float]) -> float:
     return found.low
 
 
-def _blessed(baseline: Baseline, against: str | None, model: str) -> BlessedModel | str:
+def _baseline_model(baseline: Baseline, against: str | None, model: str) -> BaselineModel | str:
     """The model of a baseline to compare with, or why there is none."""
     models = baseline.models
     if against is not None:

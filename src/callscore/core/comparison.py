@@ -1,4 +1,4 @@
-"""The frozen values of a comparison: two models on the same calls, row by row and case by case."""
+"""The result of a comparison: two models on the same calls, row by row and case by case."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import msgspec
 from callscore.core.scorecard import Status
 
 ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]
-"""`fixed` and `broken`: the score of the case is higher or lower, a blocked answer counting 0.
-`new_blocker`: it breaches a gate that it did not. `became_error`: there is no answer any more."""
+"""`fixed` and `broken`: the score of the case is higher or lower, with 0 for a blocked reply.
+`new_blocker`: only the second breaches a gate. `became_error`: only the first has a reply."""
 
 
 class Side(msgspec.Struct, frozen=True):
-    """One of the two that are compared."""
+    """One of the two compared models."""
 
     label: str
-    """How it was named: a run, a file, a model."""
+    """The name of the run, file or model."""
     model: str
     signature: str
     final: float | None
@@ -43,10 +43,10 @@ class RowDifference(msgspec.Struct, frozen=True):
     better: bool | None
     """Whether the second is better; null if they are equal or one has no value."""
     weight: float
-    """What the row weighs in the Final Score."""
+    """The weight of the row in the Final Score."""
     ci95: tuple[float, float] | None = None
     ci95_method: str = ""
-    """`bca`, `percentile`; `all_equal` where no call differs more than another: rule of three."""
+    """`bca`, `percentile`, or `all_equal` (rule of three) if all calls differ alike."""
     p: float | None = None
     p_holm: float | None = None
     """Corrected for all rows that are shown (Holm)."""
@@ -57,11 +57,11 @@ class RowDifference(msgspec.Struct, frozen=True):
     detectable: float | None = None
     """The smallest difference that this many calls show with a power of 80 %."""
     calls_needed: int | None = None
-    """How many calls would show a difference of this size; null if there is none."""
+    """Calls that would show a difference of this size; null if there is none."""
 
 
 class CaseChange(msgspec.Struct, frozen=True):
-    """One case whose result has changed."""
+    """A case with different results."""
 
     case_id: str
     task: str
@@ -79,13 +79,13 @@ class CaseChange(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Everything that a comparison says, as `--json` writes it."""
+    """The whole comparison, as `--json` writes it."""
 
     first: Side
     second: Side
-    verdict: str
-    told_apart: bool | None
-    """Whether the Final Scores differ by more than chance; null where that cannot be said."""
+    conclusion: str
+    distinguishable: bool | None
+    """Whether the Final Scores differ by more than chance; null if that is unknown."""
     calls: int
     """Calls that both answered."""
     only_first: int
@@ -98,9 +98,9 @@ class Comparison(msgspec.Struct, frozen=True):
     """Official blockers that only the second has."""
     gone_blockers: Sequence[str]
     not_comparable: Sequence[str] = ()
-    """What differs though it must not (C-126); only a forced comparison has any."""
+    """Differences that make the two not comparable (C-126); empty unless forced."""
     notes: Sequence[str] = ()
-    """What is missing, and what a reader must know."""
+    """Remarks for the reader, such as missing data."""
     seed: int = 0
 
     def row(self, key: str) -> RowDifference:

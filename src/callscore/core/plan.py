@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Purpose = Literal["difference", "seen_difference", "width", "gate"]
+Purpose = Literal["difference", "observed_difference", "width", "gate"]
 
 
 class PlanLine(msgspec.Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""Reports of what was scored before: sources are opened here, files written, dossiers verified."""
+"""Opens scored runs for reports, writes report files, verifies dossiers."""

@@ -1,4 +1,4 @@
-"""Holds recomputed results and a recomputed scorecard against those of a dossier."""
+"""Compares recomputed results and a recomputed scorecard with those stored in a dossier."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ HASHED_KEYS = {
 }
 CARD_KEYS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
 KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by"})
-"""Parts of a scorecard that only the judge or the provider can tell again."""
+"""Keys of a scorecard that only a judge or a provider could produce again."""
 UNJUDGED_KEYS = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
-"""Parts that say whether a verdict failed or was never requested: nothing is requested here."""
+"""Keys that tell a failed verdict from one never requested; verification requests none."""
 SIGNATURE_PARTS = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
 EMPTY: Mapping[str, Any] = {}
 
 
 class CaseComparison:
-    """Compares case after case as they are scored again, in the order of the files."""
+    """Compares cases with those of a dossier as they are scored again, in file order."""
 
     def __init__(
         self, results: Path, asked: Path, instructions: Mapping[str, str], prompts: PromptBuilder
@@ -56,7 +56,7 @@ class CaseComparison:
         self.differences.setdefault(file, []).append(what)
 
     def compare(self, view: CaseView) -> None:
-        """Hold one case against the next one of the dossier."""
+        """Compare one case with the next case of the dossier."""
         self.cases += 1
         case_id, stored = next(self._results, (None, []))
         if case_id != view.case.id:
@@ -79,7 +79,7 @@ class CaseComparison:
         self.results += 1
         place = f"case {case_id!r}, model {key[0]!r}, run {key[1]}"
         if found is None and stored is not None and stored.get("status") == "not_run":
-            return  # a model without any answer is not in the outputs
+            return  # outputs have no lines for it
         if stored is None or found is None:
             self._add(RESULTS, f"{place}: is in only one of {RESULTS} and {OUTPUTS}")
             return
@@ -105,12 +105,12 @@ class CaseComparison:
             self._add(PROMPTS, f"case {view.case.id!r}: is not the prompt that is sent for it")
         sent = [message.content for message in prompt.messages if message.role == "system"]
         if sent and self._instructions.get(view.case.task) != sent[0]:
-            what = f"those of task {view.case.task!r} are not what is sent"
+            what = f"the instructions of task {view.case.task!r} are not those that are sent"
             if what not in self.differences.get(INSTRUCTIONS, ()):
                 self._add(INSTRUCTIONS, what)
 
     def end(self) -> None:
-        """What the dossier has beyond the cases that could be scored, and what it lacks."""
+        """Report lines of the dossier without a case, and missing prompt lines."""
         if self._prompts.context() and self.prompts_checked < min(self.cases, MOST_PROMPTS):
             self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
@@ -134,7 +134,7 @@ def _by_case(path: Path) -> Iterator[tuple[Any, list[Mapping[str, Any]]]]:
 
 
 class CardComparison:
-    """A stored scorecard and the one that was recomputed."""
+    """Compares a stored scorecard with the recomputed one."""
 
     def __init__(self, stored: Scorecard, found: Scorecard, *, lenient: bool) -> None:
         self._stored = stored.to_dict()
@@ -142,8 +142,8 @@ class CardComparison:
         self._ignored = KEYS_NOT_RECOMPUTED | UNJUDGED_KEYS if lenient else KEYS_NOT_RECOMPUTED
 
     def differences(self) -> list[str]:
-        """Every value that is not the same, with its path."""
-        sentence = [
+        """Describe every value that differs, with its path."""
+        differences = [
             _describe_difference(path, one, other)
             for name in CARD_KEYS
             for path, one, other in find_differences(
@@ -156,7 +156,7 @@ class CardComparison:
         stored, found = (
             _signature_parts(card["signature"]) for card in (self._stored, self._found)
         )
-        return sentence + [
+        return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), found.get(part))
             for part in SIGNATURE_PARTS
             if stored.get(part) != found.get(part)
@@ -168,7 +168,7 @@ def _signature_parts(signature: str) -> dict[str, str]:
 
 
 def _by_model(value: Any) -> Any:
-    """A list of models as a mapping, so that a difference names the model."""
+    """Turn a list of models into a mapping, so that differences name the model."""
     if isinstance(value, list) and all(isinstance(v, dict) and "model" in v for v in value):
         return {entry["model"]: entry for entry in value}
     return value
@@ -177,7 +177,7 @@ def _by_model(value: Any) -> Any:
 def find_differences(
     one: Any, other: Any, path: str, ignored: frozenset[str] = frozenset()
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Every leaf at which two values differ, with its path and both values."""
+    """Yield the path and both values of every leaf in which two values differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
             if key not in ignored:

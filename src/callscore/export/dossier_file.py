@@ -1,4 +1,4 @@
-"""Reads a dossier from anywhere: known files only, each once, within a limit (S-09)."""
+"""Reads untrusted dossiers: known file names only, each once, up to a size limit (S-09)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KNOWN_NAMES = frozenset({*CONTENT, MANIFEST, STATEMENT, ENVELOPE})
 MOST_BYTES = 1_000_000_000
 MOST_RATIO = 100
 SMALL_BYTES = 10_000_000
-"""A file may be this large however well it is compressed."""
+"""Below this size, the compression ratio is not checked."""
 BLOCK_BYTES = 1 << 18
 ENCRYPTED_FLAG = 0x1
 
@@ -30,14 +30,15 @@ class UnpackedDossier(msgspec.Struct, frozen=True):
     digests: Mapping[str, str]
 
     def path(self, name: str) -> Path:
-        """Where a file is."""
+        """Return the path of a file of the dossier."""
         return self.folder / name
 
 
 def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> UnpackedDossier:
-    """Write the files of a dossier into a folder; DataError if it is not what we write.
+    """Extract the files of a dossier into a folder.
 
-    Names in the zip are compared with those we know and are never used as paths.
+    DataError if the file is not a dossier. Names in the zip are compared with the known ones and
+    are never used as paths.
     """
     digests: dict[str, str] = {}
     left = most_bytes
@@ -58,9 +59,9 @@ def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> UnpackedDo
 def _check(path: Path, info: ZipInfo, seen: Mapping[str, str]) -> None:
     name = info.filename
     if name not in KNOWN_NAMES:
-        raise _bad_dossier(path, f"holds {name[:100]!r}, which no dossier has")
+        raise _bad_dossier(path, f"contains {name[:100]!r}, which is not a file of a dossier")
     if name in seen:
-        raise _bad_dossier(path, f"holds {name} twice")
+        raise _bad_dossier(path, f"contains {name} twice")
     if info.flag_bits & ENCRYPTED_FLAG or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise _bad_dossier(path, f"{name} is encrypted, or compressed in an unknown way")
 
@@ -68,14 +69,14 @@ def _check(path: Path, info: ZipInfo, seen: Mapping[str, str]) -> None:
 def _extract(
     path: Path, archive: ZipFile, info: ZipInfo, folder: Path, left: int
 ) -> tuple[str, int]:
-    """Write one file; its hash and size. What the zip says about sizes is not believed."""
+    """Extract one file and return its hash and size; sizes declared in the zip are not trusted."""
     digest, size = hashlib.sha256(), 0
     packed = max(1, info.compress_size)
     with archive.open(info) as member, (folder / info.filename).open("xb") as file:
         while block := member.read(BLOCK_BYTES):
             size += len(block)
             if size > left:
-                raise _bad_dossier(path, f"{info.filename} is too large; expected less (--max-gb)")
+                raise _bad_dossier(path, f"{info.filename} exceeds the size limit (--max-gb)")
             if size > SMALL_BYTES and size > MOST_RATIO * packed:
                 raise _bad_dossier(path, f"{info.filename} is a zip bomb: {size} bytes in {packed}")
             digest.update(block)

@@ -1,4 +1,4 @@
-"""Signs and checks dossiers with the user's own key (extra `sign`)."""
+"""Signs dossiers and checks their signatures with the user's own key (extra `sign`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ MOST_KEY_BYTES = 100_000
 
 
 def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
-    """Signs with the private key in a PEM file: Ed25519, ECDSA (P-256, P-384) or RSA (PSS)."""
+    """Return a function that signs with a PEM private key: Ed25519, ECDSA (P-256, P-384) or RSA-
+    PSS.
+    """
     serialization = _serialization()
     try:
         key: Any = serialization.load_pem_private_key(_read(key_file), password=None)
@@ -33,7 +35,7 @@ def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
 
 
 def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | None:
-    """What is wrong with a signature; None if the public key says that it is right."""
+    """Return what is wrong with the signature of a dossier, or None if the key confirms it."""
     serialization = _serialization()
     try:
         key: Any = serialization.load_pem_public_key(_read(key_file))
@@ -46,7 +48,7 @@ def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | N
     for entry in found.signatures:
         if entry.keyid == key_id and _is_valid(key, base64.b64decode(entry.sig), statement):
             return None
-    return f"no signature of this key (sha256:{key_id[:16]}…) is right"
+    return f"no valid signature by this key (sha256:{key_id[:16]}…)"
 
 
 class _EnvelopeSignature(msgspec.Struct):
@@ -63,7 +65,7 @@ class Envelope(msgspec.Struct):
 
 
 def read_envelope(raw: bytes) -> Envelope:
-    """The envelope in a dossier; DataError if it is none."""
+    """Decode and validate the envelope in a dossier; DataError if it is malformed."""
     try:
         found = msgspec.json.decode(raw, type=Envelope)
         for text in (found.payload, *(entry.sig for entry in found.signatures)):
@@ -71,7 +73,7 @@ def read_envelope(raw: bytes) -> Envelope:
     except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
         raise DataError(f"{error}; expected a DSSE envelope", place="statement.dsse.json") from None
     if found.payloadType != PAYLOAD_TYPE:
-        raise DataError(f"is about {found.payloadType!r}; expected {PAYLOAD_TYPE}")
+        raise DataError(f"payload type {found.payloadType!r}; expected {PAYLOAD_TYPE}")
     return found
 
 
@@ -86,7 +88,7 @@ def _is_valid(key: Any, raw: bytes, statement: bytes) -> bool:
 
 
 def _scheme(public: Any) -> tuple[Any, ...]:
-    """How a key of this kind signs, in addition to the payload; UsageError for other kinds."""
+    """Return the extra arguments of `sign` and `verify` for a key; UsageError for other types."""
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
@@ -102,7 +104,7 @@ def _scheme(public: Any) -> tuple[Any, ...]:
 
 
 def _key_id(public: Any) -> str:
-    """SHA-256 of the public key in DER"""
+    """SHA-256 of the public key in DER, in hexadecimal"""
     serialization = _serialization()
     raw: bytes = public.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo

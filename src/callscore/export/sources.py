@@ -1,4 +1,4 @@
-"""Opens what a report is made of: a stored run, a scorecard file, or files that are scored now."""
+"""Opens the source of a report: a stored run, a scorecard file, or files to score now."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scenarios import ScenarioScore
-from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.core.scorecard import Scorecard
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
 from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
@@ -33,36 +33,35 @@ from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
-from callscore.suites import registry
-from callscore.suites.registry import NamesOf
+from callscore.suites.registry import NamesOf, all_suites, template_of
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
-NO_STEPS = "steps: the reading `compat` keeps no record of them"
-CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
+NO_STEPS = "steps: mode `compat` does not record them"
+CARD_ONLY = "cases: a scorecard file does not contain them; pass the run or its eval file"
 
 
 class SourceRequest(msgspec.Struct, frozen=True):
-    """Which run or scorecard a report is about, as a command line names it."""
+    """The run or scorecard that a report is about, as given on the command line."""
 
     target: str
-    """The id of a run, an eval file (its newest run), or a scorecard in JSON."""
+    """The id of a run, an eval file (for its newest run), or a scorecard in JSON."""
     store: Path | None = None
     eval_file: Path | None = None
-    """The eval file of a run whose store does not name it, or if it has been moved."""
+    """The eval file of the run, if the store does not name it or the file was moved."""
     run: int | None = None
-    """The run of an eval file, instead of its newest."""
+    """A run of the eval file other than the newest."""
 
     @property
     def files(self) -> list[Path]:
-        """What is read: a report must not be written over it."""
+        """The input files, which a report must not overwrite."""
         named = None if self.target.isdecimal() else Path(self.target)
         return [path for path in (named, self.store, self.eval_file) if path is not None]
 
 
 @contextmanager
 def open_source(wanted: SourceRequest) -> Iterator[ReportSource]:
-    """The source that is wanted; UsageError if it cannot be had."""
+    """Open the requested source; UsageError if that is not possible."""
     target = wanted.target
     if target.isdecimal():
         with run_source(int(target), wanted.store or DEFAULT_STORE, wanted.eval_file) as source:
@@ -77,7 +76,7 @@ def open_source(wanted: SourceRequest) -> Iterator[ReportSource]:
 
 
 def card_source(path: Path) -> ReportSource:
-    """A scorecard as `--json` wrote it: everything but the cases."""
+    """Read a scorecard that `--json` wrote; it has no cases."""
     with open_for_reading(path) as file:
         raw = file.read(MOST_CARD_BYTES + 1)
     if len(raw) > MOST_CARD_BYTES:
@@ -103,7 +102,7 @@ class _WithDocuments(msgspec.Struct):
 def scored_source(
     config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
 ) -> Iterator[ReportSource]:
-    """The files of a config, scored now; writes what `targets` asks for on the way."""
+    """Score the files of a config and yield the result; also writes the files in `targets`."""
     with Spool(CaseView) as cases:
         card = score_files(config, targets, progress, on_case=cases.add)
         yield ReportSource(
@@ -117,7 +116,7 @@ def scored_source(
 
 
 def source_of_outputs(job: OutputsJob, scored: ScenarioScore, steps: Cases) -> ReportSource:
-    """Recorded scenarios that were scored just now; `steps` received their steps."""
+    """Return the source for recorded scenarios that were just scored; `steps` holds their steps."""
     first = next(iter(scored.document.get("languages", {"": scored.document}).values()))
     card = scenario_card({first["x_extension"]["model"]: scored})
     return ReportSource(
@@ -133,7 +132,7 @@ def source_of_outputs(job: OutputsJob, scored: ScenarioScore, steps: Cases) -> R
 
 @contextmanager
 def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
-    """A stored run, scored again from its stored answers; nothing is sent."""
+    """Score a stored run again from its stored replies, without sending requests, and yield it."""
     with Spool(CaseView) as cases, StepCases() as steps:
         options = RunOptions(on_case=cases.add, on_step=steps.add)
         found = rescore_run(run_id, store, eval_file, options)
@@ -142,19 +141,19 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
 
 
 class RescoredRun(NamedTuple):
-    """A stored run, scored again."""
+    """A stored run and the scorecard recomputed from its replies."""
 
     prepared: Prepared
     ran: RunResult
     card: Scorecard
     caveats: Sequence[str]
-    """What a reader must know: that the eval file has changed."""
+    """What the reader should know, such as an eval file that changed since the run."""
 
 
 def rescore_run(
     run_id: int, store: Path, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
-    """Score a stored run again from its stored answers, with the sinks of the options."""
+    """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
     fingerprint, _, limit = record.header.config_hash.partition("/")
@@ -178,9 +177,9 @@ def _card_of(ran: RunResult) -> Scorecard:
 def source_of_run(
     prepared: Prepared, ran: RunResult, cases: Cases, steps: Cases = ()
 ) -> ReportSource:
-    """A run that was scored just now.
+    """Return the source for a run that was just scored.
 
-    `cases` received its cases (`RunOptions.on_case`), `steps` the steps of its scenarios.
+    `cases` holds its cases (`RunOptions.on_case`), `steps` the steps of its scenarios.
     """
     config, card = prepared.config, _card_of(ran)
     record = _record(config.store, ran.run_id)
@@ -199,8 +198,9 @@ def source_of_run(
 
 
 def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> ReportSource:
-    """The source with the rows, steps and documents of scenarios; of scenarios alone where the
-    source has no calls.
+    """Add the rows, steps and documents of scenarios to a source.
+
+    If the source has no calls, the result is about the scenarios alone.
     """
     card = source.card if source.card is scored else beside_calls(source.card, scored)
     documents = scored.documents
@@ -213,11 +213,13 @@ def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> Rep
     )
 
 
-_CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
+_CHANGED = (
+    "{} has changed since the run: scored with its current settings and the replies of the run"
+)
 
 
 def newest_run(config: EvalConfig) -> int:
-    """The newest run of an eval file; one of the file as it is now, if there is one."""
+    """Return the id of the newest run of an eval file, preferably one of its current version."""
     with _journal(config.store) as journal:
         runs = [record for record in journal.runs() if record.header.name == config.name]
     same = [run for run in runs if run.header.config_hash.startswith(f"{config.fingerprint}/")]
@@ -251,21 +253,16 @@ def _eval_file(record: RunRecord, store: Path) -> Path:
     return path
 
 
-def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
-    """The rows of a card, in the order of its template."""
-    return tuple(registry.template_of(card))
-
-
 def title_of(card: Scorecard) -> str:
-    """What heads a report of a card."""
+    """Return the title of a report."""
     return f"{card.title} scorecard · {card.framework}"
 
 
 class TaskPromptBuilder:
-    """What a model is asked for a case of some files."""
+    """Builds the prompts of cases, as a run of a config sends them."""
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
-        """The context comes from the files if it is not given."""
+        """Take the context from the case files if none is passed."""
         kept = None if context is None else context.get(NAMES)
         self._names: NamesOf = NamesInData(config.cases)
         if kept is not None:
@@ -273,10 +270,10 @@ class TaskPromptBuilder:
         self._tasks = config.catalog.tasks(self._names)
 
     def __call__(self, case: Case) -> Prompt:
-        """What a model is sent for a case."""
+        """Return the prompt that a model is sent for a case."""
         return self._tasks[case.task].prompt(case)
 
     def context(self) -> Mapping[str, Any]:
-        """The names in the whole data set, by suite, however few of its cases were asked."""
-        found = {suite.name: list(self._names(suite)) for suite in registry.all_suites()}
+        """Return the names in the whole data set by suite, including cases that were not asked."""
+        found = {suite.name: list(self._names(suite)) for suite in all_suites()}
         return {NAMES: {suite: names for suite, names in found.items() if names}}

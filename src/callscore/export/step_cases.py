@@ -14,11 +14,11 @@ from callscore.report.source import Answer, Cases, CaseView
 from callscore.store.spool import Spool
 
 STEP_MEASURES = ("success", "plan", "name", "key", "value")
-"""The measures of a step; its other numbers are about cost and time."""
+"""The metrics of a step; its other numbers are cost and time."""
 
 
 class StepCases:
-    """Kept in a temporary file: only the places of steps are in memory."""
+    """Steps of scenarios in a temporary file; only their offsets are in memory."""
 
     def __init__(self) -> None:
         self._spool = Spool(CaseView)
@@ -37,11 +37,11 @@ class StepCases:
         self.close()
 
     def close(self) -> None:
-        """Remove the file."""
+        """Remove the temporary file."""
         self._spool.close()
 
     def add(self, view: StepView) -> None:
-        """Keep a step with the answers of one model."""
+        """Store a step with the replies of one model."""
         self._models[view.model] = None
         answered = CaseView(view.case, [_answer(answer) for answer in view.answers])
         self._places.setdefault(view.case.id, {})[view.model] = self._spool.put(answered)
@@ -50,7 +50,7 @@ class StepCases:
         return len(self._places)
 
     def __iter__(self) -> Iterator[CaseView]:
-        """Every step with the answers of all models, in the order in which steps were added."""
+        """Yield every step with the replies of all models, in the order of `add`."""
         for case_id, places in self._places.items():
             views = {model: self._spool.at(place) for model, place in places.items()}
             case = next(iter(views.values())).case
@@ -65,7 +65,7 @@ class StepCases:
 
 
 class CombinedCases:
-    """The cases of calls, then the steps of scenarios."""
+    """The cases of calls, followed by the steps of scenarios."""
 
     def __init__(self, calls: Cases, steps: Cases) -> None:
         self._parts = (calls, steps)

@@ -1,6 +1,6 @@
-"""Recomputes every score of a dossier offline and names what differs.
+"""Recomputes every score of a dossier offline and reports differences.
 
-Hashes find a changed file; scoring again finds a change whose hashes were made to fit.
+Hashes detect a changed file. Scoring again detects a change after which hashes were updated.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ from callscore.report.dossier import (
 from callscore.store.files import lines_of
 
 MOST_NAMED = 20
-"""Differences of one kind that are named; more are counted."""
+"""Differences of one kind that are listed; the rest is counted."""
 
 
 class DossierDifference(msgspec.Struct, frozen=True):
-    """Something in a dossier that is not as it should be."""
+    """A value in a dossier that differs from the expected one."""
 
     file: str
     what: str
 
     def __str__(self) -> str:
-        """`file: what`."""
+        """Return `file: what`."""
         return f"{self.file}: {self.what}"
 
 
 class VerificationResult(msgspec.Struct, frozen=True):
-    """What verifying a dossier found."""
+    """The result of verifying a dossier."""
 
     differences: Sequence[DossierDifference]
     checked: Sequence[str]
-    """What was recomputed, in words."""
+    """Descriptions of what was recomputed."""
     not_checked: Sequence[str] = ()
-    """What could not be, and why."""
+    """Descriptions of what could not be checked, with reasons."""
 
 
 class _Settings(msgspec.Struct):
@@ -127,7 +127,7 @@ def verify(path: Path, key: Path | None = None, most_bytes: int = MOST_BYTES) ->
 
 
 class _Verification:
-    """One dossier under examination."""
+    """The verification of one dossier."""
 
     def __init__(self, files: UnpackedDossier) -> None:
         self._files = files
@@ -138,7 +138,7 @@ class _Verification:
         self._not_checked: list[str] = []
 
     def carry_out(self, key: Path | None) -> VerificationResult:
-        """All checks; the differences in the order of the files."""
+        """Run all checks and return the differences in the order of the files."""
         self._check_hashes()
         self._check_signature(key)
         self._check_costs()
@@ -158,7 +158,7 @@ class _Verification:
             return msgspec.json.decode(self._files.path(name).read_bytes(), type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(
-                f"{error}; expected what `callscore report` writes", place=name
+                f"{error}; expected a file that `callscore report` wrote", place=name
             ) from None
 
     def _add(self, file: str, what: str) -> None:
@@ -171,12 +171,12 @@ class _Verification:
             found = self._files.digests[name]
             listed = self._manifest.files.get(name)
             if listed is None or listed.sha256 != found:
-                self._add(name, f"has another SHA-256 than {MANIFEST} says")
+                self._add(name, f"its SHA-256 is not the one in {MANIFEST}")
             if attested.get(name) != found:
-                self._add(name, f"has another SHA-256 than {STATEMENT} says")
+                self._add(name, f"its SHA-256 is not the one in {STATEMENT}")
         card: Scorecard = self._read(CARD, Scorecard)
         if statement.predicate.get("signature") != card.signature:
-            self._add(STATEMENT, f"names another signature of the scorecard than {CARD}")
+            self._add(STATEMENT, f"its scorecard signature is not the one in {CARD}")
         self._checked.append(f"the hashes of {len(CONTENT)} files")
 
     def _check_signature(self, key: Path | None) -> None:
@@ -197,7 +197,7 @@ class _Verification:
         self._checked.append("the signature")
 
     def _check_costs(self) -> None:
-        """Tokens × price, where the dossier says that a cost is made of that."""
+        """Recompute costs as tokens × price, where the dossier says `cost_from: price`."""
         models: _Models = self._read(MODELS, _Models)
         prices = {model.name: model.price for model in models.models}
         seen: dict[str, int] = {}
@@ -218,7 +218,9 @@ class _Verification:
                 wrong.setdefault(output.model, []).append(sentence)
         for model, found in wrong.items():
             if len(found) == seen[model] > 1:
-                self._add(MODELS, f"price of {model!r}: gives none of its costs; {found[0]}")
+                self._add(
+                    MODELS, f"price of {model!r}: does not match any of its costs; {found[0]}"
+                )
             else:
                 self._name(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
         if seen:
@@ -239,7 +241,7 @@ class _Verification:
                 raise DataError(str(error), place=f"{OUTPUTS}:{line.number}") from None
 
     def _check_scores(self) -> None:
-        """Score cases, outputs and verdicts again, as any user could."""
+        """Score cases, outputs and verdicts again and compare the results."""
         given = self._settings
         job = ScoreConfig(
             cases=[self._files.path(CASES)],
@@ -276,8 +278,8 @@ class _Verification:
             f"{cases.prompts_checked} prompts"
         )
         if cases.has_unjudged:
-            self._not_checked.append("why items without a verdict have none")
-        self._not_checked.append(f"what {PROVENANCE} says besides the scores (hashes only)")
+            self._not_checked.append("why some items have no verdict")
+        self._not_checked.append(f"{PROVENANCE}: only its hash is checked")
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")

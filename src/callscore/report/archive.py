@@ -1,4 +1,4 @@
-"""A zip written in chunks, whose bytes depend on nothing but its files."""
+"""Writes a zip in chunks; its bytes depend only on the files in it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
-"""The time that every file in the zip claims: the same results give the same bytes."""
+"""The modification time of every file in the zip, fixed so that equal results give equal bytes."""
 LEVEL = 3
 BLOCK_BYTES = 1 << 18
 
 
 class _ChunkBuffer:
-    """A file that cannot be sought: what was written to it is taken away in chunks."""
+    """A write-only file without seek, emptied by `take`."""
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
@@ -24,10 +24,10 @@ class _ChunkBuffer:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: `take` returns everything written."""
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Do nothing: there is no resource to release."""
 
     def take(self) -> bytes:
         found = b"".join(self._chunks)
@@ -36,7 +36,7 @@ class _ChunkBuffer:
 
 
 class Archive:
-    """A zip in the making, with the hash and size of every file in it."""
+    """Builds a zip and records the hash and size of every file in it."""
 
     def __init__(self) -> None:
         self._out = _ChunkBuffer()
@@ -44,7 +44,7 @@ class Archive:
         self.digests: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Put a file in, chunk by chunk."""
+        """Add a file; yield the bytes of the zip as they are ready."""
         digest, size = hashlib.sha256(), 0
         info = ZipInfo(name, TIMESTAMP)
         info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
@@ -58,13 +58,13 @@ class Archive:
         yield self._out.take()
 
     def end(self) -> bytes:
-        """The end of the zip."""
+        """Return the last bytes of the zip."""
         self._zip.close()
         return self._out.take()
 
 
 def read_blocks(file: IO[bytes]) -> Iterator[bytes]:
-    """A file from its beginning, block by block."""
+    """Yield the blocks of a file from its beginning."""
     file.seek(0)
     while block := file.read(BLOCK_BYTES):
         yield block

@@ -1,4 +1,4 @@
-"""The cells of a scorecard: text and a tone, shared by every renderer."""
+"""The cells of a scorecard as text and tone, shared by all report formats."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ TONES: Mapping[str, Tone] = {
 }
 NOT_AVAILABLE = "n/a"
 PASS = "Pass"
-"""What the framework calls a count of 0."""
+"""The framework's rating for a count of 0."""
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """The text of a cell; `why` is the reason behind an n/a, printed as a footnote.
+    """The text of a cell.
 
-    `brief` says the same where columns are narrow: a rating by its first letter.
+    `why` is the reason for an n/a, printed as a footnote. `brief` is a shorter text for narrow
+    columns: a rating by its first letter.
     """
 
     text: str
@@ -53,11 +54,11 @@ class Cell(msgspec.Struct, frozen=True):
     why: str = ""
     brief: str = ""
     interval: str = ""
-    """The 95 % interval of the value, for wherever there is room for it."""
+    """The 95 % interval of the value, shown where there is room."""
 
 
 class ScorecardRow(msgspec.Struct, frozen=True):
-    """A template row with one cell a model."""
+    """A template row with one cell per model."""
 
     template: TemplateRow
     cells: Sequence[Cell]
@@ -66,7 +67,10 @@ class ScorecardRow(msgspec.Struct, frozen=True):
 def scorecard_rows(
     card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = False
 ) -> list[ScorecardRow]:
-    """The template filled in, without tasks that no model ran; details only where asked for."""
+    """Fill in the template.
+
+    Tasks that no model ran are left out; so are details, unless `all_rows` is set.
+    """
     ran = {task for model in card.models for task in model.tasks}
     has_benchmarks = any(
         model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
@@ -94,7 +98,7 @@ BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
 
 def tasks_not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
-    """The tasks of the template that no model ran, by name."""
+    """Return the names of the tasks in the template that no model ran."""
     ran = {task for model in card.models for task in model.tasks}
     return [
         row.label.removesuffix(" Score")
@@ -104,7 +108,7 @@ def tasks_not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]
 
 
 def _is_needed_detail(row: TemplateRow, card: Scorecard) -> bool:
-    """Sub-scores are shown where a task score itself cannot be        C-127"""
+    """Whether sub-scores are shown because the task has no score        C-127"""
     if row.kind != "subscore":
         return False
     tasks = [model.tasks.get(row.key.partition("/")[0]) for model in card.models]
@@ -172,7 +176,7 @@ ScoreWithInterval = (
 
 
 def show_score_interval(score: ScoreWithInterval, unit: str = "fraction") -> str:
-    """The interval next to a value; empty if there is none."""
+    """Return the interval of a score as text; empty if there is none."""
     if score.ci95 is None:
         return ""
     equal = score.ci95_method == "all_equal"
@@ -180,7 +184,7 @@ def show_score_interval(score: ScoreWithInterval, unit: str = "fraction") -> str
 
 
 def _decided_calls(metric: MetricScore) -> str:
-    """How many calls are decided, if that is why a row has no value        C-137"""
+    """Return how many calls are decided, if that is why a row has no value        C-137"""
     parts = (metric.why or "").partition(": ")[2].split("; ")
     decided = next((part for part in parts if part.endswith("calls decided")), "")
     return f" ({decided})" if decided else ""
@@ -193,7 +197,7 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.facts is not None:
         parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
-        parts.append(f"max {metric.max_per_call:g} a call")
+        parts.append(f"max {metric.max_per_call:g} per call")
     if metric.n != task.n and metric.unit != "count":
         parts.append(f"n = {metric.n}")
     if metric.approximate:
@@ -259,7 +263,7 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
-    """The binary, and the value behind it."""
+    """Return the binary result with the value it was derived from."""
     if criterion.binary is None or criterion.value is None:
         return Cell(NOT_AVAILABLE, "quiet", criterion.why or "")
     shown = show_near_limits(criterion.value, criterion.unit, row.bands)
@@ -292,15 +296,15 @@ def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
 
 def _why_no_option_score(model: ModelScore) -> str:
     if model.final.option == "A":
-        return "the weights are of option A"
+        return "the weights are those of option A"
     if model.benchmarks.status == "not_run":
         return BENCHMARKS_NOT_RUN
-    return "the benchmarks are not complete, a task has no score, or own weights leave them out"
+    return "the benchmarks are not complete, a task has no score, or custom weights exclude them"
 
 
 def _cost(model: ModelScore) -> Cell:
     if model.cost.per_1000_calls is None:
-        return Cell("unknown", "quiet", "an output, or all of them, has no price recorded")
+        return Cell("unknown", "quiet", "at least one output has no recorded cost")
     interval = show_score_interval(model.cost, "money")
     return Cell(show_money(model.cost.per_1000_calls), interval=interval)
 
@@ -315,7 +319,7 @@ def _rank(entry: Ranked) -> Cell:
 
 
 def _blocker(model: ModelScore) -> Cell:
-    """Yes, no or undecided over all `[!]` rows of the model        C-87"""
+    """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
     calls = f"{show_count(model.blocked_calls, 'call')} blocked"
     marks = [calls] if model.blocked_calls else []
     undecided = sum(len(task.undecided_gates) for task in model.tasks.values())

@@ -1,4 +1,4 @@
-"""A comparison as a comment on a pull request: names and texts are code, never markup."""
+"""A comparison as Markdown for a pull request; names and texts are code spans, never markup."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from callscore.report.markdown_text import code, table
 
 MARKS = {"better": "🟢", "worse": "🔴", "": ""}
 MOST_BYTES = 60_000
-"""A comment may have 65,536 characters."""
+"""GitHub limits a comment to 65,536 characters."""
 
 
 def comparison_markdown(
     comparison: Comparison, *, all_rows: bool = False, most_cases: int = 20
 ) -> str:
-    """The whole comparison; cases are left out where a comment would be too long."""
+    """Return the comparison, with fewer cases if it would exceed the size of a comment."""
     for most in (most_cases, most_cases // 4, 0):
         text = "\n".join(_parts(comparison, most, all_rows=all_rows)) + "\n"
         if len(text) <= MOST_BYTES:
@@ -33,7 +33,7 @@ def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterat
         sentence = code("; ".join(comparison.not_comparable), 400, in_table=False)
         yield f"**⚠️ NOT COMPARABLE (C-126):** {sentence}"
         yield ""
-    yield f"> {code(comparison.verdict, 400, in_table=False)}"
+    yield f"> {code(comparison.conclusion, 400, in_table=False)}"
     yield ""
     headings = ["", "first", "second", "change", "95 % interval", "p (Holm)", ""]
     rows = [row for row in comparison.rows if cells.is_shown(row, all_rows=all_rows)]
@@ -69,7 +69,7 @@ def _cases(comparison: Comparison, most: int) -> Iterator[str]:
     if not comparison.cases:
         return
     yield "<details>"
-    yield f"<summary>Cases: {cells.describe_counts(comparison) or 'no other score'}</summary>"
+    yield f"<summary>Cases: {cells.describe_counts(comparison)}</summary>"
     yield ""
     changed = cells.worst_first(comparison.cases)
     rows = [

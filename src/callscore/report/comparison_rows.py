@@ -1,4 +1,4 @@
-"""What the terminal and Markdown show of a comparison: rows and cases as cells of text."""
+"""Rows and cases of a comparison as text, for the terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05
 FEW_CALLS = 15
-"""Intervals from fewer calls are rough, and say so (STATS §2)."""
+"""Intervals from fewer calls are marked as rough (STATS §2)."""
 KIND_WORDS = {
     "fixed": "fixed",
     "broken": "broken",
@@ -21,21 +21,21 @@ KIND_WORDS = {
 
 
 def is_shown(row: RowDifference, *, all_rows: bool) -> bool:
-    """Rows that count or have changed; on request all."""
+    """Whether a row is shown: score and cost rows, rows that changed, or all rows on request."""
     if all_rows or row.kind in ("final", "task", "cost"):
         return row.first is not None or row.second is not None
     return row.difference is not None and abs(row.difference) > 1e-12
 
 
 def show_value(number: float | None, unit: str) -> str:
-    """A value of a row, or that there is none."""
+    """Return a value as text, or `n/a`."""
     if number is None:
         return "n/a"
     return show_money(number) if unit == "usd" else show(number, unit)
 
 
 def show_difference(number: float | None, unit: str) -> str:
-    """A difference with its sign."""
+    """Return a difference with its sign."""
     if number is None:
         return ""
     sign = "−" if number < 0 else "+" if number > 0 else "±"
@@ -44,7 +44,7 @@ def show_difference(number: float | None, unit: str) -> str:
 
 
 def show_row_interval(row: RowDifference) -> str:
-    """[−0.012, +0.034], or nothing."""
+    """Return `[−0.012, +0.034]`, or an empty text without an interval."""
     if row.ci95 is None:
         return ""
     rough = "≈ " if row.calls < FEW_CALLS else ""
@@ -53,44 +53,44 @@ def show_row_interval(row: RowDifference) -> str:
 
 
 def show_p_value(p: float | None) -> str:
-    """A probability: 0.031, < 0.001."""
+    """Return a p-value as `0.031` or `< 0.001`."""
     if p is None:
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def is_significant(row: RowDifference) -> bool:
-    """Whether a difference is more than chance: alone for the Final Score, else after Holm."""
+    """Whether a difference is significant: by p for the Final Score, by Holm's p for other rows."""
     p = row.p if row.kind == "final" else row.p_holm
     return p is not None and p <= SIGNIFICANCE_LEVEL
 
 
 def row_tone(row: RowDifference) -> Tone:
-    """Good and bad only where the difference is more than chance."""
+    """Return good or bad for a significant difference, else plain."""
     if row.better is None or not is_significant(row):
         return "plain"
     return "good" if row.better else "bad"
 
 
 def direction_word(row: RowDifference) -> str:
-    """better, worse, or nothing if chance may explain it."""
+    """Return `better` or `worse` for a significant difference, else an empty text."""
     if row.better is None or not is_significant(row):
         return ""
     return "better" if row.better else "worse"
 
 
 def describe_counts(comparison: Comparison) -> str:
-    """3 fixed, 1 broken, 1 new blocker."""
-    found = [
+    """Return the number of cases by kind of change: `3 fixed, 1 broken, 1 new blocker`."""
+    counts = [
         f"{number} {KIND_WORDS[kind] + ('s' if kind == 'new_blocker' and number > 1 else '')}"
         for kind, number in comparison.counts.items()
         if number
     ]
-    return ", ".join(found)
+    return ", ".join(counts) or "changes without effect on the score"
 
 
 def describe_pairing(comparison: Comparison) -> str:
-    """On which calls the two are compared."""
+    """Describe the calls on which the two sides are compared."""
     alone = [
         f"{show_count(number, 'call')} only of the {side}"
         for number, side in ((comparison.only_first, "first"), (comparison.only_second, "second"))
@@ -102,7 +102,7 @@ def describe_pairing(comparison: Comparison) -> str:
 
 
 def describe_case(change: CaseChange, most: int = 3) -> str:
-    """What has changed about a case: kinds, gates, metrics."""
+    """Describe the changes of a case: kinds, gates, metrics."""
     parts = [KIND_WORDS[kind] for kind in change.kinds if kind != "new_blocker"]
     if change.new_gates:
         parts.append(f"blocked by {', '.join(change.new_gates)}")
@@ -122,7 +122,7 @@ def _short_number(number: float | None) -> str:
 
 
 def worst_first(changes: Sequence[CaseChange]) -> list[CaseChange]:
-    """Cases that became worse, then those that became better, each by weight × change."""
+    """Sort cases that became worse before those that became better, keeping the order of each."""
     return sorted(changes, key=lambda change: not _is_worse(change))
 
 

@@ -1,4 +1,4 @@
-"""A comparison for the terminal: the verdict, the rows, the cases."""
+"""A comparison for the terminal: the conclusion, the rows, the cases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOM_FOR_P = 110
 def comparison_lines(
     comparison: Comparison, width: int, *, all_rows: bool = False, most_cases: int = 20
 ) -> Iterator[Line]:
-    """Everything, most important first."""
+    """Yield the lines of a comparison, most important first."""
     first, second = comparison.first, comparison.second
     if comparison.not_comparable:
         sentence = "NOT COMPARABLE (C-126): " + "; ".join(comparison.not_comparable)
@@ -24,7 +24,7 @@ def comparison_lines(
         yield []
     title = f"{plain(first.label, 60)} → {plain(second.label, 60)}"
     yield from paragraph([StyledText(title, "bold")], width)
-    yield from paragraph([StyledText(comparison.verdict)], width)
+    yield from paragraph([StyledText(comparison.conclusion)], width)
     if comparison.calls:
         yield from paragraph([StyledText(cells.describe_pairing(comparison), "dim")], width)
     yield []
@@ -76,7 +76,7 @@ def _cases(comparison: Comparison, width: int, most: int) -> Iterator[Line]:
     if not comparison.cases:
         return
     changed = cells.worst_first(comparison.cases)
-    head = f"Cases: {cells.describe_counts(comparison) or 'changes without another score'}"
+    head = f"Cases: {cells.describe_counts(comparison)}"
     yield from paragraph([StyledText(head, "bold")], width)
     columns = [Column("case"), Column("task"), Column("change", is_number=True), Column("")]
     rows: list[Line] = [

@@ -32,12 +32,12 @@ COLUMNS = (
     "cost_usd",
 )
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""Spreadsheets garble text without it."""
+"""Spreadsheets need it to detect UTF-8."""
 CHUNK_CHARACTERS = 1 << 16
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The table, chunk by chunk; an answer without any metric has one line."""
+    """Yield the table in chunks; an answer without metrics has one line."""
     yield BYTE_ORDER_MARK
     buffer = io.StringIO(newline="")
     rows = csv.writer(buffer)
@@ -89,10 +89,10 @@ def _rows(view: CaseView, answer: Answer) -> Iterator[list[object]]:
 
 
 def _number(value: float | None) -> str:
-    """The shortest text that gives the same float back; empty if there is no value."""
+    """Return the shortest text that parses to the same float; empty without a value."""
     return "" if value is None else repr(value)
 
 
 FORMAT = ReportFormat(
-    "csv", ".csv", "one line a case, model, run and metric", write, needs_cases=True
+    "csv", ".csv", "one line per case, model, run and metric", write, needs_cases=True
 )

@@ -1,4 +1,4 @@
-"""The decision in words: which model, why, what it costs, what keeps others out, what is open."""
+"""The decision in sentences: which model, why, its cost, what blocks others, what is unknown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REMEDIES: Mapping[str, str] = {
     "content_filter": "stopped by the provider's content filter",
     "refusal": "declined",
     "empty": "empty",
-    "structure": "had other keys than were asked for",
+    "structure": "did not have the requested keys",
     "not_json": "no JSON",
     "not_an_object": "JSON, but no object",
     "duplicate_key": "had a key twice",
@@ -34,7 +34,7 @@ REMEDIES: Mapping[str, str] = {
 
 
 class Statement(NamedTuple):
-    """One sentence of the verdict, with a word that says what it is about."""
+    """One sentence of the decision, with a keyword in front."""
 
     head: str
     text: str
@@ -42,13 +42,13 @@ class Statement(NamedTuple):
 
 
 def state_decision(card: Scorecard) -> list[Statement]:
-    """The decision that a scorecard supports, most important statement first."""
+    """Return the decision that a scorecard supports, most important statement first."""
     unread = list(_unreadable(card))[:MODELS_SHOWN]
     return [*_race(card), *_decision(card), *_blocked(card), *unread, *_unknown(card)]
 
 
 def _race(card: Scorecard) -> Iterator[Statement]:
-    """What a race decided: the Finals of its models rest on the calls that it asked."""
+    """State what a race decided; the Final Scores of its models use only the calls it asked."""
     if card.race is not UNSET:
         tone: Tone = "good" if card.race.status == "decided" else "middling"
         yield Statement("RACE", f"{describe_decision(card.race)}.", tone)
@@ -80,7 +80,7 @@ def _why_unofficial(card: Scorecard) -> str:
 def _leaders(
     card: Scorecard, entries: Sequence[Ranked], models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
-    """Best value and best quality, as far as the calls tell models apart        STATS §7"""
+    """State best value and best quality, as far as the calls distinguish models        STATS §7"""
     value = [entry for entry in entries if entry.rank == 1]
     quality = [entry for entry in entries if entry.quality_rank == 1]
     best, of = (value, "efficiency") if value else (quality, "final")
@@ -108,7 +108,7 @@ def _head(entry: Ranked, official: str) -> str:
 
 
 def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Sequence[ModelContrast]:
-    """The ties of the best with models that are not among them."""
+    """Return the ties of the best models with all other models."""
     first, named = best[0].model, {entry.model for entry in best}
     return [pair for pair in find_ties(card, of, first) if other_model(pair, first) not in named]
 
@@ -116,9 +116,7 @@ def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Seque
 def _quality(
     card: Scorecard, best: Sequence[Ranked], leader: Ranked, models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
-    """The model of best quality, if it is another one; and those that cannot be
-    distinguished from it.
-    """
+    """State the model of best quality, if it is not the leader, and the models tied with it."""
     first, ties = best[0].model, _ties_with_others(card, "final", best)
     is_leader = leader.model in {entry.model for entry in best}
     if not is_leader:
@@ -132,14 +130,14 @@ def _quality(
 
 
 def _describe_ties(model: str, ties: Sequence[ModelContrast], by: str) -> str:
-    """old and new cannot be distinguished with these 48 calls; about 310 would do"""
+    """Return `old and new cannot be distinguished with these 48 calls; about 310 would do`."""
     others = [other_model(pair, model) for pair in ties]
     sentence = describe_tie(ties[0].calls, calls_needed(ties), by)
     return f"{plain(model, LONGEST_NAME)} and {_join_names(others)} {sentence}"
 
 
 def _weak_rows(model: ModelScore) -> str:
-    """How many rows rate Fail, so that a rank does not hide them."""
+    """Return how many rows are rated Fail, which a rank alone would hide."""
     metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
     failing = sum(metric.rating == "Fail" for metric in metrics)
     return f" {show_count(failing, 'row')} rated Fail." if failing else ""
@@ -159,7 +157,7 @@ def _closest(card: Scorecard) -> Iterator[Statement]:
 
 
 def _no_final(card: Scorecard) -> Iterator[Statement]:
-    """Task scores side by side, where no model has a Final Score."""
+    """List the task scores of all models when no model has a Final Score."""
     reasons = dict.fromkeys(entry.reason for entry in card.ranking if entry.reason)
     yield Statement("NO FINAL", f"{'; '.join(list(reasons)[:NAMES_SHOWN])}.", "middling")
     for task in dict.fromkeys(task for model in card.models for task in model.tasks):
@@ -174,7 +172,7 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
 
 
 def _blocked(card: Scorecard) -> Iterator[Statement]:
-    """What keeps models from an official score, the closest first."""
+    """State what blocks models from an official score, the closest model first."""
     invalid = {model.model for model in card.models if model.final.status == "invalid"}
     blocked = [entry for entry in card.zeroed_ranking if entry.model in invalid]
     for entry in blocked[:MODELS_SHOWN]:
@@ -189,7 +187,7 @@ def _blocked(card: Scorecard) -> Iterator[Statement]:
 
 
 def _unreadable(card: Scorecard) -> Iterator[Statement]:
-    """Answers that could not be read, with the remedy for the commonest cause."""
+    """State how many replies could not be parsed, with the remedy for the most frequent cause."""
     for model in card.models:
         for task, score in model.tasks.items():
             if not score.malformed:
@@ -198,16 +196,16 @@ def _unreadable(card: Scorecard) -> Iterator[Statement]:
             why = REMEDIES.get(cause, cause.replace("_", " "))
             name = plain(model.model, LONGEST_NAME)
             text = f"{name}, {task}: {number} of {score.answers} answers {why}."
-            yield Statement("UNREAD", text, "bad")
+            yield Statement("MALFORMED", text, "bad")
 
 
 def _unknown(card: Scorecard) -> Iterator[Statement]:
-    """What the scores do not say yet."""
+    """State what the scores do not show yet."""
     parts = [*_unfinished(card), *_unpriced(card)]
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     if calls and len(card.models) > 1 and not card.contrasts:
         parts.append(
-            f"whether differences are more than chance with {show_count(min(calls), 'call')} a task"
+            f"whether differences are significant with {show_count(min(calls), 'call')} per task"
         )
     if parts:
         yield Statement("UNKNOWN", f"{'; '.join(parts)}.", "quiet")
@@ -234,7 +232,7 @@ def _undecided(model: ModelScore) -> int:
 def _unpriced(card: Scorecard) -> Iterator[str]:
     unpriced = [entry.model for entry in card.ranking if entry.cost_status == "unknown"]
     if unpriced:
-        yield f"what {_join_names(unpriced)} would cost (--cost, or `price` in the eval file)"
+        yield f"the cost of {_join_names(unpriced)} (--cost, or `price` in the eval file)"
 
 
 def _names(entries: Sequence[Ranked]) -> str:

@@ -1,4 +1,4 @@
-"""The dossier: one zip with everything that a score rests on, so that anyone can recompute it.
+"""The dossier: a zip with everything needed to recompute the scores.
 
 The same source gives the same bytes. `callscore verify` reads it.
 """
@@ -36,18 +36,19 @@ INSTRUCTIONS = "instructions.json"
 MANIFEST, STATEMENT, ENVELOPE = "manifest.json", "statement.json", "statement.dsse.json"
 STREAMED = (CASES, OUTPUTS, VERDICTS, PROMPTS, RESULTS)
 CONTENT = (CARD, *STREAMED, SETTINGS, MODELS, PROVENANCE, INSTRUCTIONS)
-"""What the manifest and the statement are about; a dossier has no other files."""
+"""The files listed in the manifest and the statement; a dossier has no others."""
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
-NO_SCENARIOS = "scenarios: a dossier holds what `verify` recomputes, the calls"
+NO_SCENARIOS = "scenarios: a dossier contains only calls, which `verify` can recompute"
 MOST_PROMPTS = 20_000
-"""Prompts follow from case, settings and instructions; those of the first cases are hashed too."""
+"""Only the prompts of the first cases are hashed; all follow from case, settings and instructions.
+"""
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The zip: streamed files first, what is hashed over them last."""
+    """Yield the zip: content first, then the manifest, the statement and its signature."""
     archive = Archive()
     with ExitStack() as stack:
         files = {
@@ -72,7 +73,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
 def _write_lines(
     source: ReportSource, files: Mapping[str, IO[bytes]], *, without_text: bool
 ) -> dict[str, str]:
-    """One pass over all cases; the instructions of every task that the cases ask for."""
+    """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
     for number, view in enumerate(_recomputable(source)):
@@ -93,7 +94,7 @@ def _write_lines(
 
 
 def _recomputable(source: ReportSource) -> Iterator[CaseView]:
-    """Every case but the steps of scenarios, which are scored together, not one by one."""
+    """Yield every case but steps of scenarios, which can only be scored together."""
     number = 0
     for view in source.cases:
         if view.case.task != SCENARIO:
@@ -101,13 +102,13 @@ def _recomputable(source: ReportSource) -> Iterator[CaseView]:
             yield view
     if not number:
         raise UsageError(
-            "a dossier holds calls, and there are scenarios only; `callscore run --rescore RUN "
-            "--export DIR` writes their answers, which anyone can score again"
+            "a dossier contains calls, and this source has only scenarios; `callscore run "
+            "--rescore RUN --export DIR` writes their replies, which can be scored again"
         )
 
 
 def _card_of_calls(card: Scorecard) -> Scorecard:
-    """The card without the rows and documents of scenarios: what `verify` can recompute."""
+    """Return the card without rows and documents of scenarios, which `verify` cannot recompute."""
     models = [
         msgspec.structs.replace(
             model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
@@ -124,7 +125,7 @@ def _absent(source: ReportSource) -> Sequence[str]:
 
 def _refuse_unscored(view: CaseView) -> None:
     if not view.answers:
-        raise UsageError(f"case {view.case.id!r} has no answers; expected a source that was scored")
+        raise UsageError(f"case {view.case.id!r} has no answers; expected a source with scores")
 
 
 def _documents(
@@ -161,13 +162,13 @@ def _documents(
 
 
 def encode_document(value: Any) -> bytes:
-    """Indented JSON with sorted keys."""
+    """Return indented JSON with sorted keys."""
     raw = msgspec.json.encode(value, order="sorted")
     return escape_json(msgspec.json.format(raw, indent=1)) + b"\n"
 
 
 def build_manifest(digests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Every file with its SHA-256 and size."""
+    """Return the manifest: every file with its SHA-256 and size."""
     files = {name: digests[name] for name in CONTENT}
     return {"dossier": VERSION, "callscore": __version__, "files": files}
 
@@ -175,7 +176,7 @@ def build_manifest(digests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def build_statement(
     digests: Mapping[str, Mapping[str, Any]], source: ReportSource
 ) -> dict[str, Any]:
-    """An in-toto statement (v1) about the files, naming the signature of the scorecard."""
+    """Return an in-toto statement (v1) about the files, with the signature of the scorecard."""
     subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
     predicate = {
         "callscore": __version__,
@@ -191,7 +192,7 @@ def build_statement(
 
 
 def sign_statement(statement: bytes, options: ReportOptions) -> dict[str, Any]:
-    """The statement signed: a DSSE envelope."""
+    """Sign the statement and return a DSSE envelope."""
     assert options.sign is not None  # checked by the caller
     signed = options.sign(pre_authentication_encoding(statement))
     return {
@@ -202,7 +203,7 @@ def sign_statement(statement: bytes, options: ReportOptions) -> dict[str, Any]:
 
 
 def pre_authentication_encoding(payload: bytes) -> bytes:
-    """DSSEv1 SP len(type) SP type SP len(body) SP body: what is signed"""
+    """DSSEv1 SP len(type) SP type SP len(body) SP body: the bytes that are signed"""
     kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
@@ -210,7 +211,7 @@ def pre_authentication_encoding(payload: bytes) -> bytes:
 FORMAT = ReportFormat(
     "dossier",
     ".zip",
-    "everything that the scores rest on, for `callscore verify`",
+    "everything needed to recompute the scores, for `callscore verify`",
     write,
     is_text=False,
     needs_cases=True,

@@ -1,6 +1,6 @@
-"""The lines of a dossier: cases, outputs, verdicts, prompts and results, each with its hash.
+"""The lines of a dossier: cases, outputs, verdicts, prompts and results, with hashes.
 
-Without text a line keeps ids, counts and words, and the hash of what was left out.
+Without text, a line has ids, counts, labels, and the hash of the text that was left out.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ CASE_KEYS_KEPT = ("id", "task", "call_id", "lang")
 
 
 def sha256(raw: bytes) -> str:
-    """The hash in hexadecimal."""
+    """Return the hash in hexadecimal."""
     return hashlib.sha256(raw).hexdigest()
 
 
 def case_line(view: CaseView, *, without_text: bool) -> bytes:
-    """The case as a line of a case file; without text its id, task, language and hash."""
+    """Return the case as a line of a case file; without text its id, task, language and hash."""
     record = case_object(view)
     if without_text:
         kept = {key: record[key] for key in CASE_KEYS_KEPT if key in record}
         record = {**kept, "sha256": sha256(_ENCODE(record))}
-    # In their own order: that of the keys of a config is seen by the model.
+    # Keys keep their order: the model sees those of the config in the prompt.
     return escape_json(msgspec.json.encode(record)) + b"\n"
 
 
@@ -41,7 +41,7 @@ def _line(record: Any) -> bytes:
 
 
 def case_object(view: CaseView) -> dict[str, Any]:
-    """The case with its undocumented keys if they were."""
+    """Return the case as an object, including undocumented keys of its file."""
     record: dict[str, Any] = msgspec.to_builtins(view.case)
     for part, key, value in view.other_keys:
         place = record if not part else record["transcript"][part - 1]
@@ -50,9 +50,9 @@ def case_object(view: CaseView) -> dict[str, Any]:
 
 
 def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> bytes:
-    """The answer as a line of an outputs file; nothing if the case was not run.
+    """Return the answer as a line of an outputs file; empty if the case was not run.
 
-    `cost_from: price` says that the cost is tokens times the price in the dossier.
+    `cost_from: price` says that the cost is tokens × price, with the price in the dossier.
     """
     result = answer.result
     if result.status == "not_run":
@@ -79,7 +79,7 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
 
 
 def cost_at_price(answer: Answer, price: Price | None) -> float | None:
-    """What the tokens of an answer cost at a price; None if either is unknown."""
+    """Return tokens × price; None if either is unknown."""
     tokens = (answer.input_tokens, answer.output_tokens)
     if price is None or tokens[0] is None or tokens[1] is None:
         return None
@@ -87,13 +87,13 @@ def cost_at_price(answer: Answer, price: Price | None) -> float | None:
 
 
 def output_bytes(answer: Answer) -> bytes:
-    """The reply as JSON: the object that it was, or a string."""
+    """Return the reply as JSON: the object in the outputs file, or a string."""
     text = answer.text or ""
     return escape_json(text.encode() if answer.is_object else _ENCODE(text))
 
 
 def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
-    """Every verdict as a line of a verdicts file."""
+    """Yield every verdict as a line of a verdicts file."""
     result = answer.result
     for verdict in answer.verdicts:
         found: dict[str, Any] = {
@@ -104,22 +104,22 @@ def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
         if without_text:
             left_out = {key: found.pop(key) for key in VERDICT_TEXT_KEYS if key in found}
             found["sha256"] = sha256(_ENCODE(left_out))
-        whose = {"case_id": result.case_id, "model": result.model, "run": result.run}
-        yield _line({**whose, **found})
+        identity = {"case_id": result.case_id, "model": result.model, "run": result.run}
+        yield _line({**identity, **found})
 
 
 def prompt_line(case_id: str, prompt: Prompt) -> bytes:
-    """The hash of everything that a model is sent for a case."""
+    """Return a line with the hash of the prompt of a case."""
     return _line({"case_id": case_id, "sha256": sha256(_ENCODE(prompt))})
 
 
 def result_line(answer: Answer) -> bytes:
-    """The result with its measures, and the hashes of the reply and the verdicts behind it."""
+    """Return a line with the result, its measures, and the hashes of the reply and the verdicts."""
     return _line(result_object(answer))
 
 
 def result_object(answer: Answer) -> dict[str, Any]:
-    """The same as an object."""
+    """Return the result as an object, for comparison with a stored line."""
     return {
         **msgspec.structs.asdict(answer.result),
         "measures": {

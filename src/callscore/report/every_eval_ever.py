@@ -1,4 +1,4 @@
-"""Every Eval Ever: a record and the lines of its cases for each model, in a zip."""
+"""Every Eval Ever: one record and one file of samples per model, in a zip."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "fraction": ("proportion", 1.0),
     "percent": ("percent", 100.0),
 }
-"""What a unit is called there, and the most it can be."""
+"""The name of a unit in that format, and its maximum."""
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """A zip in the folders of the datastore: `data/callscore/<developer>/<model>/<id>.json`."""
+    """Yield a zip with the folders of the datastore:
+    `data/callscore/<developer>/<model>/<id>.json`.
+    """
     return write_model_archive(source, _Records(source, options))
 
 
@@ -53,7 +55,7 @@ class _Records:
         return f"{BENCHMARK}/{self._model_id(model).replace('/', '_')}/{self._seconds}"
 
     def line(self, view: CaseView, answer: Answer) -> bytes:
-        """One answer with a score: one that was blocked scores 0, one that failed has none."""
+        """Return the sample of an answer with a score: 0 if it was blocked; empty if it failed."""
         case, result = view.case, answer.result
         score = 0.0 if result.status == "invalid" else result.score
         if score is None:
@@ -102,7 +104,7 @@ class _Records:
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
     ) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """The lines of the cases, and the record that names them with their hash."""
+        """Yield the samples of a model, then the record with their hash."""
         record_id = stable_id(self._source.card.signature, model.model)
         developer, _, name = self._model_id(model.model).partition("/")
         folder = f"data/{BENCHMARK}/{safe_file_name(developer)}/{safe_file_name(name)}"
@@ -150,7 +152,7 @@ class _Records:
         }
 
     def _results(self, model: ModelScore) -> Iterator[dict[str, Any]]:
-        """Every task score and metric that has a value, with its interval."""
+        """Yield every task score and metric that has a value, with its interval."""
         for name, task in model.tasks.items():
             if task.score is not None:
                 details = {"status": task.status, "official": str(task.official).lower()}

@@ -11,7 +11,7 @@ from callscore.core.plugins import Group, load_plugin, plugin_names
 from callscore.report.source import ReportFormat
 
 GROUP: Group = "callscore.reports"
-"""The entry point group in which a package offers a `ReportFormat`."""
+"""The entry point group in which a package registers a `ReportFormat`."""
 
 BUILT_IN: Mapping[str, str] = {
     "html": "callscore.report.html",
@@ -27,16 +27,16 @@ BUILT_IN: Mapping[str, str] = {
     "every-eval-ever": "callscore.report.every_eval_ever",
     "otel": "callscore.report.otel",
 }
-"""By name, the module that has the format as `FORMAT`; imported when it is asked for."""
+"""Format name → module with the format as `FORMAT`, imported on first use."""
 
 
 def format_names() -> list[str]:
-    """Every format that can be asked for: the built-in ones first."""
+    """Return the names of all formats, built-in ones first."""
     return [*BUILT_IN, *(name for name in plugin_names(GROUP) if name not in BUILT_IN)]
 
 
 def report_format(name: str) -> ReportFormat:
-    """The format of this name; UsageError that names the formats if there is none.
+    """Return the format of this name; UsageError with the known names if there is none.
 
     A package cannot replace a built-in format.
     """
@@ -53,7 +53,7 @@ def report_format(name: str) -> ReportFormat:
 
 
 def format_for(file_name: str) -> str | None:
-    """The built-in format whose suffix a file name has, the longest; None if there is none."""
+    """Return the built-in format with the longest suffix that matches a file name, if any."""
     suffixes = {name: report_format(name).suffix for name in BUILT_IN}
     found = [name for name, suffix in suffixes.items() if file_name.lower().endswith(suffix)]
     return max(found, key=lambda name: len(suffixes[name]), default=None)

@@ -1,4 +1,4 @@
-"""QA forms as their users know them: Yes/No/N-A confusion, section totals, automatic fails."""
+"""QA forms in Markdown: Yes/No/N-A confusion, section totals, automatic fails."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 MARK_WORDS = {"yes": "Yes", "no": "No", "na": "N/A"}
 ABOUT = (
-    "Marks of models and of people. Totals are those of the form's own system; no score of "
-    "the framework rests on them."
+    "Marks of models and of people. Totals follow the form's own rules; no score of "
+    "the framework depends on them."
 )
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The page in Markdown, model by model."""
+    """Yield the page, model by model."""
     del options
     found = FormTotals()
     for view in source.cases:
@@ -44,9 +44,9 @@ def _model_lines(model: str, forms: ModelForms) -> list[str]:
     said_na = sum(counted.counts["na"].values())
     lines += [f"- N/A answered with No: {_percent(counted.na_to_no_rate)} of {said_na}"]
     if forms.unreadable:
-        lines.append(f"- Answers that could not be read: {forms.unreadable}")
+        lines.append(f"- Malformed answers: {forms.unreadable}")
     if forms.totals:
-        lines.append(f"- Questions answered though they do not apply: {forms.hidden_answered}")
+        lines.append(f"- Questions answered although they do not apply: {forms.hidden_answered}")
         people, given, both = failed_forms(forms.totals)
         lines.append(f"- Automatic fails: people {people}, model {given}, both {both}")
         lines += ["", *_total_lines(forms)]

@@ -1,4 +1,4 @@
-"""Checks as GitHub Actions shows them: annotations of a job, and its summary."""
+"""Checks for GitHub Actions: annotations of a job, and its summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS: Mapping[CheckStatus, str] = {
 
 
 def annotation_lines(checks: Sequence[Check]) -> list[str]:
-    """One workflow command for every check that is not passed."""
+    """Return one workflow command for every check that failed or is undecided."""
     commands = {"failed": "error", "undecided": "warning"}
     return [
         f"::{commands[check.status]} title={_property(f'Callscore gate {check.status}')}::"
@@ -29,7 +29,7 @@ def annotation_lines(checks: Sequence[Check]) -> list[str]:
 
 
 def _data(text: str) -> str:
-    """The text of a command: one that holds a line end would begin another command."""
+    """Escape the text of a command; a line end would start another command."""
     shown = plain(text, LONGEST)
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -39,7 +39,7 @@ def _property(text: str) -> str:
 
 
 def checks_markdown(checks: Sequence[Check]) -> str:
-    """All checks as a table for the summary of a job or a comment."""
+    """Return all checks as a table, for the summary of a job or a comment."""
     missed = sum(check.status == "failed" for check in checks)
     open_ones = sum(check.status == "undecided" for check in checks)
     head = "all gates hold"

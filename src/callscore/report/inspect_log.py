@@ -1,4 +1,4 @@
-"""Inspect: one evaluation log a model, in a zip; unpack it into a folder for `inspect view`."""
+"""Inspect: one evaluation log per model, in a zip; `inspect view` shows the extracted folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "conte
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """A log for every model: its samples as they come, and its scores behind them."""
+    """Yield a zip with one log per model."""
     return write_model_archive(source, _Logs(source, options))
 
 
@@ -37,7 +37,10 @@ class _Logs:
         self._samples: dict[str, int] = {}
 
     def line(self, view: CaseView, answer: Answer) -> bytes:
-        """The sample, behind a comma unless it is the first of its model; none if not run."""
+        """Return the sample of an answer; empty if the case was not run.
+
+        All but the first sample of a model start with a comma.
+        """
         if answer.result.status == "not_run":
             return b""
         number = self._samples[answer.model] = self._samples.get(answer.model, 0) + 1
@@ -73,7 +76,7 @@ class _Logs:
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
     ) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """The log: what was run, the scores, and the samples."""
+        """Yield the log of a model: the evaluation, the scores, the samples."""
         log_id = stable_id(self._source.card.signature, model.model)
         day = self._made[:19].replace(":", "-")
         name = f"{day}+00-00_callscore_{safe_file_name(model.model)}-{log_id[:8]}.json"
@@ -117,7 +120,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
 
 
 def _scores(answer: Answer, *, hidden: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The score of the case and every metric with a value; the others are not there."""
+    """Yield the score of the case and every metric that has a value."""
     result = answer.result
     if result.score is not None:
         yield "score", {"value": result.score, "explanation": "; ".join(result.reasons) or None}
@@ -136,7 +139,7 @@ def _scores(answer: Answer, *, hidden: bool) -> Iterator[tuple[str, dict[str, An
 
 
 def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
-    """The scores of the model: its tasks, their metrics, and the Final Score."""
+    """Yield the scores of a model: its tasks, their metrics, and the Final Score."""
     found = {f"{name}.score": task.score for name, task in model.tasks.items()}
     found |= {
         slug: metric.value for task in model.tasks.values() for slug, metric in task.metrics.items()
@@ -151,7 +154,7 @@ def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
 FORMAT = ReportFormat(
     "inspect",
     ".inspect.zip",
-    "logs for `inspect view`, one a model",
+    "logs for `inspect view`, one per model",
     write,
     is_text=False,
     needs_cases=True,

@@ -1,4 +1,4 @@
-"""What the formats of other tools have in common: one file a model, moments, short texts."""
+"""Shared by the formats of other tools: one file per model, timestamps, ids, short texts."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from callscore.report.source import Answer, CaseView, ReportSource
 _ENCODE = msgspec.json.Encoder().encode
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 LEFT_OUT = "(left out)"
-"""In place of a text where the report is without text."""
+"""Replaces a text in a report without text."""
 
 
 def to_json(value: Any) -> bytes:
-    """JSON in which nothing speaks to a terminal."""
+    """Return JSON without characters that control a terminal."""
     return escape_json(_ENCODE(value))
 
 
 def run_time(source: ReportSource) -> datetime:
-    """When the run ended; the beginning of 1970 if unknown: no report reads a clock."""
+    """Return when the run ended; 1970-01-01 if unknown, as a report never reads the clock."""
     run = source.provenance.run
-    sentence = (run.finished_at or run.started_at) if run is not None else ""
+    timestamp = (run.finished_at or run.started_at) if run is not None else ""
     try:
-        return datetime.fromisoformat(sentence).astimezone(UTC)
+        return datetime.fromisoformat(timestamp).astimezone(UTC)
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
 
 
 def stable_id(*parts: str) -> str:
-    """The same identifier for the same parts, in the form of a UUID (of version 4)."""
+    """Return an identifier that depends only on the parts, in the form of a UUID (version 4)."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def safe_file_name(name: str) -> str:
-    """A name as part of a file name: nothing but letters, digits and `._-`, never a folder."""
+    """Return a name as part of a file name: letters, digits and `._-` only, never a folder."""
     return _UNSAFE.sub("-", name).strip(".-")[:80] or "model"
 
 
 def transcript_text(case: Case) -> str:
-    """The call as plain lines: speaker and text."""
+    """Return the call as lines of speaker and text."""
     return "\n".join(
         f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
         for turn in turns(case.transcript)
@@ -60,31 +60,31 @@ def transcript_text(case: Case) -> str:
 
 
 def expected_text(case: Case) -> str:
-    """The expected outcome as JSON."""
+    """Return the expected outcome as JSON."""
     return to_json(case.expected_outcome).decode()
 
 
 def metric_values(answer: Answer) -> dict[str, float]:
-    """Every metric of an answer that has a value."""
+    """Return the metrics of an answer that have a value."""
     return {slug: m.value for slug, m in answer.measures.items() if m.value is not None}
 
 
 class ModelFiles(Protocol):
-    """Files about one model: lines that its answers add up to, and what is made of them."""
+    """Builds the files of one model from lines that its answers contribute."""
 
     def line(self, view: CaseView, answer: Answer) -> bytes:
-        """What one answer adds to the lines of its model."""
+        """Return the line of one answer."""
         ...
 
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
     ) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """The files of a model by name; `archive` has the hashes of those before."""
+        """Yield the files of a model by name; `archive` has the hashes of files added before."""
         ...
 
 
 def write_model_archive(source: ReportSource, made: ModelFiles) -> Iterator[bytes]:
-    """A zip with the files of every model, in one pass over all cases."""
+    """Yield a zip with the files of every model, reading all cases once."""
     archive = Archive()
     with ExitStack() as stack:
         lines: dict[str, IO[bytes]] = {

@@ -1,4 +1,4 @@
-"""The scorecard as JSON: full precision, no clock, so that the same results give the same bytes."""
+"""The scorecard as JSON: full precision and no timestamps, so equal results give equal bytes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 
 def scorecard_json(card: Scorecard) -> bytes:
-    """The Scorecard, indented, with a final newline."""
+    """Return the scorecard, indented, with a final newline."""
     return escape_json(msgspec.json.format(msgspec.json.encode(card), indent=1)) + b"\n"
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The Scorecard as `--json` writes it; scenarios are next to it (C-121)."""
+    """Yield the scorecard as `--json` writes it, with scenarios under `orchestration` (C-121)."""
     if not source.documents:
         yield scorecard_json(source.card)
         return

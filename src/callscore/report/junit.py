@@ -1,4 +1,4 @@
-"""Checks as JUnit XML: one test suite a model, one test case a check."""
+"""Checks as JUnit XML: one test suite per model, one test case per check."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 LONGEST_NAME = 200
 LONGEST_MESSAGE = 2_000
 _NOT_IN_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
-"""Characters that pass for text and that no XML may hold."""
+"""Characters that are valid text but not allowed in XML."""
 
 
 def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
-    """The checks as a JUnit file: failed is a failure, undecided an error, not run is skipped."""
+    """Return a JUnit file: failed checks are failures, undecided ones errors, others skipped."""
     from xml.etree import ElementTree
 
     models = list(dict.fromkeys(check.model for check in checks))
@@ -63,7 +63,7 @@ def _text(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def scorecard_checks(card: Scorecard) -> list[Check]:
-    """What a scorecard says without any gate: every task of every model, and its Final Score."""
+    """Return a check for every task and Final Score of a scorecard, independent of any gate."""
     return [check for model in card.models for check in _checks_of(model)]
 
 
@@ -98,7 +98,7 @@ def _task_check(model: ModelScore, name: str, task: TaskScore) -> Check:
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """A test case for every task and Final Score of every model."""
+    """Yield a test case for every task and Final Score of every model."""
     yield junit_xml(scorecard_checks(source.card))
 
 

@@ -1,6 +1,6 @@
-"""Text in columns and paragraphs: measured, folded and padded, as lines of styled pieces.
+"""Text in columns and paragraphs: measured, wrapped and padded, as lines of styled text.
 
-The caller decides what a style looks like.
+The caller maps styles to colours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LONGEST_CELL = 60
 
 
 class StyledText(NamedTuple):
-    """Some text in one style (`bold red`; empty for plain)."""
+    """Text in one style (`bold red`; empty for no style)."""
 
     text: str
     style: str = ""
@@ -27,7 +27,7 @@ Line = Sequence[StyledText]
 
 
 class Column(NamedTuple):
-    """The heading of a column, how wide it is at least and at most, and its alignment."""
+    """The heading of a column, its minimum and maximum width, and its alignment."""
 
     heading: str
     least: int = 0
@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
 
 def table(columns: Sequence[Column], rows: Sequence[Line], width: int) -> Iterator[Line]:
-    """The heading, a rule, and the rows; an empty row is an empty line. No line is wider."""
+    """Yield heading, rule and rows, none wider than `width`; an empty row is an empty line."""
     widths = _widths(columns, rows, width - 1)
     aligned = list(zip(widths, [column.is_number for column in columns], strict=True))
     yield from _row([StyledText(column.heading, "bold") for column in columns], aligned)
@@ -63,7 +63,7 @@ def _padding(text: str, width: int) -> str:
 
 
 def paragraph(pieces: Line, width: int) -> Iterator[Line]:
-    """Pieces one after the other, folded between words."""
+    """Yield styled text as lines, wrapped between words."""
     words = [
         StyledText(word, piece.style)
         for piece in pieces
@@ -81,20 +81,20 @@ def paragraph(pieces: Line, width: int) -> Iterator[Line]:
 
 
 def display_width(text: str) -> int:
-    """How many columns of a terminal a text takes"""
+    """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     return sum(map(_char_width, text))
 
 
 def _char_width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):  # as vowel signs below a letter
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):  # such as combining vowel signs
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list[int]:
-    """As wide as the widest cell; what does not fit is taken from the widest columns."""
+    """Return the width of the widest cell per column, reduced in the widest columns to fit."""
     widths = []
     for place, column in enumerate(columns):
         cells = [display_width(row[place].text) for row in rows if row]
@@ -111,7 +111,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list
 
 
 def _row(cells: Line, aligned: Sequence[tuple[int, bool]]) -> Iterator[Line]:
-    """The lines of a row: as many as its longest cell needs."""
+    """Yield the lines of a row, as many as its longest cell needs."""
     folded = [_wrap(cell.text, width) for cell, (width, _) in zip(cells, aligned, strict=True)]
     for texts in zip_longest(*folded, fillvalue=""):
         line = [StyledText(" ")]
@@ -128,7 +128,7 @@ def _row(cells: Line, aligned: Sequence[tuple[int, bool]]) -> Iterator[Line]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """The text in lines that fit; a word that does not fit is cut."""
+    """Wrap a text to a width; a word that is longer is split."""
     if display_width(text) <= width:
         return [text]
     lines = [""]

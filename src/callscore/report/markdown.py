@@ -1,4 +1,4 @@
-"""Markdown: the framework's scorecard template filled in, or a short form for a pull request."""
+"""Markdown: the scorecard template of the framework, or a short form for a pull request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS_SHOWN = 12
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The whole document; nothing from outside in it is markup, a link or a mention."""
+    """Yield the document; untrusted text in it is never markup, a link or a mention."""
     lines = _short_document(source) if options.short else _full_document(source)
     yield from (f"{line}\n".encode("utf-8", "replace") for line in lines)
 
@@ -54,7 +54,7 @@ def _decision(card: Scorecard) -> Iterator[str]:
 
 
 def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
-    """003 Scorecard Template: every row as the framework has it, empty if it was not run."""
+    """003 Scorecard Template: every row as the framework defines it, empty if it was not run."""
     filled = {
         (row.template.kind, row.template.key): row.cells
         for row in scorecard_rows(card, template, all_rows=True)
@@ -96,7 +96,7 @@ def _blockers(card: Scorecard) -> Iterator[str]:
 def _blocker(model: ModelScore, blocker: Blocker) -> str:
     cases = [code(case, 80, in_table=False) for case in blocker.cases[:CASES_SHOWN]]
     more = len(blocker.cases) - len(cases)
-    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "none alone"
+    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "no single call"
     limit = "blocked at" if blocker.value == blocker.limit else "limit"
     name = code(model.model, 60, in_table=False)
     metric = code(blocker.metric, in_table=False)

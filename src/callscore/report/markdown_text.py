@@ -1,4 +1,4 @@
-"""Text from outside in Markdown: always in code spans, where nothing is markup, link or mention."""
+"""Untrusted text in Markdown: in code spans, where nothing is markup, a link or a mention."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from callscore.report.safe_text import plain
 
 _TICKS = re.compile("`+")
 _SENTENCE = re.compile(r"[A-Za-z][A-Za-z0-9 .,;()$%×·–—?'\"-]*(: [A-Za-z0-9 .,;()$%×·–—?'\"-]*)*")
-"""Words, numbers and punctuation; a colon only before a space, as links have none."""
+"""Words, numbers and punctuation. A colon must be followed by a space, which excludes links."""
 
 
 def code(text: str, longest: int = 80, *, in_table: bool = True) -> str:
-    """One code span: no character of it is markup, and no name in it is notified.
+    """Return a code span: nothing in it is markup, and no name in it is notified.
 
-    A bar would end the cell of a table, even between backticks.
+    A bar is escaped, as it would end the cell of a table even between backticks.
     """
     shown = plain(text, longest) or " "
     fence = "`" * (max((len(run) for run in _TICKS.findall(shown)), default=0) + 1)
@@ -24,13 +24,13 @@ def code(text: str, longest: int = 80, *, in_table: bool = True) -> str:
 
 
 def prose(text: str, longest: int = 500) -> str:
-    """A sentence as it is where no character of it could be markup, a link or a mention."""
+    """Return a sentence unchanged if nothing in it could be markup, else as a code span."""
     shown = plain(text, longest)
     harmless = _SENTENCE.fullmatch(shown) is not None and "www." not in shown.lower()
     return shown if harmless else code(text, longest, in_table=False)
 
 
 def table(headings: list[str], rows: list[list[str]]) -> list[str]:
-    """The lines of a table; cells are Markdown already."""
+    """Return the lines of a table; cells are Markdown already."""
     lines = [headings, ["---"] * len(headings), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

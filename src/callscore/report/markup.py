@@ -1,8 +1,7 @@
 """HTML and SVG elements whose text is always escaped.
 
-`text` is the only place where a string becomes markup; `tag` passes every child and every
-attribute through it. There is no way to give a style, an event handler or a link to another
-document: `tag` refuses them.
+`text` is the only place where a string becomes markup; `tag` passes every child and every attribute
+through it. `tag` refuses styles, event handlers and links to other documents.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ VOID = frozenset({"br", "hr", "input", "meta"})
 _UNSAFE = lazy_regex(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]"
 )
-"""Control characters, direction marks and lone surrogates: nothing that text needs."""
+"""Control characters, direction marks and lone surrogates, which no text needs."""
 _REFUSED = re.compile(r"^(on|style$|src$|action$|formaction$|srcdoc$)", re.IGNORECASE)
 
 
 class Html(str):
-    """Text that is markup already: made by `tag`, `text` and `join` only."""
+    """Text that is markup already; only `tag`, `text` and `join` create it."""
 
     __slots__ = ()
 
@@ -34,7 +33,7 @@ Attribute: TypeAlias = "str | int | float | bool | None"
 
 
 def text(value: str | int | float) -> Html:
-    """A value as markup: unsafe characters become U+FFFD, markup's own their entities."""
+    """Return a value as markup: unsafe characters become U+FFFD, special characters entities."""
     if isinstance(value, Html):
         return value
     shown = str(value)
@@ -44,16 +43,16 @@ def text(value: str | int | float) -> Html:
 
 
 def join(*children: Child) -> Html:
-    """Children one after the other; None is nothing."""
+    """Concatenate children; None is skipped."""
     parts: list[str] = []
     _collect(children, parts)
     return Html("".join(parts))
 
 
 def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
-    """One element: `tag("td", "5 < 7", class_="number", data_model=3)`.
+    """Return an element: `tag("td", "5 < 7", class_="number", data_model=3)`.
 
-    An underscore in an attribute's name is a hyphen, and one at its end is dropped. An attribute
+    Underscores in the name of an attribute become hyphens, one at its end is dropped. An attribute
     that is None or False is left out.
     """
     parts = ["<", name]
@@ -71,13 +70,13 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
 def _attribute_name(key: str) -> str:
     name = key.rstrip("_").replace("_", "-")
     if _REFUSED.match(name):
-        raise ValueError(f"no element of a report has the attribute {name}")
+        raise ValueError(f"the attribute {name} is not allowed in a report")
     return name
 
 
 def _attribute(name: str, value: str | int | float | bool) -> str:
     if name == "href" and not str(value).startswith("#"):
-        raise ValueError("a report links to its own parts only")
+        raise ValueError("links in a report must start with #")
     return f" {name}" if value is True else f' {name}="{text(value)}"'
 
 

@@ -1,4 +1,4 @@
-"""How a value is shown. Three decimals, percentages two, ties away from zero (C-09)."""
+"""Numbers as text: three decimals, percentages two, ties rounded away from zero (C-09)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from callscore.core.rating import Band
 from callscore.metrics.rounding import half_up
 
 MOST_PLACES = 12
-"""A price has no more: what lies behind is the noise of floats."""
+"""Further digits of a price are float noise."""
 
 
 def show(value: float, unit: str = "fraction") -> str:
-    """A value as reports print it: 0.803, 2.08 %, 3."""
+    """Return a value with its unit: 0.803, 2.08 %, 3."""
     if unit == "count":
         return f"{value:g}"
     if unit == "percent":
@@ -22,7 +22,7 @@ def show(value: float, unit: str = "fraction") -> str:
 
 
 def show_near_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
-    """The shown value, with `<` or `>` where rounding makes a missed limit look met        C-09"""
+    """Return the value, with `<` or `>` where rounding makes a missed limit look met        C-09"""
     shown = show(value, unit)
     rounded = float(shown.removesuffix(" %"))
     for band in bands:
@@ -32,7 +32,7 @@ def show_near_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
 
 
 def show_money(value: float) -> str:
-    """Dollars with as many decimals as a small price needs: $12.50, $0.086, $0.000042, $0."""
+    """Return dollars, with more decimals for small prices: $12.50, $0.086, $0.000042, $0."""
     if not value:
         return "$0"
     places = 2 if value >= 10 else 3 if value >= 0.01 else 1 - math.floor(math.log10(value))
@@ -42,7 +42,7 @@ def show_money(value: float) -> str:
 def show_interval(
     limits: tuple[float, float], unit: str = "fraction", *, few: bool = False, equal: bool = False
 ) -> str:
-    """The limits of an interval: [0.832–0.875]; ≈ where few calls, = where all calls agree."""
+    """Return an interval: [0.832–0.875]; ≈ means few calls, = means that all calls agree."""
     shown = [show_money(end) if unit == "money" else _limit(end, unit) for end in limits]
     return f"{'≈' if few else ''}{'=' if equal else ''}[{shown[0]}–{shown[1]}]"
 
@@ -52,5 +52,5 @@ def _limit(end: float, unit: str) -> str:
 
 
 def show_count(number: int, noun: str) -> str:
-    """1 call, 2 calls."""
+    """Return a number with its noun: 1 call, 2 calls."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

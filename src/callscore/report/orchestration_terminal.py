@@ -1,6 +1,6 @@
-"""An orchestration result in a terminal: headline, details, the confusion picture, what is wrong.
+"""Results of orchestration scenarios for the terminal: scores, confusion matrix, remarks, models.
 
-Reads the result file itself (document 001), so that a stored result prints the same.
+The input is the document-001 file itself, so that a stored result prints the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ERRORS_SHOWN = 8
 
 
 def result_text(document: Json) -> str:
-    """The whole result as text; languages side by side with their mean."""
+    """Return the whole result as text, with languages and their mean in columns."""
     results = _results(document)
     lines = [_title(results), ""]
     lines += _scores(results, document)
@@ -40,17 +40,16 @@ def _title(results: Sequence[Json]) -> str:
         + show_count(r["overall_statistics"]["total_files"], "scenario")
         for r in results
     )
-    reading = extension["mode"]
-    return f"Orchestration · {plain(extension['model'])} · {files} · {reading} reading"
+    return f"Orchestration · {plain(extension['model'])} · {files} · {extension['mode']} mode"
 
 
 ABOUT_INTERVALS = (
-    "95 %: limits about future scenarios, of which these are taken as a sample; ≈ fewer than 15"
+    "95 % intervals for future scenarios, with these as a sample; ≈ fewer than 15 scenarios"
 )
 
 
 def _limits(extension: Json, path: str) -> str:
-    """The interval of a number in brackets        STATS §7"""
+    """Return the interval of a number in brackets        STATS §7"""
     intervals = extension.get("intervals", {})
     limits = intervals.get("ci95", {}).get(path)
     if limits is None:
@@ -124,7 +123,7 @@ def _number(value: float | int | None) -> str:
 
 
 def _confusion(result: Json) -> Iterator[str]:
-    """The picture of document 001: what was due against what came."""
+    """Yield the confusion matrix of document 001: expected and actual decisions."""
     cells = result["overall_statistics"]["score_details"]["raw_confusion_matrix"]
     scores = result["overall_statistics"]["score_details"]["call_rejection_scores"]
     mismatch = scores["total_rejection_type_mismatch"]
@@ -134,7 +133,7 @@ def _confusion(result: Json) -> Iterator[str]:
     if mismatch:
         rejected += f" ({mismatch} of another type)"
     called, under = cells["total_true_positive_fc"], cells["total_false_positive_reject"]
-    yield f"  {plain(result['x_extension']['language'])}: due ↓  came →"
+    yield f"  {plain(result['x_extension']['language'])}: expected ↓  decided →"
     yield "  " + _row("", "FC", "Reject", "FAILED")
     yield "  ┌" + "─" * 62
     yield "  │" + _row("FC", str(called), str(under), str(failed_call))
@@ -159,7 +158,7 @@ def _remarks(result: Json) -> Iterator[str]:
     if undercounted:
         exact = _number(extension["plan"]["exact"]["workflow_evaluation_with_failure"])
         yield (
-            f"{language} exact plan   {exact}: self-loops are charged too little in "
+            f"{language} exact plan   {exact}: self-loops are undercounted in "
             + show_count(len(undercounted), "scenario")
         )
     lenient = extension["plan"].get("read_leniently") if "plan" in extension else None
@@ -172,11 +171,8 @@ def _remarks(result: Json) -> Iterator[str]:
         yield f"{language} data report  {actions} (x_extension.data_report)"
     undecided = extension.get("undecided", {"count": 0})["count"]
     if undecided:
-        how = (
-            "without a sure verdict"
-            if extension.get("judging")
-            else ("left to a judge, counted as unequal")
-        )
+        is_judged = extension.get("judging")
+        how = "without a clear verdict" if is_judged else "not judged, counted as unequal"
         values = show_count(undecided, "argument value")
         yield f"{language} undecided    {values} {how}: FC is approximate"
     if extension["status"] != "valid":
@@ -193,14 +189,14 @@ _FREE_RUNNING_ROWS = (
     ("  Plan", "Plan"),
     ("  Function calls (FC)", "FC"),
     ("  Call / rejection (mean of two F1)", "Call Rejection Classification Accuracy"),
-    ("Steps right, as far as code can tell", "step_success"),
+    ("Steps right, as far as code can decide", "step_success"),
     ("Progress up to the first wrong step", "progress_rate"),
     ("Scenarios right from end to end", "scenario_success"),
 )
 
 
 def free_running_lines(document: Json) -> Iterator[str]:
-    """The section of every language that was run with the model's own history."""
+    """Yield the scores with the model's own history, next to the teacher-forced ones."""
     for result in _results(document):
         extension = result["x_extension"]
         if "free_running" in extension:
@@ -217,7 +213,7 @@ def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
     share = free["propagated_share"]
     shown = "" if share is None else f" ({share:.1%})"
     steps = show_count(free["propagated"], "step")
-    yield f"{steps} right when forced went wrong{shown}, {free['recovered']} the other way round"
+    yield f"{steps} right when forced, wrong when free{shown}; {free['recovered']} the reverse"
     skipped = show_count(free["not_reached"], "step")
     yield f"{skipped} not reached: the model's own plan left out their agent"
     for why in free["left_out"]:
@@ -229,14 +225,14 @@ _MODEL_HEADINGS = ("model", "Average", "Plan", "FC", "call/reject", "progress", 
 
 
 def model_table(documents: Mapping[str, Json]) -> list[str]:
-    """One row a model, in order of Average; nothing if there are no two to compare."""
+    """Return one row per model, sorted by Average; nothing if there are fewer than two models."""
     if len(documents) < 2:
         return []
     rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))
-    reading = next(iter(documents.values()))["x_extension"]["mode"]
+    mode = next(iter(documents.values()))["x_extension"]["mode"]
     return [
         "",
-        f"Models side by side, {reading} reading",
+        f"Models side by side, {mode} mode",
         *align_columns(_MODEL_HEADINGS, [_model_row(model, document) for model, document in rows]),
     ]
 
@@ -252,7 +248,7 @@ def _headline(document: Json) -> Json:
 
 
 def _results(document: Json) -> Sequence[Json]:
-    """The results of every language."""
+    """Return the results of all languages."""
     return list(document["languages"].values()) if "languages" in document else [document]
 
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry: `gen_ai.evaluation.result` events as OTLP JSON lines, one line an answer."""
+"""OpenTelemetry: `gen_ai.evaluation.result` events as OTLP JSON lines, one line per answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.report.source import Answer, ReportFormat, ReportOptions, ReportS
 
 EVENT = "gen_ai.evaluation.result"
 INFORMATION = 9
-"""The severity number of information."""
+"""The severity number of INFO."""
 NAME = "gen_ai.evaluation.name"
 VALUE = "gen_ai.evaluation.score.value"
 LABEL = "gen_ai.evaluation.score.label"
@@ -21,7 +21,7 @@ ERROR = "error.type"
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """One export request a line, as the file exporter of OpenTelemetry writes them."""
+    """Yield one export request per line, as the file exporter of OpenTelemetry writes them."""
     resource = {
         "attributes": _attributes(
             {
@@ -50,9 +50,9 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
 
 
 def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
-    """The score of the case, then every metric; what has no value says why."""
+    """Yield the score of the case, then every metric, with the reason if it has no value."""
     result = answer.result
-    whose = {
+    identity = {
         MODEL: result.model,
         "callscore.case.id": result.case_id,
         "callscore.run": result.run,
@@ -60,7 +60,7 @@ def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
     }
     yield {
         NAME: f"{result.task}.score",
-        **whose,
+        **identity,
         VALUE: result.score,
         LABEL: result.status,
         EXPLANATION: "; ".join(result.reasons) or answer.error,
@@ -69,7 +69,7 @@ def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
     for slug, measure in answer.measures.items():
         yield {
             NAME: slug,
-            **whose,
+            **identity,
             VALUE: measure.value,
             LABEL: measure.absence or None,
             EXPLANATION: measure.reason(),

@@ -1,4 +1,4 @@
-"""A plan for the terminal: what to find out, the calls it takes, the cost."""
+"""A sample-size plan for the terminal: questions, the calls they need, the cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.report.safe_text import plain
 
 
 def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
-    """The plan as a table, with what it rests on."""
+    """Yield the plan as a table, with its assumptions."""
     have = f", {show_count(plan.calls, 'call')}" if plan.calls else ""
     title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%})"
     yield from paragraph([StyledText(title, "bold")], width)

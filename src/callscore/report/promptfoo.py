@@ -18,12 +18,12 @@ from callscore.report.interchange import (
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
 NONE, ASSERT, ERROR = 0, 1, 2
-"""Why a result is no success: it is one, an assertion failed, there was an error."""
+"""The values of `failureReason`: none, an assertion failed, an error."""
 VARS = ("case_id", "task", "call", "expected")
 
 
 class _Totals:
-    """Tokens and outcomes added up."""
+    """Sums of tokens and results."""
 
     def __init__(self) -> None:
         self.prompt = self.completion = 0
@@ -42,7 +42,7 @@ class _Totals:
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """One test a case, one provider a model; results stream, sums follow them."""
+    """Yield one test per case and one provider per model: results first, then their sums."""
     made = run_time(source).isoformat().replace("+00:00", "Z")
     places = {model.model: place for place, model in enumerate(source.card.models)}
     totals = {model: _Totals() for model in places}
@@ -79,7 +79,7 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
         "expected": LEFT_OUT if hidden else expected_text(case),
     }
     why = "; ".join(result.reasons) or answer.error or result.status
-    # promptfoo has no result without a number: what has no score is 0 and no success there.
+    # promptfoo needs a number: a result without a score is exported as 0 and not a success.
     score = result.score if result.score is not None else 0
     tokens = _Totals()
     tokens.add(answer, reason)
@@ -124,7 +124,7 @@ def _prompt() -> dict[str, str]:
 
 
 def _sums(places: Mapping[str, int], totals: Mapping[str, _Totals]) -> dict[str, Any]:
-    """The rest of `results`: prompts with their counts, and the sums over all."""
+    """Return the rest of `results`: prompts with their counts, and the sums over all models."""
     prompts = [
         {
             **_prompt(),

@@ -1,4 +1,4 @@
-"""A race in words: what it decided, who left and why, what it guarantees."""
+"""A race in sentences: its decision, who left it and why, its guarantee."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_NAME = 40
 
 
 def describe_decision(race: RaceCard) -> str:
-    """What the race decided, and what that took."""
+    """Describe what the race decided, after how many calls."""
     cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
     paid = f"after {race.requests:,} of {race.of_requests:,} calls{cost}"
     names = " and ".join(map(_name, race.tie_band))
@@ -19,21 +19,21 @@ def describe_decision(race: RaceCard) -> str:
         return f"{names} cannot be distinguished: ended {paid}; {race.stopped}"
     if race.status == "none":
         return f"no model is valid: decided {paid}"
-    return f"not decided {paid}; still in: {names}; {race.stopped}"
+    return f"not decided {paid}; still in the race: {names}; {race.stopped}"
 
 
 def describe_guarantee(race: RaceCard) -> str:
-    """What is guaranteed, and about what."""
+    """Describe what the race guarantees."""
     about = "this data set (pool)" if race.about == "pool" else "future calls (future)"
     return f"the guarantee is about {about}: {race.guarantee}"
 
 
 def describe_exit(model: str, out: OutOfRace) -> str:
-    """Who left, when and why."""
+    """Describe when and why a model left the race."""
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {
         "worse": f"worse than {by}",
-        "bound": f"the calls left could not bring it up to {by}",
+        "bound": f"the remaining calls cannot bring it up to {by}",
         "call_gate": f"invalid for certain, {out.gate}",
         "rate_gate": f"invalid, {out.gate} is beyond its limit",
         "withdrawn": "it cannot be asked any more",
@@ -42,15 +42,15 @@ def describe_exit(model: str, out: OutOfRace) -> str:
 
 
 def race_notes(race: RaceCard) -> list[str]:
-    """The race in words, for the notes of a card."""
+    """Return the notes about a race for a scorecard."""
     notes = [describe_decision(race)]
     notes += [
         describe_exit(model.model, model.out) for model in race.models if model.out is not None
     ]
     notes.append(describe_guarantee(race))
     notes.append(
-        "the scores rest on the calls that were asked; the same command without --race asks the "
-        "rest, and pays for nothing twice"
+        "the scores use only the calls that were asked; the same command without --race asks the "
+        "rest and pays for no call twice"
     )
     return [f"race: {note}" for note in notes]
 

@@ -1,4 +1,4 @@
-"""Text from outside, made safe to print: no control characters, no bidi tricks, one line."""
+"""Makes untrusted text safe to print: no control characters, no direction marks, one line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _LINE_ENDS = "\n\r\t\x0b\x0c\x85\u2028\u2029"
 _TERMINAL_CONTROLS = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xaf]"
 )
-"""DEL, C1 controls, separators of lines and direction marks, in UTF-8."""
+"""DEL, C1 controls, line separators and direction marks, in UTF-8."""
 
 
 def plain(text: str, longest: int = 200) -> str:
-    """One line without escape sequences or invisible direction marks, cut if it is too long."""
+    """Return one line without escape sequences or direction marks, truncated to `longest`."""
     if text.isascii() and text.isprintable() and len(text) <= longest:
         return text
     line = " ".join(text.split())
@@ -25,7 +25,7 @@ def plain(text: str, longest: int = 200) -> str:
 
 
 def sanitize(text: str) -> str:
-    """The same without escape sequences, direction marks and ends of lines, however long."""
+    """Replace escape sequences, direction marks and line ends; the length is not limited."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_sanitize_char, text))
@@ -38,25 +38,28 @@ def _sanitize_char(char: str) -> str:
 
 
 _FORMULA_START = re.compile(r"(?:^|(?<=[,;|\t\n\r\"])) *(?=[=+\-@\t\r\n\0'＝＋－＠])")
-"""Where a spreadsheet might begin to carry something out: at the start of a cell, or behind what
-another locale takes for the end of one. An apostrophe there only looks as if we had marked it."""
+"""Where a spreadsheet may start a formula: at the start of a cell, or after a character that ends a
+cell in another locale.
+
+A leading apostrophe is marked too, as it would look like our own mark.
+"""
 
 
 def cell_text(text: str) -> str:
-    """A text for a cell of a table: no formula, no escape sequence, no direction marks (S-04)
+    """Return a text for a cell of a table: no formula, escape sequence or direction mark (S-04).
 
-    What a spreadsheet might execute gets an apostrophe in front. Ends of lines stay.
+    Text that a spreadsheet might execute gets an apostrophe in front. Line ends stay.
     """
     return _FORMULA_START.sub(_mark_as_text, sanitize_lines(text))
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet would execute a text that is typed into it"""
+    """Whether a spreadsheet would execute the text if it were typed in."""
     return _FORMULA_START.match(text) is not None
 
 
 def sanitize_lines(text: str) -> str:
-    """The same without escape sequences and direction marks; ends of lines and tabs stay"""
+    """Replace escape sequences and direction marks; line ends and tabs stay."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if char in "\n\t" else _sanitize_char(char) for char in text)
@@ -67,10 +70,10 @@ def _mark_as_text(found: re.Match[str]) -> str:
 
 
 def escape_json(raw: bytes | bytearray) -> bytes:
-    """JSON in which nothing speaks to a terminal: the same strings to every reader.
+    """Escape everything in JSON that may control a terminal; it decodes to the same strings.
 
-    Control characters below U+0020 are escaped in every JSON; whatever else a terminal might
-    obey occurs in strings only, and is escaped there.
+    JSON escapes control characters below U+0020 itself. Other control characters occur only in
+    strings, where an escape is allowed.
     """
     if raw.isascii() and b"\x7f" not in raw:
         return bytes(raw)

@@ -1,4 +1,4 @@
-"""What every report format reads: the scorecard, its rows, and the cases one after the other."""
+"""What a report format reads: the scorecard, its template, and the cases one by one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from callscore.core.scorecard import CaseResult, Scorecard, TemplateRow
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One run of one model on a case: its result, and everything that the result rests on."""
+    """One run of one model on a case: its result, and everything the result is derived from."""
 
     result: CaseResult
     measures: Mapping[str, Measure] = {}
-    """By metric slug, benchmarks included; none if there was no reply."""
+    """By metric slug, including benchmarks; empty if there was no reply."""
     text: str | None = None
-    """The raw reply; None if there is none (`error`, `not_run`), or it was left out."""
+    """The raw reply; None if there is none (`error`, `not_run`) or it was left out."""
     is_object: bool = False
-    """Whether `text` is JSON that an outputs file held as an object, not as a string."""
+    """Whether `text` is JSON that was an object, not a string, in an outputs file."""
     tool_calls: Sequence[ToolCall] = ()
     finish_reason: str | None = None
     input_tokens: int | None = None
@@ -35,11 +35,11 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str | None = None
     """Why there is no reply."""
     verdicts: Sequence[Verdict] = ()
-    """Verdicts of people, judges and embedders that the measures use, with their quotes."""
+    """Verdicts of people, judges and embedders used by the measures, with their quotes."""
     given: Mapping[str, Any] | None = None
-    """The reply in the form of the expected outcome, if it has another form."""
+    """The reply in the structure of the expected outcome, if its own is different."""
     differences: Sequence[str] = ()
-    """What differs from the expected outcome, in words."""
+    """Descriptions of the differences from the expected outcome."""
 
     @property
     def model(self) -> str:
@@ -53,29 +53,29 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaseView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One case with its transcript and expected outcome, and every answer to it."""
+    """A case with its transcript and expected outcome, and every answer to it."""
 
     case: Case
     answers: Sequence[Answer] = ()
     """In the order of the scorecard's models, then by run."""
     other_keys: Sequence[tuple[int, str, Any]] = ()
-    """Keys that no case documents: (0, key, value) of the case, (n, key, value) of its turn n."""
+    """Undocumented keys: (0, key, value) of the case, (n, key, value) of its turn n."""
 
 
 class Cases(Protocol):
-    """The cases of a report: counted, and read from the first as often as needed."""
+    """The cases of a report; they can be counted and iterated any number of times."""
 
     def __len__(self) -> int:
-        """The number of cases."""
+        """Return the number of cases."""
         ...
 
     def __iter__(self) -> Iterator[CaseView]:
-        """Every case in the order of the case files; one at a time is in memory."""
+        """Yield every case in the order of the case files, one in memory at a time."""
         ...
 
 
 class RunFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A run as the store knows it."""
+    """A run as recorded in the store."""
 
     id: int
     name: str
@@ -90,7 +90,7 @@ class RunFacts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DataFile(msgspec.Struct, frozen=True):
-    """An input file by name and content hash; never its path."""
+    """An input file by name and hash, without its path."""
 
     role: str
     """`cases`, `outputs`, `verdicts` or `eval`."""
@@ -105,84 +105,84 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     run: RunFacts | None = None
     files: Sequence[DataFile] = ()
     models: Sequence[ModelSpec] = ()
-    """Without secrets: a spec only names where its key is."""
+    """Without secrets: a spec only names the environment variable or file of its key."""
     settings: Mapping[str, Any] = {}
-    """Every setting with the value that was used."""
+    """Every setting with the value in effect."""
     weights: Mapping[str, float] = {}
     workload: Mapping[str, float] = {}
     cost_per_1000: Mapping[str, float] = {}
-    """Costs that the user gave, by model; they override recorded ones."""
+    """Costs set by the user, by model; they override recorded costs."""
     repeats: int | None = None
     benchmarks: bool = False
     metrics: Sequence[str] = ()
     """Metrics of other packages."""
     intervals: bool = True
     judge: Sequence[ModelSpec] = ()
-    """The judging models; `Scorecard.judging` names any judge."""
+    """The models that judge; `Scorecard.judging` also names other judges."""
     versions: Mapping[str, str] = {}
 
 
 class PromptBuilder(Protocol):
-    """What models are asked."""
+    """Builds the prompts of cases."""
 
     def __call__(self, case: Case) -> Prompt:
-        """What a model is sent for a case."""
+        """Return the prompt that a model is sent for a case."""
         ...
 
     def context(self) -> Mapping[str, Any]:
-        """What prompts depend on besides the case and the settings."""
+        """Return what prompts depend on besides the case and the settings."""
         ...
 
 
 class ReportSource(msgspec.Struct, frozen=True):
-    """Everything that a report may show. What is not there is None or empty, and in `absent`."""
+    """Everything a report may show; missing parts are None or empty and described in `absent`."""
 
     card: Scorecard
     template: Sequence[TemplateRow]
     title: str
     cases: Cases = ()
     absent: Sequence[str] = ()
-    """What the source does not hold, in words for the reader."""
+    """Descriptions of what the source does not have."""
     provenance: Provenance = Provenance()
     documents: Mapping[str, Any] = {}
-    """Results of recorded scenarios in document 001, by model."""
+    """Results of recorded scenarios as document 001, by model."""
     prompts: PromptBuilder | None = None
-    """What a model is asked for a case; None if the suite is not known."""
+    """Builds the prompt of a case; None if the suite is unknown."""
 
 
 class DossierSignature(NamedTuple):
-    """What a key made of some bytes, and which key it was."""
+    """A signature and the id of the key that made it."""
 
     key_id: str
     raw: bytes
 
 
 class ReportOptions(msgspec.Struct, frozen=True):
-    """What a user may choose about a report; a format ignores what it has no use for."""
+    """What a user may choose about a report; a format ignores options it does not support."""
 
     without_text: bool = False
     """Leave out transcripts, replies, references and quotes."""
     max_bytes: int = 20_000_000
-    """A file that people open stays below this; the worst cases are kept, and it says so."""
+    """The maximum size of a page; the worst cases are kept, and the page says so."""
     short: bool = False
-    """The short form, as for a pull request."""
+    """The short form, for a pull request."""
     sign: Callable[[bytes], DossierSignature] | None = None
-    """Signs a dossier with the user's own key."""
+    """Signs a dossier with the user's key."""
     other: Mapping[str, str] = {}
-    """`--set name=value`, for formats from outside."""
+    """`--set name=value`, for formats of other packages."""
 
 
 Chunks = Iterable[bytes]
 
 
 class ReportFormat(msgspec.Struct, frozen=True):
-    """A report format: `write` yields the file in chunks and does no I/O of its own."""
+    """A report format; `write` yields the file in chunks and does not write anywhere itself."""
 
     name: str
     suffix: str
     summary: str
     write: Callable[[ReportSource, ReportOptions], Chunks]
     is_text: bool = True
-    """Whether it makes sense on a terminal."""
+    """Whether it can be printed to a terminal."""
     needs_cases: bool = False
-    """Whether it shows cases only, so that a scorecard alone gives nothing."""
+    """Whether it only shows cases, so that a scorecard alone is not enough."""

@@ -1,4 +1,4 @@
-"""The scorecard in a terminal: models side by side, then blockers, ranking and footnotes."""
+"""The scorecard for the terminal: decision, ranking, template, blockers and footnotes."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ STYLES: Mapping[Tone, str] = {
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
 HEAD_WIDTH = 10
-"""How far the sentences of the verdict are indented."""
+"""The indentation of the sentences of the decision."""
 
 
 class TableLayout(NamedTuple):
-    """How wide the columns are, whether ratings are written out, and intervals shown."""
+    """The widths of columns, whether ratings are abbreviated, and whether intervals are shown."""
 
     threshold: int
     model: int
@@ -54,16 +54,16 @@ class TableLayout(NamedTuple):
 LABEL_WIDTH = 41
 LEAST_THRESHOLD = 10
 LEAST_RANKING = 6
-"""A column of the ranking: room for a score; if there is no more, headings are cut."""
+"""The minimum width of a column in the ranking; a longer heading is split."""
 ROOM_FOR_REASONS = 100
-"""From this width on, the reason for a missing rank has a column; else it is below."""
+"""From this width on, reasons for a missing rank are a column, else lines below the table."""
 LAYOUTS = (
     TableLayout(threshold=22, model=34, is_brief=False, intervals=True),
     TableLayout(threshold=14, model=27, is_brief=True, intervals=True),
     TableLayout(threshold=30, model=27, is_brief=False, intervals=False),
     TableLayout(threshold=14, model=12, is_brief=True, intervals=False),
 )
-"""The first that has room for all models is taken; the last shows them in several tables."""
+"""The first layout with room for all models is used; the last splits them into several tables."""
 
 
 def scorecard_lines(
@@ -75,7 +75,7 @@ def scorecard_lines(
     all_rows: bool = False,
     closing: bool = True,
 ) -> Iterator[Line]:
-    """The verdict, the ranking, the template, what is behind it, and the verdict once more."""
+    """Yield the decision, the ranking, the template, the details, and the decision again."""
     yield [StyledText(title, "bold")]
     yield from decision_lines(card, width)
     yield []
@@ -94,7 +94,7 @@ def scorecard_lines(
 
 
 def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
-    """The decision in words, each statement indented behind its head."""
+    """Yield the statements of the decision, each indented after its keyword."""
     for statement in state_decision(card):
         style = STYLES[statement.tone]
         head = StyledText(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
@@ -108,7 +108,7 @@ def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
 def _template(
     card: Scorecard, template: Sequence[TemplateRow], width: int, *, all_rows: bool
 ) -> Iterator[Line]:
-    """The framework's template; as many models a table as the width allows."""
+    """Yield the template of the framework, with as many models per table as fit."""
     filled = scorecard_rows(card, template, all_rows=all_rows)
     layout = _layout(card, width, all_rows=all_rows)
     room = max(1, _room(width, layout))
@@ -133,7 +133,7 @@ def _template(
 
 
 def _judging(judging: Judging) -> str:
-    """Who judged, and what it took; never part of a model's cost."""
+    """Describe the judge and its cost, which is not part of a model's cost."""
     parts = [f"judge  {judging.judge or 'none'}", f"{show_count(judging.items, 'item')}"]
     if judging.requests:
         parts.append(show_count(judging.requests, "request"))
@@ -141,9 +141,9 @@ def _judging(judging: Judging) -> str:
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
         cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
-        parts.append(f"cost {cost}, apart from the models' own")
+        parts.append(f"cost {cost}, not part of the models' cost")
     if judging.failed:
-        parts.append(f"{show_count(judging.failed, 'answer')} with items that got no verdict")
+        parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
     if judging.disputed:
         parts.append(f"{show_count(judging.disputed, 'item')} disputed")
     if judging.flip_rate is not None:
@@ -156,12 +156,12 @@ def _judging(judging: Judging) -> str:
 
 
 def _room(width: int, layout: TableLayout) -> int:
-    """How many models fit side by side."""
+    """Return how many models fit side by side."""
     return (width - LABEL_WIDTH - layout.threshold) // layout.model
 
 
 def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
-    """The widest layout that has room for all models; details always have intervals."""
+    """Return the widest layout with room for all models; details always have intervals."""
     known = [layout for layout in LAYOUTS if card.intervals is not None or not layout.intervals]
     if all_rows and card.intervals is not None:
         known = [layout for layout in known if layout.intervals]
@@ -170,20 +170,20 @@ def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
 
 
 def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
-    """What the brackets mean        STATS §7"""
+    """Explain the brackets        STATS §7"""
     method = card.intervals
     if method is None:
         return
     sentence = (
-        f"[ ] {100 * method.level:g} % intervals about future calls, of which these "
-        f"{show_count(method.calls, 'call')} are taken as a sample; "
-        "≈ fewer than 15 calls; = all calls agree, what may differ by the rule of three"
+        f"[ ] {100 * method.level:g} % intervals for future calls, with these "
+        f"{show_count(method.calls, 'call')} as a sample; "
+        "≈ fewer than 15 calls; = all calls agree, interval by the rule of three"
     )
     yield from paragraph([StyledText(sentence, "dim")], width)
 
 
 def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
-    """The rate gates that are kept, but not shown to be by so few calls        STATS §2"""
+    """Name the rate gates that hold, but that this few calls cannot demonstrate        STATS §2"""
     labels = {row.key: row.label for row in template if row.kind == "metric"}
     found: dict[str, list[str]] = {}
     for model in card.models:
@@ -208,7 +208,7 @@ def _not_demonstrable(claim: GateClaim, unit: str) -> str:
 
 
 class _Footnotes:
-    """Reasons behind n/a, numbered in the order in which they are met."""
+    """The reasons for n/a, numbered in the order of their first use."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
@@ -225,7 +225,7 @@ class _Footnotes:
 
 
 def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> list[Column]:
-    """Labels are folded only where they would take more than half of the width."""
+    """Return the columns; labels are wrapped if they would take more than half of the width."""
     models = [plain(model.model, 40) for model in card.models[shown]]
     return [
         Column("Metric", least=min(LABEL_WIDTH - 2, width // 2)),
@@ -237,7 +237,7 @@ def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> 
 def _body(
     filled: Sequence[ScorecardRow], layout: TableLayout, shown: slice, notes: _Footnotes
 ) -> list[Line]:
-    """The rows of the template; an empty one before each section but the first."""
+    """Return the rows of the template, with an empty row before each section but the first."""
     found: list[Line] = []
     for row in filled:
         kind = row.template.kind
@@ -266,7 +266,7 @@ def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Li
     if any("await a verdict" in reason for reason in notes.reasons):
         hint = "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml (models)"
         other = ", or --judge offline (an estimate)."
-        hint += ". The judge that was asked could not tell." if has_judge else other
+        hint += ". The judge could not decide them." if has_judge else other
         yield from paragraph([StyledText(hint, "dim")], width)
     yield []
 
@@ -276,8 +276,9 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
         for blocker in model.blockers:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
-            sentence = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
-                f" and {more} more" if more > 0 else ""
+            sentence = (
+                f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'no single one'}"
+                + (f" and {more} more" if more > 0 else "")
             )
             name = StyledText(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
             yield from paragraph([name, StyledText(sentence)], width)
@@ -286,7 +287,7 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
 
 
 def _breach(blocker: Blocker) -> str:
-    """The value that breached a gate, and the limit."""
+    """Return the value that breached a gate, and the limit."""
     calls = ""
     if blocker.share_of_runs is not None:
         calls = f" in {show(100 * blocker.share_of_runs, 'percent')} of all runs"
@@ -295,7 +296,7 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    title = "Ranking (a call is one telephone call through all its tasks)"
+    title = "Ranking (a call is one telephone call with all its tasks)"
     yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]
@@ -311,7 +312,7 @@ def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
 
 
 def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    """Who is closest, where a model does not pass        C-129"""
+    """Yield the ranking with blocked calls counted as 0, if a model does not pass        C-129"""
     if not card.zeroed_ranking:
         return
     tasks = {tuple(entry.tasks) for entry in card.zeroed_ranking if entry.zeroed_final is not None}
@@ -339,7 +340,7 @@ def _has_room_for_intervals(card: Scorecard, width: int) -> bool:
 def _with_interval(
     headings: list[str], entries: Sequence[Line], intervals: Sequence[str]
 ) -> list[Line]:
-    """A column behind the Final Score, where the table has one."""
+    """Insert a column with intervals after the Final Score."""
     place = headings.index("Final") + 1
     headings.insert(place, "95 %")
     return [
@@ -363,7 +364,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
 
 
 def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
-    """A ranking; remarks on a model have a column if there is room, else lines below."""
+    """Yield a ranking; remarks on a model are a column if there is room, else lines below."""
     columns = [
         Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
         for name in headings

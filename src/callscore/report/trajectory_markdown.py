@@ -1,7 +1,6 @@
-"""Trajectories as Markdown: what was sent, answered, due and decided, step by step.
+"""Trajectories as Markdown: request, reply, expected outcome and verdict of each step.
 
-All of it was written by others. Names are escaped, and texts are in fences that they cannot
-close, so that nothing in them becomes markup.
+All texts are untrusted. Names are escaped, and texts are in fences that they cannot close.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _TICKS = re.compile(r"`+")
 
 
 def scenario_heading(line: Json) -> str:
-    """The heading of a scenario: whose run of it follows."""
+    """Return the heading of a scenario: model, scenario, run."""
     scenario = line["case_id"].partition("#")[0]
     history = "" if line["history"] == "gold" else ", free-running"
     names = f"{escape_markdown(line['model'])}, {escape_markdown(scenario)}"
@@ -28,7 +27,7 @@ def scenario_heading(line: Json) -> str:
 
 
 def step_markdown(line: Json, seen: Sequence[Json]) -> str:
-    """One step; of its request only what is not in `seen`, the request before."""
+    """Return one step, without the messages in `seen`, the previous request."""
     return "\n".join([*_step(line, seen), ""])
 
 
@@ -46,7 +45,7 @@ def _step(line: Json, seen: Sequence[Json]) -> Iterator[str]:
     else:
         yield f"**Reply** ({escape_markdown(_reply_cost(reply))})"
         yield from _fence(_reply_text(reply))
-    yield "**Due**"
+    yield "**Expected**"
     yield from _fence(json.dumps(line["gold"], ensure_ascii=False, indent=1))
     for difference in verdict["differences"]:
         yield f"- {escape_markdown(difference['kind'])}: {escape_markdown(difference['detail'])}"
@@ -97,7 +96,7 @@ def _reply_text(reply: Json) -> str:
 
 
 def _fence(text: str) -> Iterator[str]:
-    """The text between fences that are longer than any in it."""
+    """Yield the text between fences that are longer than any in it."""
     lines = [sanitize(line) for line in text.splitlines()] or [""]
     longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -105,5 +104,5 @@ def _fence(text: str) -> Iterator[str]:
 
 
 def escape_markdown(text: str) -> str:
-    """One line of text in which no character is markup."""
+    """Return a text as one line in which nothing is markup."""
     return _MARKUP.sub(r"\\\1", plain(text, 400))

@@ -1,6 +1,6 @@
-"""XLSX: scorecard, ranking, cases, questions, blockers and settings, a sheet each.
+"""XLSX: scorecard, ranking, cases, questions, blockers and settings, one sheet each.
 
-Every text is written as a text: no cell is a formula or a link, whatever it begins with (S-04).
+All text is written as text: no cell is a formula or a link, whatever it starts with (S-04).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 LAST_ROW = 1_048_575
-"""Rows of a sheet below its header; Excel has no more."""
+"""The most rows that Excel allows below the header."""
 LONGEST_CELL = 32_767
 CHUNK_BYTES = 1 << 18
 CREATED = datetime(2000, 1, 1, tzinfo=UTC)
-"""The time that the file claims to be made: the same results give the same bytes."""
+"""The creation time in the file, fixed so that equal results give equal bytes."""
 COLOURS: Mapping[Tone, Mapping[str, str]] = {
     "good": {"bg_color": "#DFF2E1", "font_color": "#14532D"},
     "middling": {"bg_color": "#FDF3D0", "font_color": "#713F12"},
@@ -49,21 +49,21 @@ NUMBER, MONEY, WHOLE = "0.000", "$0.00####", "0"
 
 
 class _Book:
-    """A workbook with the few ways in which we write to it."""
+    """Writes cells and sheets of a workbook."""
 
     def __init__(self, book: Workbook) -> None:
         self._book = book
         self._formats: dict[tuple[tuple[str, object], ...], Format] = {}
 
     def style(self, **properties: object) -> Format:
-        """A format; equal ones are one."""
+        """Return a cell format; equal formats are created once."""
         key = tuple(sorted(properties.items()))
         if key not in self._formats:
             self._formats[key] = self._book.add_format(dict(properties))
         return self._formats[key]
 
     def sheet(self, name: str, columns: Sequence[tuple[str, int]], frozen: int = 1) -> Worksheet:
-        """A sheet with a frozen header; `columns` are headings with widths."""
+        """Add a sheet with a frozen header; `columns` are headings with widths."""
         sheet = self._book.add_worksheet(name)
         sheet.freeze_panes(1, frozen)
         heading = self.style(bold=True, bottom=1, text_wrap=True, valign="top")
@@ -75,7 +75,7 @@ class _Book:
     def text(
         self, sheet: Worksheet, row: int, column: int, text: str, style: Format | None = None
     ) -> None:
-        """A text cell; one that would be a formula when it is typed is marked as a text."""
+        """Write a text; one that would be a formula if typed in is marked as text."""
         safe = sanitize_lines(text)[:LONGEST_CELL]
         if not safe:
             return
@@ -84,7 +84,7 @@ class _Book:
         sheet.write_string(row, column, safe, style)
 
     def value(self, sheet: Worksheet, row: int, column: int, value: object, form: str = "") -> None:
-        """A number in its format, a truth value, a text, or nothing."""
+        """Write a number in its format, a boolean or a text; nothing for None."""
         if isinstance(value, bool):
             sheet.write_boolean(row, column, value)
         elif isinstance(value, int | float):
@@ -95,7 +95,7 @@ class _Book:
     def rows(
         self, sheet: Worksheet, found: Iterable[Sequence[object]], forms: Mapping[int, str]
     ) -> tuple[int, int]:
-        """Write rows below the header; how many were written, and how many did not fit."""
+        """Write rows below the header; return how many were written and how many did not fit."""
         written = left_out = 0
         for values in found:
             if written == LAST_ROW:
@@ -108,7 +108,7 @@ class _Book:
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The workbook; rows go to temporary files, so that memory does not grow with the cases."""
+    """Yield the workbook; rows go to temporary files, so memory does not grow with the cases."""
     try:
         import xlsxwriter
     except ImportError:
@@ -159,7 +159,7 @@ def _write_scorecard(book: _Book, source: ReportSource) -> None:
 
 
 def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
-    """The number behind a cell, with its format; None if the cell says more than a number."""
+    """Return the number behind a cell and its format; None if the cell is text."""
     found = row_value(model, row)
     if found is None:
         return None
@@ -222,7 +222,7 @@ def _colour_scale(sheet: Worksheet, column: int, last: int) -> None:
 
 
 def _write_cases(book: _Book, source: ReportSource) -> int:
-    """One row a case, model and run; how many did not fit."""
+    """Write one row per case, model and run; return how many did not fit."""
     columns = (
         ("Case", 28),
         ("Call", 16),
@@ -275,7 +275,7 @@ def _case_rows(source: ReportSource) -> Iterator[Sequence[object]]:
 
 
 def _write_questions(book: _Book, source: ReportSource) -> None:
-    """QA by question and model, the question with the least agreement first."""
+    """Write the agreement by question and model, lowest agreement first."""
     columns = (
         ("Question", 12),
         ("Text", 60),

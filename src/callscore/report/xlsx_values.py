@@ -1,4 +1,4 @@
-"""Single values of a source for tables: numbers behind cells, blocked calls, settings."""
+"""The values in a workbook: numbers of template rows, blocked calls, settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Setting = tuple[str, float | int | str | bool | None]
 
 
 def row_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
-    """The official number of a row and its unit; None if there is none."""
+    """Return the official value of a row and its unit; None if there is none."""
     if row.kind == "metric":
         task = model.tasks.get(row.key.partition(".")[0])
         metric = task.metrics.get(row.key) if task is not None else None
@@ -37,7 +37,7 @@ def _fraction(value: float | None) -> tuple[float, str] | None:
 
 
 def blocked_calls(card: Scorecard) -> Iterator[tuple[str, str, str, float, float, bool, str]]:
-    """Model, task, metric, value, limit, whether it gates, case: one line per blocked call."""
+    """Yield model, task, metric, value, limit, whether it gates, and case of every blocked call."""
     for model in card.models:
         for blocker in model.blockers:
             for case_id in blocker.cases or ("",):
@@ -53,12 +53,12 @@ def blocked_calls(card: Scorecard) -> Iterator[tuple[str, str, str, float, float
 
 
 def setting_rows(source: ReportSource) -> Iterator[Setting]:
-    """What a reader needs to repeat the scores: signature, run, files, models, settings."""
+    """Yield what is needed to repeat the scores: signature, run, files, models, settings."""
     card, provenance = source.card, source.provenance
     yield "title", source.title
     yield "framework", card.framework
     yield "signature", card.signature
-    yield "rests on estimates", card.estimate
+    yield "contains estimates", card.estimate
     for note in (*card.notes, *source.absent):
         yield "note", note
     yield from _flatten("run", msgspec.to_builtins(provenance.run))
@@ -74,7 +74,7 @@ def setting_rows(source: ReportSource) -> Iterator[Setting]:
 
 
 def _flatten(name: str, value: object) -> Iterator[Setting]:
-    """`name.key` and value, as deep as mappings go; what is empty is left out."""
+    """Yield `name.key` and value of nested mappings; empty values are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flatten(f"{name}.{key}", inner)

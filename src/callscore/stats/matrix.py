@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MOST_UNITS = 2_000
 """Above this many calls, random groups of calls are resampled instead of single ones: the sums of
 a group are as exchangeable as calls are, and the product stays small."""
+ALL_CALLS = 1 << 40
+"""More than any number of calls: every call is a unit."""
 
 Place = tuple[str, str, str]
 """Task, slug and quantity of a column; the slug is empty if the quantity is the task's own."""

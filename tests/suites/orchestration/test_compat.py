@@ -254,7 +254,7 @@ def test_c_128_a_dependency_between_equal_agents_is_undercounted_and_exact_besid
     exact = scored["x_extension"]["plan"]
     assert exact["exact"]["workflow_evaluation_with_failure"] == 0.7
     assert exact["undercounted"][0]["workflow_evaluation_with_failure"] == 0.7
-    assert "EN exact plan   0.7000: self-loops are charged too little in 1 scenario" in result_text(
+    assert "EN exact plan   0.7000: self-loops are undercounted in 1 scenario" in result_text(
         scored
     )
 

@@ -1,4 +1,4 @@
-"""What the answers to single cases add up to: questions, labels, decisions, plans, slices.
+"""Counts over single cases: questions, labels, decisions, plans, slices.
 
-Everything here is counted for display, case by case and in bounded memory; no score is made of it.
+They are for display only, need bounded memory, and no score depends on them.
 """

@@ -1,4 +1,4 @@
-"""Confusions: which label was given where which was expected, model by model."""
+"""Confusion matrices: expected and given labels, model by model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class ConfusionMatrix:
 
     @property
     def labels(self) -> Sequence[str]:
-        """The expected labels in the order in which they were seen, those only given behind."""
+        """The labels in the order in which they were seen."""
         return tuple(self._labels)
 
     def add(self, model: str, expected: str, found: str) -> None:
-        """Count one pair; labels beyond the first few are counted as others."""
+        """Count one pair; labels beyond the first `MOST_LABELS` are counted as `OTHER`."""
         pair = (self._known(expected), self._known(found))
         counts = self.models.setdefault(model, {})
         counts[pair] = counts.get(pair, 0) + 1
@@ -40,7 +40,7 @@ class ConfusionMatrix:
 
 
 class SentimentConfusion(ConfusionMatrix):
-    """The sentiment of each sentence, expected and given."""
+    """Expected and given sentiment of each sentence."""
 
     def add_case(self, case: DecodedCase) -> None:
         """Count the sentences of one case."""
@@ -69,7 +69,7 @@ class CallDecisionConfusion(ConfusionMatrix):
         super().__init__((CALL, NO_CALL))
 
     def add_case(self, case: DecodedCase) -> None:
-        """Count one case that expects calls, or expects that there are none."""
+        """Count one case whose expected outcome lists calls, possibly none."""
         calls = case.expected.get("calls", case.expected.get("actions"))
         if not isinstance(calls, (list, tuple)):
             return

@@ -1,4 +1,4 @@
-"""A case as a report reads it: each reply parsed once, as far as it can be."""
+"""A case with the JSON objects in its replies, each decoded once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import msgspec
 from callscore.report.source import Answer, CaseView
 
 LONGEST_DECODED = 2_000_000
-"""A reply that is longer is shown as text only."""
+"""A longer reply is shown as text only."""
 
 
 class DecodedAnswer(msgspec.Struct, frozen=True):
-    """An answer with its reply as JSON; None if it is no JSON object."""
+    """An answer and the JSON object in its reply; None if there is none."""
 
     answer: Answer
     given: Mapping[str, Any] | None
 
 
 class DecodedCase(msgspec.Struct, frozen=True):
-    """A case with all its answers parsed."""
+    """A case with its decoded answers."""
 
     view: CaseView
     answers: Sequence[DecodedAnswer]
@@ -33,12 +33,12 @@ class DecodedCase(msgspec.Struct, frozen=True):
 
     @property
     def has_repeats(self) -> bool:
-        """Whether a model answered more than once."""
+        """Whether a model was asked more than once."""
         return any(decoded.answer.run > 1 for decoded in self.answers)
 
     @property
     def tags(self) -> Sequence[str]:
-        """The case's tags as texts, whatever form they have."""
+        """The tags of the case as texts; none if they have an unknown form."""
         found = self.view.case.tags
         if isinstance(found, str):
             return (found,)
@@ -46,19 +46,19 @@ class DecodedCase(msgspec.Struct, frozen=True):
 
 
 def has_reply(decoded: DecodedAnswer) -> bool:
-    """Whether there was a reply, right or wrong."""
+    """Whether there was a reply, valid or not."""
     return decoded.answer.result.status not in ("error", "not_run")
 
 
 def decode_case(view: CaseView) -> DecodedCase:
-    """Parse what every model answered."""
+    """Decode the replies of all models to a case."""
     return DecodedCase(
         view, [DecodedAnswer(answer, decode_reply(answer)) for answer in view.answers]
     )
 
 
 def decode_reply(answer: Answer) -> Mapping[str, Any] | None:
-    """The JSON object in a reply: the whole text, or from its first brace to its last."""
+    """Return the JSON object in a reply: the whole text, or from its first brace to its last."""
     if answer.given is not None:
         return answer.given
     raw = answer.text
@@ -79,17 +79,17 @@ def _decode_object(raw: str) -> Mapping[str, Any] | None:
 
 
 def as_objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The objects of a list; nothing if the value is no list."""
+    """Yield the objects in a list; nothing if the value is not a list."""
     if isinstance(value, (list, tuple)):
         yield from (entry for entry in value if isinstance(entry, dict))
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_number(value: Any) -> float | None:
-    """The value if it is a number, else None; true and false are no numbers."""
+    """Return the value if it is a number, else None; true and false are not numbers."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number else None

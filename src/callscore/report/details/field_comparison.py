@@ -1,4 +1,4 @@
-"""An expected outcome and what each model gave, field by field."""
+"""Compares an expected outcome with the reply of each model, field by field."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import msgspec
 from callscore.report.details.decoded_case import as_mapping, as_objects
 
 QUESTION_FIELDS = frozenset({"max_score", "type", "text", "source_text", "question"})
-"""Fields of a listed object that repeat the question, not the answer."""
+"""Fields of an object in a list that repeat the question."""
 REDUNDANT_FIELDS = frozenset({"full_translation", "valid_entity_set"})
-"""Fields that say again what other fields of the outcome or the settings say."""
+"""Fields that repeat other fields of the outcome or the settings."""
 SHORT, MOST_WORDS = 40, 2
-"""A value up to this many characters and words is right or wrong; a longer one is for reading."""
+"""A longer value is shown without a mark, as only a reader can compare it."""
 GRADED_TYPE = "SCORE"
-"""A question of this type allows a margin: another mark is not wrong for that alone (C-30)."""
+"""A question of this type allows a margin, so a different mark is not shown as wrong (C-30)."""
 MOST_ROWS = 400
 
 
 class FieldValue(NamedTuple):
-    """One value; `same` is None if only a reader can compare it with the expected one."""
+    """A value in a reply; `same` is None if only a reader can compare it with the expected one."""
 
     text: str
     same: bool | None = None
 
 
 class FieldComparison(NamedTuple):
-    """One row: its path, the expected value, the value of each reply; None if it has nothing."""
+    """A field: its path, the expected value, and the value in each reply, None if it has none."""
 
     label: str
     expected: str
@@ -38,7 +38,7 @@ class FieldComparison(NamedTuple):
 def compare_fields(
     expected: Mapping[str, Any], given: Sequence[Mapping[str, Any] | None]
 ) -> list[FieldComparison]:
-    """All rows of an outcome; rows that only an answer has come last."""
+    """Return all fields of an outcome; fields that only occur in a reply come last."""
     answers = [as_mapping(one) for one in given]
     rows = list(_object_rows("", expected, answers))
     known = {row.label for row in rows}
@@ -80,11 +80,11 @@ def _object_rows(
 
 
 def _identifying_key(value: Any) -> str | None:
-    """The key that identifies the objects of a list."""
+    """Return the key that identifies the objects of a list, if there is one."""
     first = next(as_objects(value), None)
     if first is not None and set(first) == {"name", "arguments"}:
         names = [str(call.get("name")) for call in as_objects(value)]
-        return "name" if len({*names}) == len(names) else None  # two calls of a tool: see both
+        return "name" if len({*names}) == len(names) else None  # two calls of one tool
     return next((key for key in first or () if key == "id" or key.endswith("_id")), None)
 
 
@@ -111,7 +111,7 @@ def _list_rows(label: str, value: Any, found: Sequence[Any]) -> Iterator[FieldCo
 
 
 def _called_row(label: str, called: Sequence[bool]) -> FieldComparison:
-    """Whether a tool was called at all; its arguments have rows of their own."""
+    """Return whether a tool was called at all; its arguments are separate rows."""
     given = [FieldValue("called", same=True) if one else None for one in called]
     return FieldComparison(label, "called", given)
 
@@ -121,7 +121,7 @@ def _without_mismatch(field: FieldValue | None) -> FieldValue | None:
 
 
 def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> FieldComparison:
-    """Lists of texts and numbers: what is missing and what is extra."""
+    """Compare a list of texts or numbers: missing and extra entries."""
     wanted = [value_text(entry) for entry in value]
     given: list[FieldValue | None] = []
     for other in found:
@@ -135,8 +135,8 @@ def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> FieldCom
         missing = [f"− {entry}" for entry in wanted if entry not in has]
         extra = [f"+ {entry}" for entry in has if entry not in wanted]
         parts = [", ".join(entry for entry in has if entry in wanted), *missing, *extra]
-        sentence = "\n".join(part for part in parts if part)
-        given.append(FieldValue(sentence or "(empty)", same=not (missing or extra)))
+        text = "\n".join(part for part in parts if part)
+        given.append(FieldValue(text or "(empty)", same=not (missing or extra)))
     long = any(len(entry) > SHORT for entry in wanted)
     return FieldComparison(label, ("\n" if long else ", ").join(wanted) or "(empty)", given)
 
@@ -144,14 +144,14 @@ def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> FieldCom
 def _field_value(expected: Any, found: Any) -> FieldValue | None:
     if found is None:
         return FieldValue("n/a", same=True) if expected is None else None
-    sentence, wanted = value_text(found), value_text(expected)
+    text, wanted = value_text(found), value_text(expected)
     if len(wanted) > SHORT or len(wanted.split()) > MOST_WORDS:
-        return FieldValue(sentence)
-    return FieldValue(sentence, same=sentence.casefold() == wanted.casefold())
+        return FieldValue(text)
+    return FieldValue(text, same=text.casefold() == wanted.casefold())
 
 
 def value_text(value: Any) -> str:
-    """A value as text: a whole number without its point, an object as JSON."""
+    """Return a value as text: a whole number without its point, an object as JSON."""
     if value is None:
         return "n/a"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Whole forms: Yes, No and N/A of models and of people, and totals by the vendor's arithmetic."""
+"""QA forms as a whole: Yes/No/N-A marks of models and people, totals by the form's own rules."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_nu
 
 
 class FormPair(msgspec.Struct, frozen=True):
-    """One filled-in form of a person, and of a model on the same call."""
+    """The totals of a person and of a model on the same call."""
 
     expected: FormTotal
     given: FormTotal
 
 
 class ModelForms(msgspec.Struct):
-    """What one model marked on all calls."""
+    """The marks of one model on all calls."""
 
     pairs: list[tuple[Mark, Mark]] = []
     totals: list[FormPair] = []
@@ -44,7 +44,7 @@ class FormTotals:
         self.forms: dict[str, Form] = {}
 
     def add(self, case: DecodedCase) -> None:
-        """Count the marks of one case; cases without questions count nothing."""
+        """Count the marks of one case; nothing if it has no questions."""
         questions = list(as_objects(case.expected.get("questions")))
         if not questions:
             return
@@ -70,7 +70,7 @@ class FormTotals:
                 found.totals.append(FormPair(total(form, expected), total(form, given)))
 
     def _form(self, case: DecodedCase) -> Form | None:
-        """The form of a case that was imported with one; each is read once."""
+        """Return the form that a case was imported with, if any; each form is converted once."""
         raw = case.view.case.config.get("form")
         if not isinstance(raw, Mapping):
             return None
@@ -91,7 +91,7 @@ def _marks(given: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 class SectionMean(msgspec.Struct, frozen=True):
-    """A section over all calls on which it applies to both."""
+    """The mean of a section over all calls on which it applies to person and model."""
 
     title: str
     expected: float
@@ -105,7 +105,7 @@ class SectionMean(msgspec.Struct, frozen=True):
 
 
 def section_means(totals: Sequence[FormPair]) -> list[SectionMean]:
-    """Every section, then the whole form."""
+    """Return the mean of every section, then of the whole form."""
     columns: dict[str, list[tuple[float, float]]] = {}
     for pair in totals:
         for one, other in zip(pair.expected.sections, pair.given.sections, strict=True):
@@ -134,7 +134,7 @@ def _mean(title: str, pairs: Iterable[tuple[float, float]]) -> SectionMean:
 
 
 def failed_forms(totals: Sequence[FormPair]) -> tuple[int, int, int]:
-    """Forms with an automatic fail: by people, by the model, by both."""
+    """Count forms with an automatic fail: by people, by the model, by both."""
     expected = [bool(pair.expected.failed_by) for pair in totals]
     given = [bool(pair.given.failed_by) for pair in totals]
     both = sum(one and other for one, other in zip(expected, given, strict=True))

@@ -1,4 +1,4 @@
-"""Plans as graphs: nodes with edges, or workflows with steps that depend on each other."""
+"""Extracts plans as graphs: nodes with edges, or workflows with steps and dependencies."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from callscore.report.svg.plan_graph import PlanGraph
 
 NODE_TEXT_KEYS = ("text", "name", "label", "refined_query", "agent")
 STEP_NAME_KEYS = ("name", "agent_id", "agent")
-"""What a step of a workflow is called; its query differs in words where plans agree."""
+"""Keys for the name of a step. Its query is not used: the same step may be phrased differently."""
 LONGEST_TEXT = 200
 
 
 def extract_plan(outcome: Mapping[str, Any] | None) -> PlanGraph | None:
-    """The graph in an expected outcome or an answer; None if there is none."""
+    """Return the plan in an expected outcome or a reply; None if there is none."""
     found = as_mapping(outcome)
     if isinstance(found.get("nodes"), (list, dict)):
         return _graph(found)
@@ -59,13 +59,13 @@ def _is_workflow(value: Any) -> bool:
 
 
 def _numbered(name: str, others: Collection[str]) -> str:
-    """The name, with a number if other steps have it, so that each can be reported as missing."""
+    """Return the name, numbered if other steps have it, so that each can be reported missing."""
     same = sum(other == name or other.startswith(f"{name} (") for other in others)
     return f"{name} ({same + 1})" if same else name
 
 
 def _workflow_graph(workflows: Mapping[str, Any]) -> PlanGraph:
-    """One node a step, in a row within a workflow; the first step waits for other workflows."""
+    """Return one node per step, connected in order; a first step depends on other workflows."""
     nodes: dict[str, str] = {}
     edges: list[tuple[str, str]] = []
     steps: dict[str, list[str]] = {}

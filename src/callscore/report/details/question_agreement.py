@@ -1,4 +1,4 @@
-"""QA by question: how often each model marks as the human did, and in which direction it errs."""
+"""Agreement by QA question: how often each model gives the mark of the human, and its errors."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ TOLERANCE = 1e-9
 
 
 class AgreementCounts(msgspec.Struct):
-    """One question and one model, over all calls that ask it."""
+    """The agreement of one model on one question, over all calls with the question."""
 
     asked: int = 0
     agreed: int = 0
     false_pass: int = 0
-    """Full marks, where the human gave zero (C-35)."""
+    """Full marks where the human gave zero (C-35)."""
     false_fail: int = 0
-    """Marked zero, where the human gave full marks."""
+    """Zero where the human gave full marks."""
     not_applicable: int = 0
-    """One of the two says that the question does not apply, the other does not."""
+    """Only the model or only the human says that the question does not apply."""
     unanswered: int = 0
 
     @property
@@ -32,7 +32,7 @@ class AgreementCounts(msgspec.Struct):
 
 
 class QuestionAgreement(msgspec.Struct):
-    """A question of a form, known by its id and its text."""
+    """A question of a form, identified by id and text, with the counts of each model."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ class QuestionAgreement(msgspec.Struct):
 
     @property
     def agreement(self) -> float:
-        """Agreement over all models."""
+        """agreed / asked, over all models"""
         asked = sum(count.asked for count in self.models.values())
         return sum(count.agreed for count in self.models.values()) / asked if asked else 1.0
 
@@ -50,11 +50,11 @@ class QuestionCounter:
 
     def __init__(self, margin: float = 0.0) -> None:
         self._margin = margin
-        """Marks of a SCORE question agree within this share of its maximum (C-30)."""
+        """Marks of a SCORE question agree within this fraction of its maximum (C-30)."""
         self._found: dict[tuple[str, str], QuestionAgreement] = {}
 
     def add(self, case: DecodedCase) -> None:
-        """Count the marks of one case; cases without questions count nothing."""
+        """Count the marks of one case; nothing if it has no questions."""
         texts = {
             str(asked.get("question_id")): str(asked.get("question", ""))
             for asked in as_objects(case.view.case.config.get("questions"))
@@ -73,7 +73,7 @@ class QuestionCounter:
                 _count(count, expected, _mark_of(decoded.given, number), self._margin)
 
     def worst_first(self) -> Sequence[QuestionAgreement]:
-        """Every question, the one with the least agreement first."""
+        """Return every question, the one with the lowest agreement first."""
         return sorted(self._found.values(), key=lambda found: (found.agreement, found.id))
 
 

@@ -1,4 +1,4 @@
-"""Where the quotes behind verdicts and reasons are in a transcript."""
+"""Locates the quotes of verdicts and reasons in a transcript."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPECTED = "expected"
 
 
 class Quote(NamedTuple):
-    """Words that are cited: who, about what, and which turn is meant, if one is named."""
+    """A quote: its text, its author, the item it is about, and the turn it names, if any."""
 
     text: str
     who: str
@@ -23,7 +23,7 @@ class Quote(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A part of a turn's text, with everyone who points to some of it."""
+    """A part of the text of a turn, with the quotes that contain it."""
 
     start: int
     end: int
@@ -31,19 +31,19 @@ class Span(NamedTuple):
 
 
 def find_quotations(reason: str) -> Iterator[str]:
-    """The quotations in a reason."""
+    """Yield the quotations in a reason."""
     yield from _QUOTED.findall(reason)
 
 
 def turn_name(turn: Turn, place: int) -> str:
-    """How a verdict's `source` names a turn: `t7`."""
+    """Return the name of a turn in the `source` of a verdict: `t7`."""
     return f"t{turn.id if turn.id is not None else place + 1}"
 
 
 def locate_quotes(
     turns: Sequence[Turn], quotes: Sequence[Quote]
 ) -> tuple[list[list[Span]], list[Quote]]:
-    """For each turn what to highlight, and the quotes that no turn contains."""
+    """Return the spans to highlight in each turn, and the quotes that no turn contains."""
     hits: list[list[tuple[int, int, Quote]]] = [[] for _ in turns]
     names = [turn_name(turn, place) for place, turn in enumerate(turns)]
     lowered = [turn.text.lower() for turn in turns]
@@ -64,7 +64,7 @@ def locate_quotes(
 
 
 def _split_spans(hits: Sequence[tuple[int, int, Quote]]) -> list[Span]:
-    """Spans that do not overlap: cut wherever a quote begins or ends."""
+    """Return spans that do not overlap, split where a quote begins or ends."""
     edges = sorted({edge for start, end, _ in hits for edge in (start, end)})
     found = []
     for start, end in zip(edges, edges[1:], strict=False):

@@ -1,4 +1,4 @@
-"""The mean score of parts of the data: by language, by tag, by length of the call."""
+"""The mean score of slices of the data: by language, tag and length of the call."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from callscore.report.details.decoded_case import DecodedCase
 LENGTHS = ((10, "up to 10 turns"), (30, "11–30 turns"), (100, "31–100 turns"))
 LONGEST_CALLS = "more than 100 turns"
 MOST_PARTS = 40
-"""Tags beyond this number are not counted separately; the report says so."""
+"""Further values of a kind are not counted; the report says so."""
 
 
 class MeanScore(msgspec.Struct):
-    """The scores of one model in one slice; an invalid answer counts 0."""
+    """The mean score of one model in one slice; an invalid answer counts as 0."""
 
     total: float = 0.0
     n: int = 0
@@ -28,14 +28,14 @@ class MeanScore(msgspec.Struct):
 
 
 class Slices:
-    """Counts scores by what is known of a case."""
+    """Sums up scores by kind of slice (language, tag, length) and its value."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, dict[str, dict[str, MeanScore]]] = {}
         self.left_out: set[str] = set()
 
     def add(self, case: DecodedCase) -> None:
-        """Count one case in each slice that it belongs to."""
+        """Add one case to each slice that it belongs to."""
         for kind, part in _slices_of(case):
             parts = self.kinds.setdefault(kind, {})
             if part not in parts and len(parts) >= MOST_PARTS:
@@ -50,14 +50,14 @@ class Slices:
                     found.n += 1
 
     def comparable(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
-        """Kinds with more than one part: a single part compares nothing."""
+        """Yield the kinds with more than one value; a single slice compares nothing."""
         for kind, parts in self.kinds.items():
             if len(parts) > 1:
                 yield kind, dict(sorted(parts.items(), key=lambda part: _order(kind, part[0])))
 
 
 def score_or_zero(status: str, score: float | None) -> float | None:
-    """A score for ordering and slices: 0 if invalid, none if no score is known."""
+    """Return the score of an answer, 0 if it is invalid, None if it has no score."""
     if score is not None:
         return score
     return 0.0 if status == "invalid" else None
@@ -73,7 +73,7 @@ def _slices_of(case: DecodedCase) -> Iterator[tuple[str, str]]:
 
 
 def call_length(number: int) -> str:
-    """The name of a length of calls."""
+    """Return the length class of a call with this many turns."""
     return next((name for most, name in LENGTHS if number <= most), LONGEST_CALLS)
 
 

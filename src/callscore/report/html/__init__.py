@@ -1,10 +1,8 @@
-"""The HTML report: one self-contained file for people who do not have the tool."""
+"""The HTML report: one self-contained file that opens without Callscore."""
 
 from __future__ import annotations
 
 from callscore.report.html.page import write
 from callscore.report.source import ReportFormat
 
-FORMAT = ReportFormat(
-    "html", ".html", "one page that opens anywhere: verdict, pictures, every case", write
-)
+FORMAT = ReportFormat("html", ".html", "one self-contained page: decision, pictures, cases", write)

@@ -1,4 +1,4 @@
-"""Sections about answers: questions, confusions, plans, slices."""
+"""Sections about replies: questions, confusion matrices, plans, slices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_QUESTION = 160
 
 
 def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[str]) -> Html | None:
-    """Each question of the form, worst first."""
+    """Return the agreement by question, lowest first."""
     if not questions:
         return None
     shown = questions[:MOST_QUESTIONS]
@@ -41,7 +41,7 @@ def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[s
     note = (
         "Share of calls in which the mark agrees with the human's, worst first. False pass: full "
         "marks where the human gave zero. False fail: zero where the human gave full marks. N/A: "
-        "only one of the two says that the question does not apply."
+        "only the model or only the human says that the question does not apply."
     )
     more = tag("p", f"{show_count(left, 'more question')} not shown.", class_="note")
     found = table(headings, rows, "Agreement by question", "questions")
@@ -75,7 +75,7 @@ def _question_cell(count: AgreementCounts | None) -> Child:
 def confusion_section(
     key: str, heading: str, confusion: ConfusionMatrix, note: str, models: Sequence[str]
 ) -> Html | None:
-    """Expected labels down, given labels across, one small table a model."""
+    """Return one table per model: expected labels in rows, given labels in columns."""
     if not confusion.models:
         return None
     labels = confusion.labels
@@ -110,7 +110,7 @@ def _count(number: int, total: int, is_right: bool) -> Html:
 
 
 def document_decisions(documents: Mapping[str, Any]) -> ConfusionMatrix:
-    """Call and reject decisions of recorded scenarios, as document 001 counts them."""
+    """Count the call and reject decisions of recorded scenarios, as in document 001."""
     found = ConfusionMatrix((CALL, NO_CALL, FAILED))
     for model, document in documents.items():
         counts = found.models.setdefault(model, {})
@@ -136,7 +136,7 @@ def _decisions(document: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 
 
 def undecided_values(documents: Documents) -> dict[str, int]:
-    """By model, the argument values that neither code nor a judge has decided, if any (C-115)."""
+    """Return, by model, the number of argument values that are still undecided (C-115)."""
     found: dict[str, int] = {}
     for model, document in () if isinstance(documents, UnsetType) else documents.items():
         for _, part in _languages(document):
@@ -147,13 +147,13 @@ def undecided_values(documents: Documents) -> dict[str, int]:
 
 
 def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The result of each language by its name; without one if there is only one."""
+    """Return the result of each language by name; the name is empty if there is only one."""
     languages = document.get("languages")
     return list(languages.items()) if isinstance(languages, dict) else [("", document)]
 
 
 def documents_section(documents: Mapping[str, Any]) -> Html | None:
-    """The key metrics of recorded scenarios."""
+    """Return the key metrics of recorded scenarios."""
     if not documents:
         return None
     found_of = {
@@ -180,7 +180,7 @@ def _number(value: Any) -> str:
 
 
 class PlanExample(NamedTuple):
-    """The case, the expected plan, and what each model planned."""
+    """A case, the expected plan, and the plan of each model."""
 
     case: str
     expected: PlanGraph
@@ -188,10 +188,10 @@ class PlanExample(NamedTuple):
 
 
 def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None:
-    """Expected plans and those given."""
+    """Draw the expected plans of some cases next to those of the models."""
     if not examples:
         return None
-    note = "The expected plan, then each model's. Thick: a step or a dependency not expected."
+    note = "The expected plan, then each model's. Thick lines: steps and dependencies not expected."
     blocks = [
         join(tag("h3", plain(one.case, 80)), tag("div", _plans(one), class_="pictures"))
         for one in examples
@@ -207,11 +207,11 @@ def _plans(example: PlanExample) -> Iterator[Html]:
 
 
 def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html:
-    """What one model planned; steps it left out are listed below the picture."""
+    """Draw the plan of one model; missing steps are listed in the caption."""
     if graph is None:
         return tag(
             "figure",
-            tag("p", "no plan could be read", class_="quiet"),
+            tag("p", "no plan in the reply", class_="quiet"),
             tag("figcaption", tag("b", model_name(model))),
         )
     has = {shown.casefold() for shown in graph.nodes.values()}
@@ -224,7 +224,7 @@ def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html
 
 
 def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
-    """Mean case scores by language, tag and length."""
+    """Return the mean scores by language, tag and length."""
     tables = [
         join(tag("h3", kind), _slice_table(kind, parts, models), _left_out(kind, slices))
         for kind, parts in slices.comparable()
@@ -232,14 +232,14 @@ def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
     if not tables:
         return None
     note = (
-        "Mean score of single cases, an invalid answer as 0; the number of answers is below. These "
-        "are not task scores: they show where a model is weaker."
+        "Mean score of single cases, with 0 for an invalid answer; below, the number of answers. "
+        "These are not task scores: they show where a model is weaker."
     )
     return section("slices", "Slices", tables, note=note)
 
 
 def _left_out(kind: str, slices: Slices) -> Html | None:
-    sentence = f"More values of {kind.lower()} were seen; the first ones are shown."
+    sentence = f"More values of {kind.lower()} exist; only the first ones are shown."
     return tag("p", sentence, class_="note") if kind in slices.left_out else None
 
 

@@ -1,4 +1,4 @@
-"""Sections about the card: ranks, blockers with their calls, the judge, coverage, provenance."""
+"""Sections about the scorecard: ranks, blockers, judge, coverage, provenance."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ NOTES_SHOWN = 200
 
 
 def ranks_section(card: Scorecard) -> Html:
-    """Rank bands if they are known, and the official ranking."""
+    """Return the rank bands, if known, and the official ranking."""
     bands = rank_bands_of(card)
     drawn = None
     if bands:
         sentence = (
-            "Bar: the ranks by quality that these calls cannot distinguish, all models at once at "
-            "95 %. Dot: the official rank by quality."
+            "Bar: the ranks by quality that these calls cannot distinguish, for all models jointly "
+            "at 95 %. Dot: the official rank by quality."
         )
         numbers = [row(model_name(band.model), [band.label, band.rank or "—"]) for band in bands]
-        behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
-        drawn = figure(draw_rank_bands(bands), sentence, behind)
+        numbers_table = table(("Model", "Band", "Rank"), numbers, "Rank bands")
+        drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
-        drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
+        drawn = tag("p", "This scorecard has no rank bands.", class_="note")
     shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
@@ -63,7 +63,7 @@ def ranks_section(card: Scorecard) -> Html:
 
 
 def rank_bands_of(card: Scorecard) -> list[RankBand]:
-    """The rank bands of a card, best first; none if it has none."""
+    """Return the rank bands of a scorecard, best first."""
     found = []
     for entry in card.ranking:
         band = entry.quality_band
@@ -73,11 +73,11 @@ def rank_bands_of(card: Scorecard) -> list[RankBand]:
 
 
 CaseLink = Callable[[str], Html]
-"""A case's id as a link, or as text where the report does not hold the case."""
+"""Turns the id of a case into a link, or into text if the report does not contain the case."""
 
 
 def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: CaseLink) -> Html:
-    """Every breached blocker with the calls behind it."""
+    """Return every breached blocker with the calls that breached it."""
     labels = {row.key: row.label for row in template}
     rows = [
         row(
@@ -115,14 +115,14 @@ def _breach(blocker: Blocker) -> Html:
 
 def _calls(cases: Sequence[str], link: CaseLink) -> Child:
     if not cases:
-        return tag("span", "none alone", class_="quiet")
+        return tag("span", "no single call", class_="quiet")
     first = join_with([link(case) for case in cases[:CALLS_SHOWN]])
     more = len(cases) - CALLS_SHOWN
     return join(first, f" and {more} more" if more > 0 else None)
 
 
 def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
-    """Who judged, how often it changed its mind, and what it left open."""
+    """Describe the judge: who it is, how consistent it is, what it left undecided."""
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
     for model, number in undecided_values(card.documents).items():
@@ -135,19 +135,19 @@ def _judge_facts(
     judging: Judging | None, verdicts: Mapping[str, int]
 ) -> Iterator[tuple[str, Child]]:
     if judging is None:
-        yield "Judge", "none was asked"
+        yield "Judge", "no judge was used"
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
         yield "Judged", f"{judging.items} items in {show_count(judging.requests, 'request')}"
         flips = "not measured" if judging.flip_rate is None else _percent(judging.flip_rate)
-        yield "Answered otherwise when asked again", flips
+        yield "Verdicts that changed when asked again", flips
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
-            yield "Judged by its own family", ", ".join(map(model_name, judging.overlap))
+            yield "Models of the judge's own family", ", ".join(map(model_name, judging.overlap))
         if judging.flags:
-            yield "Noticed", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
+            yield "Flags", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
         if judging.cost_usd is not None:
             yield "Cost of judging", show_money(judging.cost_usd)
     if verdicts:
@@ -177,13 +177,13 @@ def _undecided(card: Scorecard) -> str:
 
 
 def fact_list(items: Sequence[tuple[str, Child]]) -> Html:
-    """Names with values, in a strip."""
+    """Return names and values as a description list."""
     pairs = [tag("div", tag("dt", term), tag("dd", value)) for term, value in items]
     return tag("dl", pairs, class_="facts")
 
 
 def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, int]]) -> Html:
-    """What was evaluated of what there is, and where the numbers come from."""
+    """Return how many cases were evaluated, and where the numbers come from."""
     card = source.card
     return section(
         "provenance",
@@ -208,17 +208,17 @@ def _coverage(card: Scorecard) -> Html:
                 continue
             unread = sum(task.malformed.values())
             sentence = f"{task.n} of {task.cases} cases"
-            cells.append(join(sentence, tag("small", f"{unread} unreadable") if unread else None))
+            cells.append(join(sentence, tag("small", f"{unread} malformed") if unread else None))
         rows.append(row(model_name(model.model), cells))
     return table(["Model", *tasks], rows, "Coverage: cases evaluated")
 
 
 STATUSES = {
     "valid": "scored",
-    "invalid": "invalid (blocked or unreadable)",
-    "error": "no answer (provider)",
+    "invalid": "invalid (blocked or malformed)",
+    "error": "no reply (provider error)",
     "not_run": "not run",
-    "incomplete": "awaits a verdict",
+    "incomplete": "waiting for a verdict",
 }
 
 
@@ -230,9 +230,7 @@ def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
         row(model_name(model), [found.get(word, 0) for word in words])
         for model, found in statuses.items()
     ]
-    return table(
-        ["Model", *(STATUSES[word] for word in words)], rows, "Answers by what became of them"
-    )
+    return table(["Model", *(STATUSES[word] for word in words)], rows, "Answers by status")
 
 
 def _provenance(card: Scorecard, provenance: Provenance) -> Iterator[tuple[str, Child]]:

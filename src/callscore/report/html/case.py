@@ -1,4 +1,4 @@
-"""One case: transcript with evidence, the expected outcome next to each model's, verdicts."""
+"""One case: the transcript with quotes, expected outcome and replies, measures, verdicts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ LONGEST_REPLY = 4_000
 LONGEST_TURN = 5_000
 MOST_TURNS = 600
 MOST_VERDICTS = 240
-"""Verdicts shown of a case, shared by its answers."""
+"""The most verdicts shown for a case, over all its answers."""
 SCORES_SHOWN = 5
 
 
 def render_case(case: DecodedCase, place: int, *, with_text: bool = True) -> Html:
-    """A case that opens on request; `place` is its number in the data."""
+    """Return a case that is closed until clicked; `place` is its number in the data."""
     found = case.view.case
     body = [_transcript(case, place), _answers(case, place)] if with_text else [_scores_only(case)]
     return tag(
@@ -75,13 +75,13 @@ def _tone(status: str) -> str:
 
 
 def _answer_label(decoded: DecodedAnswer, case: DecodedCase) -> str:
-    """The model, with the number of the run where models answered more than once."""
+    """Return the model, with the number of the run if models were asked more than once."""
     answer = decoded.answer
     return f"{answer.model} · run {answer.run}" if case.has_repeats else answer.model
 
 
 def _verdicts_of(decoded: DecodedAnswer, case: DecodedCase) -> Sequence[Verdict]:
-    """As many verdicts on an answer as are shown."""
+    """Return the verdicts on an answer that are shown."""
     return decoded.answer.verdicts[: max(12, MOST_VERDICTS // max(1, len(case.answers)))]
 
 
@@ -134,7 +134,7 @@ def _transcript(case: DecodedCase, place: int) -> Html:
 
 
 def _instructions(case: DecodedCase) -> Html | None:
-    """The instructions and tools in the prompt besides the transcript, if the case has them."""
+    """Return the instructions and tools in the prompt of the case, if it has any."""
     config = case.view.case.config
     instructions, tools = config.get("instructions"), config.get("tools")
     parts: list[Child] = []
@@ -248,7 +248,7 @@ def _reasons(decoded: DecodedAnswer) -> list[str]:
 
 
 def _reason_codes(decoded: DecodedAnswer) -> list[str]:
-    """The reasons without any value that was said or answered."""
+    """Return reasons and flags, which do not contain text of the call or the reply."""
     result = decoded.answer.result
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
@@ -288,7 +288,7 @@ def _plans(case: DecodedCase) -> Html | None:
 
 
 def _raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
-    label = f"Reply of {model_name(_answer_label(decoded, case))}, as it came"
+    label = f"Reply of {model_name(_answer_label(decoded, case))}, not parsed"
     return collapsible(
         label, tag("pre", _truncate(decoded.answer.text or "", LONGEST_REPLY), dir="auto")
     )

@@ -1,4 +1,4 @@
-"""One reading of all cases: what the sections count, and the worst cases, rendered."""
+"""Reads all cases for the HTML report: counts for its sections, and the worst cases as HTML."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ from callscore.report.source import ReportOptions, ReportSource
 
 MOST_PLANS = 4
 SCORE_MARGIN = "qa.score_margin_fraction"
-"""The setting that says how near two marks of a SCORE question must be (C-30)."""
+"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
 LONGEST_ID, LONGEST_TAG, MOST_TAGS = 200, 60, 20
 MOST_TRANSCRIPT, MOST_REPLY, VERDICT_BYTES = 200_000, 4_000, 100
-"""For an estimate: a case shows no more of what was said and answered, and a verdict takes more."""
+"""For a low estimate of size: the most text shown of a call and of a reply, and the least a verdict
+takes.
+"""
 ELEMENT_BYTES = 80
-"""The element around the text of a case."""
+"""The size of the element around a case."""
 NO_SCORE = 2.0
-"""Cases that no model has a score for come behind all others."""
+"""Sorts cases without any score last."""
 
 
 class CaseEntry(msgspec.Struct, frozen=True):
-    """What the page knows of a case for filter and sort."""
+    """The properties of a case that the page filters and sorts by."""
 
     place: int
     """The number of the case in the data, from 1."""
@@ -44,20 +46,20 @@ class CaseEntry(msgspec.Struct, frozen=True):
     worst: float
     spread: float
     marks: Sequence[str]
-    """Of `invalid`, `error`, `unjudged`, `different`."""
+    """Any of `invalid`, `error`, `unjudged`, `different`."""
     scores: Sequence[float | None]
-    """The mean score of each model, in the order of the card."""
+    """The mean score of each model, in the order of the scorecard."""
 
 
 class RenderedCase(msgspec.Struct, frozen=True):
-    """A case in the report: its entry and its markup."""
+    """A case in the report: its entry and its HTML."""
 
     entry: CaseEntry
     markup: bytes
 
 
 class CaseCollection:
-    """Reads the cases twice, in bounded memory: to count all of them, and to render the worst."""
+    """Reads the cases twice in bounded memory: to count all of them, and to render the worst."""
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
@@ -78,18 +80,18 @@ class CaseCollection:
         self._bytes = sum(map(_size, self._kept))
 
     def cases(self) -> Sequence[RenderedCase]:
-        """The kept cases, worst first."""
+        """Return the rendered cases, worst first."""
         return self._kept
 
     def keep_within(self, room: int) -> bool:
-        """Drop the best cases until the others fit; whether any was dropped."""
+        """Drop the best cases until the rest fits; return whether any was dropped."""
         before = len(self._kept)
         while self._bytes > room and len(self._kept) > 1:
             self._bytes -= _size(self._kept.pop())
         return len(self._kept) < before
 
     def _worst(self, source: ReportSource, room: int) -> set[int]:
-        """Count every case; the places of the worst ones that fit by a low estimate."""
+        """Count every case; return the numbers of the worst ones that fit by a low estimate."""
         heap: list[tuple[float, int, int]] = []
         used = 0
         for view in source.cases:
@@ -115,7 +117,7 @@ class CaseCollection:
 
     @property
     def left_out(self) -> int:
-        """How many cases did not fit."""
+        """The number of cases that did not fit."""
         return self.total - len(self._kept)
 
     def _count(self, case: DecodedCase) -> None:
@@ -142,12 +144,12 @@ class CaseCollection:
 
 
 def _size(kept: RenderedCase) -> int:
-    """About how many bytes a case takes in the file, with its line of the index."""
+    """Return the approximate size of a case in the file, including its entry in the index."""
     return len(kept.markup) + len(msgspec.json.encode(kept.entry)) + ELEMENT_BYTES
 
 
 def _estimate(case: DecodedCase) -> int:
-    """Fewer bytes than the markup of a case takes, found without making it."""
+    """Return a lower bound on the size of a case without rendering it."""
     said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
     given = sum(min(len(decoded.answer.text or ""), MOST_REPLY) for decoded in case.answers)
     judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MOST_VERDICTS)
@@ -155,13 +157,13 @@ def _estimate(case: DecodedCase) -> int:
 
 
 def _worst_score(case: DecodedCase) -> float:
-    """The mean score of the models on a case; behind all others if there is none."""
+    """Return the mean score of all models on a case; `NO_SCORE` if there is none."""
     scores = _scores(case).values()
     return math.fsum(scores) / len(scores) if scores else NO_SCORE
 
 
 def _scores(case: DecodedCase) -> dict[str, float]:
-    """The mean score of each model over its runs."""
+    """Return the mean score of each model over its runs."""
     by_model: dict[str, list[float]] = {}
     for decoded in case.answers:
         value = score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
@@ -200,12 +202,12 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
 
 
 def _rounded(score: float | None) -> float | None:
-    """Four places are enough to sort by, and keep the file small."""
+    """Round to four digits: enough to sort by, and less to store."""
     return None if score is None else round(score, 4)
 
 
 def _have_different_scores(case: DecodedCase) -> bool:
-    """Whether models were scored differently on the case."""
+    """Whether models have different scores on the case."""
     seen = {
         score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
         for decoded in case.answers
@@ -214,7 +216,7 @@ def _have_different_scores(case: DecodedCase) -> bool:
 
 
 def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
-    """Columns for filter and sort, in the order of the cases."""
+    """Return the entries as columns, in the order of the cases."""
     entries = [one.entry for one in kept]
     return {
         "place": [entry.place for entry in entries],

@@ -1,4 +1,4 @@
-"""The first screen: the verdict in words, cost against quality, every model in one line."""
+"""The first screen: the decision in sentences, cost against quality, one row per model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 def first_screen(
     card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool = False
 ) -> Html:
-    """Which model, why, at what price, and what keeps the others out; no links where alone."""
+    """Return the first screen of the report; in a notebook (`is_alone`) without links."""
     return tag(
         "section",
         tag("div", _decision(card), _picture(card), class_="first"),
@@ -42,7 +42,7 @@ def first_screen(
 
 def _decision(card: Scorecard) -> Html:
     estimate = (
-        "Estimate: argument values that were not compared count as different."
+        "Estimate: argument values without a verdict count as different."
         if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
@@ -68,7 +68,7 @@ def _decision(card: Scorecard) -> Html:
 def _picture(card: Scorecard) -> Html:
     found = cost_quality_points(card)
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
-    legend = "Filled: on the Pareto front, nothing is both better and cheaper. Hollow: beaten. "
+    legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
     if any(point.blocked for point in found):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
     legend += (
@@ -105,7 +105,7 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
 
 
 def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool) -> Html:
-    """One line per model: scores with intervals, ratings, blockers, cost and rank."""
+    """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
@@ -126,7 +126,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: 
         )
         for model in ordered
     ]
-    return table(headings, rows, "Scorecard, one line a model", "models")
+    return table(headings, rows, "Scorecard, one row per model", "models")
 
 
 def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
@@ -214,7 +214,7 @@ def _rank(entry: Ranked) -> Child:
 
 
 def show_rank_band(entry: Ranked) -> str | None:
-    """The ranks by quality that cannot be distinguished: `1–2`; None if they are not known."""
+    """Return the ranks by quality that cannot be distinguished: `1–2`; None if unknown."""
     found = entry.quality_band
     if found is None:
         return None
@@ -225,11 +225,11 @@ def show_rank_band(entry: Ranked) -> str | None:
 def _reading_note(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     sentence = (
-        "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "
-        "cost-adjusted efficiency. A blocker makes a task invalid, whatever its other rows say."
+        "In brackets: 95 % intervals for future calls; ≈ few calls, = all calls agree. Rank: by "
+        "cost-adjusted efficiency. A breached blocker makes its task invalid."
     )
     if any(SCENARIO in model.tasks for model in card.models):
         sentence += " A scenario counts as a call."
     if calls and min(calls) < FEW_CALLS:
-        sentence += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
+        sentence += f" With {show_count(min(calls), 'call')} per task, differences may be chance."
     return tag("p", sentence, class_="note")

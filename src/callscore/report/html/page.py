@@ -1,9 +1,9 @@
-"""The HTML report: one file that needs nothing else, in chunks.
+"""The HTML page: one self-contained file, written in chunks.
 
-Style and script are files of this folder, put into the page; its content security policy allows
-exactly those two by their hashes, and no connection at all. Cases beyond the first ones are kept
-as text in inert script elements, so that a page of thousands of cases opens at once: the script
-of the page turns them into elements when they are looked at.
+Style and script are files of this folder, included in the page. Its content security policy allows
+only these two, by their hashes, and no connection. Cases after the first ones are text in inert
+script elements, so that a page with thousands of cases opens at once; the script turns them into
+elements when they are shown.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from callscore.report.source import ReportOptions, ReportSource
 from callscore.report.svg.picture import read_style
 
 FIRST_CASES, FIRST_BYTES = 20, 600_000
-"""The most cases that are visible without a script, and printed; fewer if they are long."""
+"""The most cases that are visible without the script, and printed; fewer if they are long."""
 BODY = b'<div class="body">'
-"""What a case begins with behind its summary; text has no such thing, as it is escaped."""
+"""The start of the body of a case. Text cannot contain it, as text is escaped."""
 NAV = {
     "decision": "Decision",
     "scorecard": "Scorecard",
@@ -69,13 +69,13 @@ def _file(kind: str) -> str:
 
 @cache
 def style_sheet() -> str:
-    """The style of the report and of its pictures, below `.callscore` only."""
+    """Return the style of the report and its pictures, limited to `.callscore`."""
     colours = f".callscore {{\n{read_style('palette')}}}\n"
     return colours + read_style("picture") + _file("css")
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The whole report in chunks."""
+    """Yield the report in chunks."""
     collected = CaseCollection(source, options)
     head = _head(source.title).encode()
     body = _sections(source, collected)
@@ -118,22 +118,22 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
     card = source.card
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
-    sentence = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
+    counts = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
     if len(source.cases):
-        sentence.append(show_count(len(source.cases), "case"))
+        counts.append(show_count(len(source.cases), "case"))
     header = tag(
         "header",
         tag("a", "Skip to the cases", href="#cases", class_="skip"),
         tag("h1", plain(source.title, 120)),
-        tag("p", " · ".join(sentence), class_="note"),
-        tag("button", "Dark or light", id="theme", type="button", hidden=True),
+        tag("p", " · ".join(counts), class_="note"),
+        tag("button", "Dark / light", id="theme", type="button", hidden=True),
         tag("nav", links, aria_label="Sections"),
     )
     return f"{header}<main>"
 
 
 def _sections(source: ReportSource, collected: CaseCollection) -> dict[str, bytes]:
-    """Every section that has something to say, by its key."""
+    """Return every section that has content, by its key."""
     found = _all_sections(source, collected)
     return {key: part.encode("utf-8", "replace") for key, part in found if part is not None}
 
@@ -147,7 +147,7 @@ def _all_sections(source: ReportSource, collected: CaseCollection) -> list[tuple
         shown = plain(case, 80)
         return text(shown) if place is None else tag("a", shown, href=f"#case-{place}")
 
-    decisions = "Rows: what had to be done. Columns: what the model did."
+    decisions = "Rows: expected decision. Columns: decision of the model."
     recorded = document_decisions(source.documents)
     return [
         ("decision", first_screen(card, template)),
@@ -204,7 +204,7 @@ def _cases(source: ReportSource, collected: CaseCollection) -> Iterator[bytes]:
 
 
 def _count_first(kept: Sequence[RenderedCase]) -> int:
-    """How many cases are elements from the start: the page is to open at once."""
+    """Return how many cases are elements from the start, so that the page opens at once."""
     used = 0
     for number, one in enumerate(kept[:FIRST_CASES]):
         used += len(one.markup)
@@ -215,20 +215,23 @@ def _count_first(kept: Sequence[RenderedCase]) -> int:
 
 def _cases_note(source: ReportSource, collected: CaseCollection, kept: int) -> str:
     if not collected.total:
-        return "; ".join(source.absent) or "No case is stored with this scorecard."
+        return "; ".join(source.absent) or "This scorecard has no cases."
     if collected.left_out:
         return (
             f"The {kept} worst of {show_count(collected.total, 'case')}, worst first; "
-            f"{collected.left_out} others are left out to keep the file small (--max-mb)."
+            f"{collected.left_out} others are left out to limit the size of the file (--max-mb)."
         )
     return f"All {show_count(kept, 'case')}, worst first."
 
 
 def _inert_case(one: RenderedCase) -> Iterator[bytes]:
-    """A case as text, summary and body apart; escaped text cannot end an element: made sure of."""
+    """Yield a case as text in two script elements: summary and body.
+
+    Escaped text cannot end an element; ValueError if it could.
+    """
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
-        raise ValueError("the markup of a case holds what no text of it can hold")
+        raise ValueError("the HTML of a case contains a script or a comment")
     summary, found, body = one.markup.partition(BODY)
     place = one.entry.place
     yield f'<script type="text/plain" id="head-{place}">'.encode() + summary
@@ -237,7 +240,7 @@ def _inert_case(one: RenderedCase) -> Iterator[bytes]:
 
 
 def _index_element(encoded: bytes) -> bytes:
-    """JSON that cannot end its element."""
+    """Return the index as a script element that its JSON cannot end."""
     for char in (b"<", b">", b"&"):
         encoded = encoded.replace(char, b"\\u%04x" % ord(char))
     return b'<script type="application/json" id="index">' + escape_json(encoded) + b"</script>"
@@ -252,15 +255,15 @@ SORTS = {
 }
 MARKS = {
     "": "All",
-    "invalid": "Blocked or unreadable",
-    "error": "No answer",
-    "unjudged": "Awaits a verdict",
+    "invalid": "Blocked or malformed",
+    "error": "No reply",
+    "unjudged": "Waiting for a verdict",
     "different": "Models differ",
 }
 
 
 def _controls(kept: Sequence[RenderedCase], models: Sequence[str]) -> Html:
-    """Filter and sort; shown by the script, as nothing would happen without it."""
+    """Return the filter and sort controls; the script unhides them, as they need it."""
     entries = [one.entry for one in kept]
     tags = sorted({one for entry in entries for one in entry.tags})[:200]
     return tag(

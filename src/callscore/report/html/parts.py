@@ -1,4 +1,4 @@
-"""Small parts that every section uses: sections, tables, chips, pictures with their table."""
+"""Elements shared by all sections: sections, tables, chips, figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHADES = 9
 
 
 def section(key: str, heading: str, *children: Child, note: str = "") -> Html:
-    """A part of the report with its heading, and a line that says how to read it."""
+    """Return a section with its heading and an optional note on how to read it."""
     return tag(
         "section",
         tag("h2", heading, id=f"{key}-heading"),
@@ -25,17 +25,17 @@ def section(key: str, heading: str, *children: Child, note: str = "") -> Html:
 
 
 def model_name(model: str) -> str:
-    """The name of a model, on one line."""
+    """Return the name of a model on one line."""
     return plain(model, LONGEST_NAME)
 
 
 def chip(shown: str, tone: Tone = "plain") -> Html:
-    """A highlighted word; its tone is never the only sign."""
+    """Return a highlighted word; it must be clear without its colour."""
     return tag("span", shown, class_=f"chip {tone}")
 
 
 def table(headings: Iterable[Child], rows: Iterable[Html], label: str, class_: str = "") -> Html:
-    """A table that scrolls within itself if it is too wide, reachable by keyboard."""
+    """Return a table that scrolls by itself if it is too wide, also by keyboard."""
     head = tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in headings]))
     found = tag("table", tag("caption", label, class_="unseen"), head, tag("tbody", rows))
     return tag(
@@ -44,7 +44,7 @@ def table(headings: Iterable[Child], rows: Iterable[Html], label: str, class_: s
 
 
 def row(label: Child, cells: Iterable[Child | Html], class_: str = "") -> Html:
-    """A row whose first cell is its heading; a cell that is a `td` already stays as it is."""
+    """Return a row with its heading; cells that are `td` elements already stay as they are."""
     return tag(
         "tr",
         tag("th", label, scope="row"),
@@ -56,28 +56,28 @@ def row(label: Child, cells: Iterable[Child | Html], class_: str = "") -> Html:
     )
 
 
-def figure(picture: Html, caption: Child, behind: Html | None = None) -> Html:
-    """A picture, what it shows, and its numbers as a table behind it."""
+def figure(picture: Html, caption: Child, numbers: Html | None = None) -> Html:
+    """Return a picture with its caption and its numbers as a collapsed table."""
     return tag(
         "figure",
         picture,
         tag("figcaption", caption),
-        collapsible("Numbers of this picture", behind) if behind is not None else None,
+        collapsible("Numbers of this picture", numbers) if numbers is not None else None,
     )
 
 
 def collapsible(summary: Child, *children: Child, class_: str = "") -> Html:
-    """Something that opens on request."""
+    """Return an element that is collapsed until clicked."""
     return tag("details", tag("summary", summary), *children, class_=class_ or None)
 
 
 def shade(share: float) -> str:
-    """The class of a cell whose ground is the darker, the larger a share from 0 to 1."""
+    """Return the class of a cell, with a darker background for a larger share (0 to 1)."""
     return f"s{min(SHADES, max(0, round(share * SHADES)))}"
 
 
 def join_with(parts: Sequence[Child], separator: str = ", ") -> Html:
-    """Parts with something between them."""
+    """Join parts with a separator."""
     found: list[Child] = []
     for part in parts:
         if found:

@@ -1,4 +1,4 @@
-"""The framework's scorecard, row by row with intervals, and each metric as a picture."""
+"""The scorecard of the framework as a table with intervals, and each metric as a picture."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ STRONG = ("section", "task", "final_a", "final_b", "benchmarks")
 
 
 def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
-    """The whole template, filled in."""
+    """Return the section with the filled-in template."""
     note = "[!] marks a blocker: a breach disqualifies the model for that task."
     return section("scorecard", "Scorecard", scorecard_table(card, template), note=note)
 
 
 def scorecard_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
-    """Every row of the template, one column per model."""
+    """Return every row of the template, one column per model."""
     headings = ["Metric", *(model_name(model.model) for model in card.models), "Threshold"]
     filled = scorecard_rows(card, template, all_rows=True)
     return table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
@@ -72,7 +72,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     aside = [
         show_score_interval(metric, metric.unit),
-        f"max {metric.max_per_call:g} a call" if metric.max_per_call else "",
+        f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
         "approximate" if metric.approximate else "",
     ]
     return tag(
@@ -85,7 +85,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
 
 
 def tasks_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
-    """For each task that was run: its score and every metric, all models on one axis."""
+    """Return, for each task that was run, its score and every metric, all models on one axis."""
     note = "Dot: value. Bar: 95 % interval. Dashed line: the limit of a Good rating."
     return section("tasks", "Tasks and metrics", _tasks(card, template), note=note)
 

@@ -1,4 +1,4 @@
-"""Cost against quality: error bars in both directions, the Pareto front, blocked models marked."""
+"""Cost against quality: intervals on both axes, the Pareto front, blocked models marked."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ WIDTH, HEIGHT = 480.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 18.0, 16.0, 46.0
 LONGEST_NAME = 22
 CHAR_WIDTH, LABEL_HEIGHT = 6.6, 15.0
-"""About how much room a character and a line of a label take."""
+"""The approximate size of a label, to keep labels from overlapping."""
 
 
 class Point(NamedTuple):
-    """A model in the picture; a blocked one is drawn at its score with blocked calls as 0."""
+    """A model in the picture; for a blocked one, `quality` counts blocked calls as 0."""
 
     model: str
     cost: float
@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 
 def cost_quality_points(card: Scorecard) -> list[Point]:
-    """Every model with a price and a score, official or with blocked calls counted as 0."""
+    """Return every model with a cost and a score, official or with blocked calls as 0."""
     ranking = {entry.model: entry for entry in card.ranking}
     found = []
     for model in card.models:
@@ -61,7 +61,7 @@ def cost_quality_points(card: Scorecard) -> list[Point]:
 
 
 def models_not_drawn(card: Scorecard) -> list[tuple[str, str]]:
-    """Models that cannot be drawn, and why."""
+    """Return the models that cannot be drawn, with the reason."""
     drawn = {point.model for point in cost_quality_points(card)}
     return [(model.model, _why_not(model)) for model in card.models if model.model not in drawn]
 
@@ -71,7 +71,7 @@ def _why_not(model: ModelScore) -> str:
 
 
 def draw_cost_quality(found: Sequence[Point]) -> Html:
-    """The picture; an empty one where no model has both a price and a score."""
+    """Draw all points; an empty picture if there are none."""
     if not found:
         return frame(
             (WIDTH, 40), "Cost and quality", "No model has both a price and a Final Score."
@@ -92,14 +92,14 @@ def draw_cost_quality(found: Sequence[Point]) -> Html:
 
 
 def _describe(found: Sequence[Point]) -> str:
-    sentence = [
+    sentences = [
         f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
         + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
         for p in sorted(found, key=lambda p: -p.quality)
     ]
-    shown = "; ".join(sentence[:8])
+    shown = "; ".join(sentences[:8])
     return shown + (
-        f"; and {show_count(len(sentence) - 8, 'more model')}." if len(sentence) > 8 else "."
+        f"; and {show_count(len(sentences) - 8, 'more model')}." if len(sentences) > 8 else "."
     )
 
 
@@ -123,7 +123,7 @@ def _axes(across: Scale, up: Scale) -> Html:
 
 
 def _front(found: Sequence[Point], across: Scale, up: Scale) -> Html | None:
-    """Steps along the models that nothing beats on both axes."""
+    """Draw steps along the models that no other beats in both cost and quality."""
     front = sorted((p.cost, p.quality) for p in found if p.pareto and not p.blocked)
     if len(front) < 2:
         return None
@@ -152,7 +152,7 @@ def _mark(point: Point, across: Scale, up: Scale) -> Html:
 
 
 def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
-    """Names next to their marks; if there is no room for a name, none: the table has it."""
+    """Yield names next to their points; without room, a name is only in the table below."""
     taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
     for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
         shown = truncate(plain(point.model, 60), LONGEST_NAME)
@@ -176,7 +176,9 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
 
 
 def _places(x: float, y: float, width: float, is_front: bool) -> list[tuple[float, float, str]]:
-    """Where a name may be placed, best first; on the left of a front that runs right and up"""
+    """Return the positions for a name, best first; left of a point on the front, away from its
+    line.
+    """
     right, left = (
         (x + 9, y - LABEL_HEIGHT / 2, "start"),
         (x - 9 - width, y - LABEL_HEIGHT / 2, "end"),

@@ -1,4 +1,4 @@
-"""Where the nodes of a small directed graph are drawn: in layers, with few crossings."""
+"""Positions of the nodes of a small directed graph, in layers with few crossings."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ ROUNDS = 4
 
 
 class GridPosition(NamedTuple):
-    """A layer, from 0, and the place in it, from 0."""
+    """A layer, from 0, and the position in it, from 0."""
 
     layer: int
     row: int
 
 
 class GraphLayout(NamedTuple):
-    """Where each node is, and through which places each edge leads."""
+    """The position of each node, and the positions that each edge passes through."""
 
     nodes: Mapping[str, GridPosition]
     routes: Mapping[tuple[str, str], Sequence[GridPosition]]
 
 
 def lay_out_graph(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> GraphLayout:
-    """Each node below all that point to it, each row by the mean row of its neighbours.
+    """Place each node below all its predecessors, and order each layer by the mean of its
+    neighbours.
 
-    An edge over several layers gets a place in each of them, so that it crosses no node.
+    An edge over several layers gets a position in each of them, so that it crosses no node.
     """
     depth = _depths(nodes, edges)
     chains = {edge: _chain(edge, depth) for edge in edges}
@@ -45,7 +46,7 @@ def lay_out_graph(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Gra
 
 
 def _chain(edge: tuple[str, str], depth: Mapping[str, int]) -> list[str]:
-    """The edge as a chain with one placeholder per layer between its ends."""
+    """Return the edge as a chain with one placeholder per layer between its ends."""
     start, end = edge
     between = range(depth[start] + 1, depth[end])
     return [start, *(f"{start}\x00{end}\x00{layer}" for layer in between), end]
@@ -70,7 +71,7 @@ def _mean_row(near: Sequence[str], place: Mapping[str, int], own: int) -> float:
 
 
 def _depths(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """The longest way to each node; an edge that closes a circle counts for nothing."""
+    """Return the longest path to each node; edges that close a cycle are ignored."""
     depth = dict.fromkeys(nodes, 0)
     for _ in range(len(nodes)):
         changed = False

@@ -1,4 +1,4 @@
-"""One row for each model: a dot at the value, a bar for its interval, a line at the limit."""
+"""One metric of all models: a dot at the value, a bar for the interval, a line at the limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_NAME = 17
 
 
 class IntervalBar(NamedTuple):
-    """One model; without a value, `why` says so."""
+    """The value of one model, or `why` there is none."""
 
     model: str
     value: float | None
@@ -31,7 +31,7 @@ class IntervalBar(NamedTuple):
 def draw_interval_bars(
     title: str, lanes: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
 ) -> Html:
-    """The picture of one metric, all models below each other on one axis."""
+    """Draw one metric, all models on one axis."""
     height = TOP + ROW_HEIGHT * len(lanes) + BOTTOM
     scale = _scale(lanes, unit, limits)
     bottom = TOP + ROW_HEIGHT * len(lanes)
@@ -88,12 +88,12 @@ def _draw_bar(lane: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
 
 
 def _describe(lanes: Sequence[IntervalBar], unit: str) -> str:
-    sentence = []
+    sentences = []
     for lane in lanes[:8]:
         if lane.value is None:
-            sentence.append(f"{plain(lane.model, 40)}: no value")
+            sentences.append(f"{plain(lane.model, 40)}: no value")
             continue
         interval = "no interval" if lane.interval is None else show_interval(lane.interval, unit)
-        sentence.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
-    more = len(lanes) - len(sentence)
-    return "; ".join(sentence) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")
+        sentences.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
+    more = len(lanes) - len(sentences)
+    return "; ".join(sentences) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")

@@ -1,4 +1,4 @@
-"""What every picture shares: the frame with its text alternative, and how numbers become text."""
+"""Shared by all pictures: the frame with its text alternative, labels, lines, coordinates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Picture(str):
     __slots__ = ()
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """Return the SVG for a notebook."""
         return str(self)
 
     def save(self, path: str | Path) -> Path:
@@ -31,18 +31,18 @@ class Picture(str):
 
 @cache
 def palette() -> Mapping[str, tuple[str, str]]:
-    """Every colour by name: in the light, in the dark."""
+    """Return every colour by name, for light and dark mode."""
     return {name: (light, dark) for name, light, dark in _COLOUR.findall(read_style("palette"))}
 
 
 @cache
 def read_style(name: str) -> str:
-    """A style sheet of this folder."""
+    """Return a style sheet of this folder."""
     return Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
 
 
 def frame(size: tuple[float, float], title: str, description: str, *children: Child) -> Html:
-    """An `<svg>` that says in words what it shows."""
+    """Return an `<svg>` element with a title and a description."""
     width, height = size
     return tag(
         "svg",
@@ -59,7 +59,7 @@ def frame(size: tuple[float, float], title: str, description: str, *children: Ch
 
 
 def standalone_picture(drawn: Html) -> Picture:
-    """The picture with its own style and plain colours: for a file, a notebook, a word processor"""
+    """Return the picture with its own style and colours, for a file or a notebook."""
     light, dark = (_style_with_colours(place) for place in (0, 1))
     sheet = f"<style>{light}@media (prefers-color-scheme: dark) {{{dark}}}</style>"
     head, _, rest = drawn.partition(">")
@@ -71,14 +71,14 @@ def _style_with_colours(place: int) -> str:
 
 
 def label(x: float, y: float, shown: str, class_: str = "", anchor: str | None = None) -> Html:
-    """A text in a picture."""
+    """Return a text element."""
     return tag(
         "text", shown, x=coordinate(x), y=coordinate(y), class_=class_ or None, text_anchor=anchor
     )
 
 
 def line(start: tuple[float, float], end: tuple[float, float], class_: str) -> Html:
-    """A straight line."""
+    """Return a straight line."""
     (x1, y1), (x2, y2) = start, end
     return tag(
         "line",
@@ -91,10 +91,10 @@ def line(start: tuple[float, float], end: tuple[float, float], class_: str) -> H
 
 
 def coordinate(value: float) -> str:
-    """A coordinate with at most one decimal: the same bytes on every machine."""
+    """Return a coordinate with at most one decimal, the same text on every machine."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def truncate(shown: str, longest: int) -> str:
-    """A label that fits, with a sign that something was cut."""
+    """Shorten a text to `longest` characters, ending with `…`."""
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"

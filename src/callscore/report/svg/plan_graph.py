@@ -1,4 +1,4 @@
-"""A plan as a graph, drawn against another: what is missing is dashed, what is extra is thick."""
+"""A plan as a graph, compared with another: extra and missing parts are marked."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from callscore.report.svg.picture import coordinate, frame, label, truncate
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, SIDE = 132.0, 30.0, 16.0, 26.0, 8.0
 LEAST_WIDE = 2
-"""A graph is drawn as if it had this many boxes next to each other, so that few are not huge."""
+"""The minimum width of a picture in boxes, so that a small graph is not scaled up."""
 LONGEST_NAME = 19
 MOST_NODES = 40
 
 
 class PlanGraph(msgspec.Struct, frozen=True):
-    """Nodes by id with the text on each, and edges between ids."""
+    """Nodes by id with their texts, and edges between ids."""
 
     nodes: Mapping[str, str]
     edges: Sequence[tuple[str, str]] = ()
 
 
 def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark: str = "") -> Html:
-    """The picture; what `other` does not have is marked as `missing` or `extra`."""
+    """Draw a plan; nodes and edges that `other` does not have get the class `mark`."""
     nodes = dict(list(graph.nodes.items())[:MOST_NODES])
     edges = [(a, b) for a, b in graph.edges if a in nodes and b in nodes]
     layout = lay_out_graph(list(nodes), edges)
@@ -69,7 +69,7 @@ def _odd_edges(
     edges: Sequence[tuple[str, str]],
     other: PlanGraph | None,
 ) -> set[tuple[str, str]]:
-    """Edges between texts that the other graph does not join."""
+    """Return the edges between texts that the other graph does not connect."""
     if other is None:
         return set()
     joined = {
@@ -108,7 +108,7 @@ def _node(place: GridPosition, shown: str, mark: str) -> Html:
 
 
 def _edge(route: Sequence[GridPosition], mark: str) -> Html:
-    """A line from node to node, straight through the layers between them."""
+    """Draw a line between two nodes, through the layers between them."""
     points = [(x + BOX_WIDTH / 2, y) for x, y in map(_corner, route)]
     (x, y), last = points[0], len(points) - 1
     y += BOX_HEIGHT

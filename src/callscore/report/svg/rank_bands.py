@@ -1,4 +1,4 @@
-"""The ranks that each model may hold: a bar from the best to the worst, the official rank on it."""
+"""The possible ranks of each model: a bar from best to worst, a dot at the official rank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_TICKS = 10
 
 
 class RankBand(NamedTuple):
-    """Ranks from `best` to `worst` cannot be distinguished for this model."""
+    """The ranks from `best` to `worst` that cannot be distinguished for a model."""
 
     model: str
     best: int
@@ -26,12 +26,12 @@ class RankBand(NamedTuple):
 
     @property
     def label(self) -> str:
-        """2 or 1–3."""
+        """The band as text: 2 or 1–3."""
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
 def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
-    """The picture, models in the order given."""
+    """Draw the bands in the given order."""
     height = TOP + ROW_HEIGHT * len(bands) + BOTTOM
     bottom = TOP + ROW_HEIGHT * len(bands)
     last = max((band.worst for band in bands), default=1)

@@ -1,4 +1,4 @@
-"""From values to coordinates: linear and logarithmic axes with round ticks."""
+"""Maps values to coordinates: linear and logarithmic axes with round ticks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 LOG_FROM = 20.0
-"""An axis of positive values is logarithmic if the largest is this many times the smallest."""
+"""An axis of positive values is logarithmic if the largest exceeds the smallest by this factor."""
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 class Scale(NamedTuple):
-    """`low` is drawn at `start`, `high` at `end`."""
+    """Maps `low` to `start` and `high` to `end`."""
 
     low: float
     high: float
@@ -21,7 +21,7 @@ class Scale(NamedTuple):
     is_log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Where a value is drawn; outside of the axis, at its end."""
+        """Return the coordinate of a value; values outside of the axis are drawn at its end."""
         inside = min(max(value, self.low), self.high)
         low, high = self.low, self.high
         if self.is_log:
@@ -30,14 +30,14 @@ class Scale(NamedTuple):
         return self.start + share * (self.end - self.start)
 
     def ticks(self, about: int = 5) -> Sequence[float]:
-        """Round values on the axis."""
+        """Return round values on the axis."""
         return _log_ticks(self.low, self.high) if self.is_log else _ticks(self, about)
 
 
 def linear_scale(
     values: Sequence[float], start: float, end: float, floor: float | None = None
 ) -> Scale:
-    """An axis that holds all values, with round ends."""
+    """Return a linear axis that includes all values, with round ends."""
     low = min([*values, *([] if floor is None else [floor])])
     high = max(values)
     if high <= low:
@@ -49,7 +49,7 @@ def linear_scale(
 
 
 def cost_scale(values: Sequence[float], start: float, end: float) -> Scale:
-    """Prices: from 0, or logarithmic where they differ much."""
+    """Return an axis for costs: from 0, or logarithmic if they differ much."""
     if min(values) > 0 and max(values) / min(values) > LOG_FROM:
         low, high = math.log10(min(values)), math.log10(max(values))
         return Scale(

@@ -1,4 +1,4 @@
-"""Which cases were fixed, broken, newly blocked, or have no reply any more."""
+"""Cases whose results differ between two models: fixed, broken, newly blocked, or without reply."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import CaseResult
 
 Results = Mapping[str, Sequence[CaseResult]]
-NO_ANSWER = ("error", "not_run")
+NO_REPLY = ("error", "not_run")
 NO_GATES: frozenset[str] = frozenset()
 
 
-class _Case(NamedTuple):
-    """The runs of one case together."""
+class _CaseSummary(NamedTuple):
+    """The results of all runs of one case."""
 
     task: str
     answered: bool
@@ -26,38 +26,38 @@ class _Case(NamedTuple):
     metrics: Mapping[str, float | None]
 
 
-def case_changes(
+def find_changes(
     first: Results, second: Results, weights: Mapping[str, float], call_gates: frozenset[str]
 ) -> list[CaseChange]:
-    """Every changed case that both models have, the largest change first."""
-    found = []
+    """The cases of both models whose results differ, the largest change first."""
+    changes = []
     for case_id, runs in first.items():
         others = second.get(case_id)
         if others is None or runs == others:
             continue
-        one, other = _case(runs, call_gates), _case(others, call_gates)
-        change = _change(case_id, one, other, weights.get(one.task, 0.0))
+        one, other = _summarise(runs, call_gates), _summarise(others, call_gates)
+        change = _compare_case(case_id, one, other, weights.get(one.task, 0.0))
         if change is not None:
-            found.append(change)
-    return sorted(found, key=lambda c: (-abs(c.weighted), -abs(c.change), c.case_id, c.task))
+            changes.append(change)
+    return sorted(changes, key=lambda c: (-abs(c.weighted), -abs(c.change), c.case_id, c.task))
 
 
-def counts_of(changes: Sequence[CaseChange]) -> dict[str, int]:
+def count_changes(changes: Sequence[CaseChange]) -> dict[str, int]:
     """Cases by kind of change."""
     counts: Counter[str] = Counter(kind for change in changes for kind in change.kinds)
     kinds = ("fixed", "broken", "new_blocker", "became_error", "no_longer_error")
     return {kind: counts[kind] for kind in kinds}
 
 
-def _case(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _Case:
-    """The mean of the runs, blocked ones counting 0; in breach where any run is        C-07"""
+def _summarise(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _CaseSummary:
+    """The mean of the runs, with 0 for blocked ones, and every gate that a run breaches    C-07"""
     if len(runs) == 1 and runs[0].status == "valid":
         run = runs[0]
-        return _Case(run.task, True, run.score, NO_GATES, run.metrics)
-    answered = [run for run in runs if run.status not in NO_ANSWER]
-    scores = [score for run in answered if (score := _score(run, call_gates)) is not None]
+        return _CaseSummary(run.task, True, run.score, NO_GATES, run.metrics)
+    answered = [run for run in runs if run.status not in NO_REPLY]
+    scores = [score for run in answered if (score := _case_score(run, call_gates)) is not None]
     slugs = dict.fromkeys(slug for run in answered for slug in run.metrics)
-    return _Case(
+    return _CaseSummary(
         runs[0].task,
         bool(answered),
         math.fsum(scores) / len(scores) if scores else None,
@@ -66,7 +66,7 @@ def _case(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _Case:
     )
 
 
-def _score(run: CaseResult, call_gates: frozenset[str]) -> float | None:
+def _case_score(run: CaseResult, call_gates: frozenset[str]) -> float | None:
     if run.status == "invalid" and call_gates & set(run.reasons):
         return 0.0
     return run.score if run.score is not None else run.ungated_score
@@ -77,7 +77,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _change(case_id: str, one: _Case, other: _Case, weight: float) -> CaseChange | None:
+def _compare_case(
+    case_id: str, one: _CaseSummary, other: _CaseSummary, weight: float
+) -> CaseChange | None:
     kinds: list[ChangeKind] = []
     change = (other.score or 0.0) - (one.score or 0.0) if one.answered and other.answered else 0.0
     if one.score is None or other.score is None:
@@ -90,7 +92,7 @@ def _change(case_id: str, one: _Case, other: _Case, weight: float) -> CaseChange
     if one.answered != other.answered:
         kinds.append("became_error" if one.answered else "no_longer_error")
     gone = sorted(one.gates - other.gates) if other.answered else []
-    metrics = _metrics(one, other) if one.answered and other.answered else {}
+    metrics = _changed_metrics(one, other) if one.answered and other.answered else {}
     if not (kinds or gone or metrics):
         return None
     return CaseChange(
@@ -107,7 +109,9 @@ def _change(case_id: str, one: _Case, other: _Case, weight: float) -> CaseChange
     )
 
 
-def _metrics(one: _Case, other: _Case) -> dict[str, tuple[float | None, float | None]]:
+def _changed_metrics(
+    one: _CaseSummary, other: _CaseSummary
+) -> dict[str, tuple[float | None, float | None]]:
     before, after = one.metrics, other.metrics
     slugs = before if before.keys() == after.keys() else dict.fromkeys([*before, *after])
     return {

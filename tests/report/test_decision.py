@@ -86,7 +86,7 @@ def test_without_intervals_it_says_that_chance_is_not_known(tmp_path: Path) -> N
     forms = {"good": [RIGHT] * 2, "bad": [HALF] * 2}
     found = said_on_calls(tmp_path, forms, {"good": 0.001, "bad": 0.002}, intervals=False)
     assert found[0].head == "CHOOSE"
-    assert found[-1].text == "whether differences are more than chance with 2 calls a task."
+    assert found[-1].text == "whether differences are significant with 2 calls per task."
 
 
 def test_what_keeps_a_model_out_is_said_with_its_limit(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_unknown_cost_is_said(tmp_path: Path) -> None:
     forms = {"a": [RIGHT] * 8, "b": [HALF] * 8}
     found = {s.head: s.text for s in said_on_calls(tmp_path, forms, {"a": None, "b": None})}
     assert "a: best quality. Final 1.000; its cost is unknown" in found["CHOOSE"]
-    assert "what a, b would cost" in found["UNKNOWN"]
+    assert "the cost of a, b" in found["UNKNOWN"]
 
 
 def test_an_estimate_is_called_one_and_its_open_blockers_are_counted(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_answers_that_cannot_be_read_come_with_a_remedy(tmp_path: Path) -> None:
     cases = [qa_case(TWO, f"c{i}") for i in range(3)]
     card = score(cases, [*outputs, output("c2", RIGHT)], tmp_path).card
     assert Statement(
-        "UNREAD",
+        "MALFORMED",
         "m, qa: 2 of 3 answers cut off by its token limit: raise max_tokens.",
         "bad",
     ) in state_decision(card)

@@ -1,4 +1,4 @@
-"""The outcome of a comparison in words        STATS §7"""
+"""The conclusion of a comparison, as a sentence        STATS §7"""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ALPHA = 0.05
 LONGEST_NAME = 40
 
 
-def verdict_of(
+def conclude(
     final: RowDifference | None, first: Side, second: Side, has_calls: bool
 ) -> tuple[bool | None, str]:
-    """Whether the Final Scores differ significantly, as a sentence."""
+    """Whether the Final Scores are distinguishable, None if unknown, and a sentence about it."""
     names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
     if names[0] == names[1]:
         names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
@@ -24,10 +24,10 @@ def verdict_of(
     if not has_calls:
         direction = "above" if final.difference > 0 else "below"
         return None, (
-            f"{names[1]} is {gap} {direction} {names[0]}; whether that is more than chance cannot "
-            "be said without the results of single calls."
+            f"{names[1]} is {gap} {direction} {names[0]}; without the results of "
+            "single calls, whether this is more than chance is unknown."
         )
-    if is_told_apart(final):
+    if is_distinguishable(final):
         better, worse = (names[1], names[0]) if final.difference > 0 else (names[0], names[1])
         low, high = sorted(map(abs, final.ci95)) if final.ci95 is not None else (0.0, 0.0)
         return True, (
@@ -36,18 +36,18 @@ def verdict_of(
         )
     return False, (
         f"{names[0]} and {names[1]} {describe_tie(final.calls, final.calls_needed)} "
-        f"(difference {final.difference:+.3f}{_smallest(final)})."
+        f"(difference {final.difference:+.3f}{_detectable_text(final)})."
     )
 
 
-def is_told_apart(row: RowDifference) -> bool:
-    """Whether the interval of a difference leaves out 0 and chance gives it in 5 % at most."""
+def is_distinguishable(row: RowDifference) -> bool:
+    """Whether the interval of a difference excludes 0 and its p is at most 5 %."""
     if row.p is None or row.ci95 is None:
         return False
     return row.p <= ALPHA and (row.ci95[0] > 0 or row.ci95[1] < 0)
 
 
-def _smallest(row: RowDifference) -> str:
+def _detectable_text(row: RowDifference) -> str:
     if row.detectable is None:
         return ""
-    return f"; this many calls show differences from {row.detectable:.3f} on"
+    return f"; this many calls can show differences of {row.detectable:.3f} or more"

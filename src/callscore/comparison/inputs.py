@@ -1,0 +1,209 @@
+"""Inputs of comparisons: stored runs, scored again, and scorecard files with their results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.comparison.result_files import contributions_from_results, read_results
+from callscore.config.config import load_eval
+from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.core.errors import UsageError
+from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
+from callscore.core.signature import parts_of
+from callscore.evaluate.scorecards import contributions_of
+from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.shape import model_shape
+from callscore.export.sources import card_source, newest_run, rescore_run
+from callscore.report.source import CaseView
+from callscore.runner.prepare import RunOptions
+from callscore.stats.contributions import Contributions, ModelShape
+from callscore.suites.registry import Catalog
+
+Results = Mapping[str, Sequence[CaseResult]]
+"""The results of one model, by case."""
+EVAL_FILES = (".yaml", ".yml")
+CARD_ONLY = (
+    "{}: a scorecard has no results of single calls, so there are no intervals, tests and "
+    "cases; give its results files (--results), or the run"
+)
+
+
+class OfficialRateGate(NamedTuple):
+    """A gate of the specification on a pooled rate."""
+
+    slug: str
+    label: str
+    limit: float
+    is_floor: bool
+    """Whether the rate must be at least the limit, instead of at most."""
+    percent: bool
+    """Whether the limit is in percent."""
+
+
+class Competitor(NamedTuple):
+    """A model to compare with another."""
+
+    label: str
+    card: Scorecard
+    score: ModelScore
+    shape: ModelShape
+    contributions: Contributions | None
+    """None if only a scorecard is known."""
+    results: Results
+    notes: Sequence[str]
+    has_counts: bool
+    """Whether the contributions have the counts of pooled rows."""
+    call_gates: frozenset[str]
+    """Metrics whose gate blocks single calls (C-03)."""
+    rate_gates: Sequence[OfficialRateGate] = ()
+
+
+class ComparisonInput(NamedTuple):
+    """A run or a scorecard, with the contributions and results of its calls if known."""
+
+    label: str
+    card: Scorecard
+    catalog: Catalog
+    contributions: Mapping[str, Contributions]
+    results: Mapping[str, Results]
+    notes: Sequence[str]
+    has_counts: bool = True
+
+
+class SearchPaths(msgspec.Struct, frozen=True):
+    """Where to find runs."""
+
+    store: Path | None = None
+    eval_file: Path | None = None
+
+
+def split_target(name: str) -> tuple[str, str | None]:
+    """Split `TARGET:MODEL`; the target is a run, an eval file or a scorecard.
+
+    A name that is a file has no model; names of models can have colons.
+    """
+    if name.isdecimal() or Path(name).exists():
+        return name, None
+    for at, char in enumerate(name):
+        if char == ":" and (name[:at].isdecimal() or Path(name[:at]).is_file()):
+            return name[:at], name[at + 1 :]
+    return name, None
+
+
+def load_input(target: str, places: SearchPaths, results: Path | None = None) -> ComparisonInput:
+    """Load a run by its id or eval file, scored again, or a scorecard that --json wrote."""
+    if target.isdecimal():
+        return _load_run(
+            int(target), places.store or DEFAULT_STORE, places.eval_file, f"run {target}"
+        )
+    path = Path(target)
+    if path.suffix.lower() in EVAL_FILES:
+        config = load_eval(path, places.store)
+        run_id = newest_run(config)
+        return _load_run(run_id, config.store, config.path, f"run {run_id} of {path.name}")
+    return input_from_card(card_source(path).card, path.name, results)
+
+
+def input_from_card(card: Scorecard, label: str, results: Path | None = None) -> ComparisonInput:
+    """The input of a scorecard, with its results file if there is one."""
+    catalog = _catalog(parts_of(card.signature).get("settings", ""))
+    if results is None:
+        return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
+    by_model = read_results(results)
+    contributions = {
+        model: contributions_from_results(of_model, catalog.formula)
+        for model, of_model in by_model.items()
+    }
+    notes = [
+        f"{results.name}: has no call ids and no counts; every case is treated as a call, "
+        "and pooled rows are means over cases"
+    ]
+    return ComparisonInput(label, card, catalog, contributions, by_model, notes, has_counts=False)
+
+
+def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
+    results: dict[str, dict[str, list[CaseResult]]] = {}
+    tallies: list[Tallied] = []
+
+    def collect(view: CaseView) -> None:
+        for answer in view.answers:
+            of_model = results.setdefault(answer.model, {})
+            of_model.setdefault(view.case.id, []).append(answer.result)
+
+    options = RunOptions(on_case=collect, on_tallied=tallies.append)
+    rescored = rescore_run(run_id, store, eval_file, options)
+    catalog = rescored.prepared.config.scoring.catalog
+    contributions = contributions_by_model(tallies)
+    return ComparisonInput(label, rescored.card, catalog, contributions, results, rescored.caveats)
+
+
+def contributions_by_model(tallies: Sequence[Tallied]) -> dict[str, Contributions]:
+    """The contributions of every model, from the tallies of a scoring pass."""
+    return {
+        model: contributions_of(of_model)
+        for tallied in tallies
+        for model, of_model in tallied.tallies.items()
+    }
+
+
+def shapes_by_model(card: Scorecard, catalog: Catalog) -> dict[str, ModelShape]:
+    """The formulas of every model of a scorecard."""
+    return {
+        model.model: model_shape(
+            model, catalog.formula, catalog.spec_with(model.tasks).benchmarks.criteria
+        )
+        for model in card.models
+    }
+
+
+def _catalog(settings: str) -> Catalog:
+    """The catalog for a scorecard, with the settings that its signature names."""
+    pairs = [pair.partition("=") for pair in settings.split(",") if "=" in pair]
+    named = {name: value for name, _, value in pairs if name == "gates"}
+    return ScoreConfig(cases=(), settings=named).catalog
+
+
+def select_model(
+    source: ComparisonInput, model: str | None, other: str | None = None
+) -> Competitor:
+    """One model of an input: the named one, the only one, or the one with the name of the other."""
+    names = [score.model for score in source.card.models]
+    name = model or (names[0] if len(names) == 1 else other)
+    if name not in names:
+        known = ", ".join(names)
+        problem = f"has no model {model!r}" if model else f"has {len(names)} models"
+        raise UsageError(f"{source.label}: {problem}; expected NAME:MODEL with one of {known}")
+    score = source.card.models[names.index(name)]
+    shape = shapes_by_model(source.card, source.catalog)[name]
+    return Competitor(
+        f"{source.label}, {name}" if len(names) > 1 else source.label,
+        source.card,
+        score,
+        shape,
+        source.contributions.get(name),
+        source.results.get(name, {}),
+        source.notes,
+        source.has_counts,
+        frozenset(
+            gate.slug
+            for task in score.tasks
+            for gate in source.catalog.formula(task).gates
+            if gate.rule.kind == "call"
+        ),
+        [
+            OfficialRateGate(
+                gate.slug,
+                source.catalog.formula(task).specs[gate.slug].label,
+                gate.rule.limit,
+                gate.rule.comparison in ("<", "<="),
+                source.catalog.formula(task).specs[gate.slug].unit == "percent",
+            )
+            for task in score.tasks
+            for gate in source.catalog.formula(task).gates
+            if gate.rule.kind == "rate"
+        ],
+    )

@@ -1,0 +1,61 @@
+"""Jackknife pseudovalues of scores, one per call, and baselines made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from callscore.comparison.inputs import ComparisonInput, shapes_by_model
+from callscore.config.baseline import Baseline, BaselineModel, baseline_of
+from callscore.core.errors import UsageError
+from callscore.stats.contributions import Contributions, ModelShape
+from callscore.stats.matrix import ALL_CALLS, call_matrix, units_of
+from callscore.stats.resampling import summable
+from callscore.stats.weighted_scores import Key, scores
+
+
+def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineModel:
+    """n·θ − (n − 1)·θ without the call, for the Final Score and every task        Tukey 1958
+
+    For a score that is linear in the calls, their mean is the score; the interval of a difference
+    follows from their spread.
+    """
+    import numpy as np
+
+    units = units_of([contributions], most=ALL_CALLS)
+    matrix = call_matrix(contributions, shape, units)
+    sums = summable(matrix.sums)
+    whole = sums.sum(axis=1, keepdims=True)
+    score = scores(shape, matrix.place, whole)
+    without = scores(shape, matrix.place, whole - sums)
+    n = units.size
+    keys: dict[str, Key] = {"final": ("final",), **{task: ("task", task) for task in shape.tasks}}
+    by_name: dict[str, list[float]] = {}
+    for name, key in keys.items():
+        if key in score:
+            values = n * score[key] - (n - 1) * without[key]
+            if np.isfinite(values).all():
+                by_name[name] = values.tolist()
+    return BaselineModel({}, [f"{key:016x}" for key in units.calls.tolist()], by_name)
+
+
+def pseudovalues_by_model(
+    contributions: Mapping[str, Contributions], shapes: Mapping[str, ModelShape]
+) -> dict[str, BaselineModel]:
+    """The pseudovalues of every model with contributions and a formula."""
+    return {
+        model: pseudovalues(contributions[model], shape)
+        for model, shape in shapes.items()
+        if contributions.get(model)
+    }
+
+
+def make_baseline(source: ComparisonInput, models: Sequence[str] = ()) -> Baseline:
+    """The baseline of a run, of all its models or of those named; raises UsageError."""
+    names = [model.model for model in source.card.models]
+    if unknown := [name for name in models if name not in names]:
+        raise UsageError(
+            f"{source.label}: has no model {unknown[0]!r}; expected one of {', '.join(names)}"
+        )
+    shapes = shapes_by_model(source.card, source.catalog) if source.has_counts else {}
+    per_call = pseudovalues_by_model(source.contributions, shapes)
+    return baseline_of(source.card, models or names, per_call)
