@@ -297,7 +297,7 @@ def test_s09_a_bomb_is_refused(files: Files, tmp_path: Path) -> None:
 
 def test_one_that_is_larger_than_allowed_is_refused(files: Files, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="size limit"):
-        verified(files, tmp_path, most_bytes=10_000)
+        verified(files, tmp_path, max_bytes=10_000)
 
 
 @pytest.mark.parametrize("cut", [0, 10, 2_000, -30])

@@ -31,7 +31,7 @@ def card_html(card: Scorecard) -> str:
     """Return the first screen of the HTML report as one element, with all rows in a fold."""
     template = template_of(card)
     rows = collapsible("All rows", scorecard_table(card, template))
-    shown = tag("div", first_screen(card, template, is_alone=True), rows, class_="callscore")
+    shown = tag("div", first_screen(card, template, standalone=True), rows, class_="callscore")
     return f"<style>{style_sheet()}</style>{shown}"
 
 

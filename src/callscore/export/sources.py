@@ -35,7 +35,7 @@ from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
 from callscore.suites.registry import NamesOf, all_suites, template_of
 
-MOST_CARD_BYTES = 500_000_000
+MAX_CARD_BYTES = 500_000_000
 NAMES = "names"
 NO_STEPS = "steps: mode `compat` does not record them"
 CARD_ONLY = "cases: a scorecard file does not contain them; pass the run or its eval file"
@@ -78,9 +78,9 @@ def open_source(wanted: SourceRequest) -> Iterator[ReportSource]:
 def card_source(path: Path) -> ReportSource:
     """Read a scorecard that `--json` wrote; it has no cases."""
     with open_for_reading(path) as file:
-        raw = file.read(MOST_CARD_BYTES + 1)
-    if len(raw) > MOST_CARD_BYTES:
-        raise UsageError(f"{path}: more than {MOST_CARD_BYTES} bytes; expected a scorecard in JSON")
+        raw = file.read(MAX_CARD_BYTES + 1)
+    if len(raw) > MAX_CARD_BYTES:
+        raise UsageError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a scorecard in JSON")
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
         documents = msgspec.json.decode(raw, type=_WithDocuments).orchestration

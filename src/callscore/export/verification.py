@@ -19,7 +19,7 @@ from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
 from callscore.core.version import __version__
 from callscore.export.dossier_comparison import CardComparison, CaseComparison
-from callscore.export.dossier_file import MOST_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
 from callscore.export.dossier_signature import check_envelope, read_envelope
 from callscore.export.sources import TaskPromptBuilder
 from callscore.report.dossier import (
@@ -40,7 +40,7 @@ from callscore.report.dossier import (
 )
 from callscore.store.files import lines_of
 
-MOST_NAMED = 20
+MAX_LISTED = 20
 """Differences of one kind that are listed; the rest is counted."""
 
 
@@ -120,10 +120,10 @@ class _OutputLine(msgspec.Struct):
     cost_from: str = ""
 
 
-def verify(path: Path, key: Path | None = None, most_bytes: int = MOST_BYTES) -> VerificationResult:
+def verify(path: Path, key: Path | None = None, max_bytes: int = MAX_BYTES) -> VerificationResult:
     """Check the hashes, the signature, the costs and every score of a dossier."""
     with tempfile.TemporaryDirectory(prefix="callscore-") as folder:
-        return _Verification(unpack(path, Path(folder), most_bytes)).carry_out(key)
+        return _Verification(unpack(path, Path(folder), max_bytes)).carry_out(key)
 
 
 class _Verification:
@@ -227,10 +227,10 @@ class _Verification:
             self._checked.append(f"the cost of {sum(seen.values())} answers from tokens and prices")
 
     def _name(self, file: str, found: Sequence[str]) -> None:
-        for sentence in found[:MOST_NAMED]:
+        for sentence in found[:MAX_LISTED]:
             self._add(file, sentence)
-        if len(found) > MOST_NAMED:
-            self._add(file, f"and {len(found) - MOST_NAMED} more of the same kind")
+        if len(found) > MAX_LISTED:
+            self._add(file, f"and {len(found) - MAX_LISTED} more of the same kind")
 
     def _outputs(self) -> Iterator[_OutputLine]:
         decode = msgspec.json.Decoder(_OutputLine).decode

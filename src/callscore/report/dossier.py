@@ -42,7 +42,7 @@ PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
 NO_SCENARIOS = "scenarios: a dossier contains only calls, which `verify` can recompute"
-MOST_PROMPTS = 20_000
+MAX_PROMPTS = 20_000
 """Only the prompts of the first cases are hashed; all follow from case, settings and instructions.
 """
 
@@ -79,7 +79,7 @@ def _write_lines(
     for number, view in enumerate(_recomputable(source)):
         _refuse_unscored(view)
         files[CASES].write(case_line(view, without_text=without_text))
-        if source.prompts is not None and number < MOST_PROMPTS:
+        if source.prompts is not None and number < MAX_PROMPTS:
             prompt = source.prompts(view.case)
             files[PROMPTS].write(prompt_line(view.case.id, prompt))
             for message in prompt.messages:

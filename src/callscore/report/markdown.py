@@ -12,7 +12,7 @@ from callscore.report.numbers import show, show_count, show_money
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 STRONG = ("section", "task", "benchmarks")
-LONGEST_STATEMENT = 500
+MAX_STATEMENT_LENGTH = 500
 CASES_SHOWN = 10
 BLOCKERS_SHOWN = 5
 MODELS_SHOWN = 12
@@ -49,7 +49,7 @@ def _decision(card: Scorecard) -> Iterator[str]:
         yield ""
     for statement in state_decision(card):
         head = f"**{statement.head.capitalize()}** " if statement.head else ""
-        yield f"- {head}{prose(statement.text, LONGEST_STATEMENT)}"
+        yield f"- {head}{prose(statement.text, MAX_STATEMENT_LENGTH)}"
     yield ""
 
 

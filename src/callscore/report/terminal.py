@@ -52,8 +52,8 @@ class TableLayout(NamedTuple):
 
 
 LABEL_WIDTH = 41
-LEAST_THRESHOLD = 10
-LEAST_RANKING = 6
+MIN_THRESHOLD_WIDTH = 10
+MIN_RANKING_WIDTH = 6
 """The minimum width of a column in the ranking; a longer heading is split."""
 ROOM_FOR_REASONS = 100
 """From this width on, reasons for a missing rank are a column, else lines below the table."""
@@ -228,9 +228,9 @@ def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> 
     """Return the columns; labels are wrapped if they would take more than half of the width."""
     models = [plain(model.model, 40) for model in card.models[shown]]
     return [
-        Column("Metric", least=min(LABEL_WIDTH - 2, width // 2)),
-        *(Column(model, least=layout.model - 3) for model in models),
-        Column("Threshold", least=LEAST_THRESHOLD, most=layout.threshold),
+        Column("Metric", min_width=min(LABEL_WIDTH - 2, width // 2)),
+        *(Column(model, min_width=layout.model - 3) for model in models),
+        Column("Threshold", min_width=MIN_THRESHOLD_WIDTH, max_width=layout.threshold),
     ]
 
 
@@ -366,7 +366,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
 def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
     """Yield a ranking; remarks on a model are a column if there is room, else lines below."""
     columns = [
-        Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
+        Column(name, min_width=min(len(name), MIN_RANKING_WIDTH), is_number=name != "Model")
         for name in headings
     ]
     if width >= ROOM_FOR_REASONS:

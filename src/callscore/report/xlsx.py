@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LAST_ROW = 1_048_575
 """The most rows that Excel allows below the header."""
-LONGEST_CELL = 32_767
+MAX_CELL_LENGTH = 32_767
 CHUNK_BYTES = 1 << 18
 CREATED = datetime(2000, 1, 1, tzinfo=UTC)
 """The creation time in the file, fixed so that equal results give equal bytes."""
@@ -76,7 +76,7 @@ class _Book:
         self, sheet: Worksheet, row: int, column: int, text: str, style: Format | None = None
     ) -> None:
         """Write a text; one that would be a formula if typed in is marked as text."""
-        safe = sanitize_lines(text)[:LONGEST_CELL]
+        safe = sanitize_lines(text)[:MAX_CELL_LENGTH]
         if not safe:
             return
         if style is None and is_formula(safe):

@@ -38,7 +38,7 @@ from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
-    from callscore.runner.race import RaceRun, StartRace
+    from callscore.runner.race import OpenRace, RaceRun
 
 NextRound = Callable[[RunSummary], Workload | None]
 """The requests of the next round, after the planned ones; None if there are no more."""
@@ -92,7 +92,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     to_score = cases.reader()
     plan = _plan(prepared, cases)
     plan.check()
-    start_race: StartRace | None = None
+    start_race: OpenRace | None = None
     if prepared.options.race:
         from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
 

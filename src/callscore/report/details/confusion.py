@@ -8,7 +8,7 @@ from typing import Any
 from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_objects
 
 NO_LABEL = "(none)"
-MOST_LABELS = 12
+MAX_LABELS = 12
 OTHER = "(other)"
 CALL, NO_CALL, FAILED = "call", "no call", "failed"
 
@@ -26,14 +26,14 @@ class ConfusionMatrix:
         return tuple(self._labels)
 
     def add(self, model: str, expected: str, found: str) -> None:
-        """Count one pair; labels beyond the first `MOST_LABELS` are counted as `OTHER`."""
+        """Count one pair; labels beyond the first `MAX_LABELS` are counted as `OTHER`."""
         pair = (self._known(expected), self._known(found))
         counts = self.models.setdefault(model, {})
         counts[pair] = counts.get(pair, 0) + 1
 
     def _known(self, label: str) -> str:
         if label not in self._labels:
-            if len(self._labels) >= MOST_LABELS:
+            if len(self._labels) >= MAX_LABELS:
                 label = OTHER
             self._labels[label] = None
         return label

@@ -23,7 +23,7 @@ from callscore.report.source import Provenance, ReportSource
 from callscore.report.svg.rank_bands import RankBand, draw_rank_bands
 
 CALLS_SHOWN = 40
-LONGEST_NOTE = 500
+MAX_NOTE_LENGTH = 500
 NOTES_SHOWN = 200
 
 
@@ -269,7 +269,7 @@ def _files(provenance: Provenance) -> Html | None:
 def _notes(card: Scorecard) -> Html | None:
     if not card.notes:
         return None
-    shown = [tag("li", plain(note, LONGEST_NOTE)) for note in card.notes[:NOTES_SHOWN]]
+    shown = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
     more = len(card.notes) - NOTES_SHOWN
     if more > 0:
         shown.append(tag("li", f"and {more} more"))

@@ -16,14 +16,14 @@ from callscore.report.details.plans import extract_plan
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.details.slices import Slices, score_or_zero
 from callscore.report.html.answers_sections import PlanExample
-from callscore.report.html.case import MOST_VERDICTS, render_case
+from callscore.report.html.case import MAX_VERDICTS, render_case
 from callscore.report.source import ReportOptions, ReportSource
 
-MOST_PLANS = 4
+MAX_PLANS = 4
 SCORE_MARGIN = "qa.score_margin_fraction"
 """The setting for the margin within which two marks of a SCORE question agree (C-30)."""
-LONGEST_ID, LONGEST_TAG, MOST_TAGS = 200, 60, 20
-MOST_TRANSCRIPT, MOST_REPLY, VERDICT_BYTES = 200_000, 4_000, 100
+MAX_ID_LENGTH, MAX_TAG_LENGTH, MAX_TAGS = 200, 60, 20
+MAX_TRANSCRIPT_LENGTH, MAX_REPLY_LENGTH, VERDICT_BYTES = 200_000, 4_000, 100
 """For a low estimate of size: the most text shown of a call and of a reply, and the least a verdict
 takes.
 """
@@ -128,7 +128,7 @@ class CaseCollection:
         expected = extract_plan(case.expected)
         if expected is not None:
             self.plan_count += 1
-            if len(self.plans) < MOST_PLANS:
+            if len(self.plans) < MAX_PLANS:
                 given = [
                     (decoded.answer.model, extract_plan(decoded.given))
                     for decoded in case.answers
@@ -151,9 +151,9 @@ def _size(kept: RenderedCase) -> int:
 def _estimate(case: DecodedCase) -> int:
     """Return a lower bound on the size of a case without rendering it."""
     said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
-    given = sum(min(len(decoded.answer.text or ""), MOST_REPLY) for decoded in case.answers)
-    judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MOST_VERDICTS)
-    return min(said, MOST_TRANSCRIPT) + given * 4 // 5 + judged * VERDICT_BYTES
+    given = sum(min(len(decoded.answer.text or ""), MAX_REPLY_LENGTH) for decoded in case.answers)
+    judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MAX_VERDICTS)
+    return min(said, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
 def _worst_score(case: DecodedCase) -> float:
@@ -189,10 +189,10 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
     found = case.view.case
     return CaseEntry(
         place,
-        found.id[:LONGEST_ID],
+        found.id[:MAX_ID_LENGTH],
         found.task,
-        (found.lang or "")[:LONGEST_TAG],
-        [one[:LONGEST_TAG] for one in case.tags[:MOST_TAGS]],
+        (found.lang or "")[:MAX_TAG_LENGTH],
+        [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
         len(turns(found.transcript)),
         _worst_score(case),
         spread,
