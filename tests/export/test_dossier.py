@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -58,11 +58,17 @@ def resealed(files: Files) -> Files:
 
 
 @pytest.fixture(scope="module")
-def files(project: Path) -> Files:
-    """The dossier of the stored run, file by file."""
+def stored(project: Path) -> Iterator[ReportSource]:
+    """A small stored run."""
     with open_source(SourceRequest("1", project / ".callscore" / "runs.db")) as source:
-        raw = written(source)
-        assert raw == written(source)
+        yield source
+
+
+@pytest.fixture(scope="module")
+def files(stored: ReportSource) -> Files:
+    """Its dossier, file by file."""
+    raw = written(stored)
+    assert raw == written(stored)
     return unzipped(raw)
 
 
@@ -225,10 +231,10 @@ class TestSigning:
         return private, public
 
     def test_a_signed_dossier_is_checked_with_the_public_key(
-        self, sample: ReportSource, keys: tuple[Path, Path], tmp_path: Path
+        self, stored: ReportSource, keys: tuple[Path, Path], tmp_path: Path
     ) -> None:
         private, public = keys
-        signed = unzipped(written(sample, ReportOptions(sign=load_signer(private))))
+        signed = unzipped(written(stored, ReportOptions(sign=load_signer(private))))
         found = verified(signed, tmp_path, key=public)
         assert told(found) == ""
         assert "the signature" in found.checked
