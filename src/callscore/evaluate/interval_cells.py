@@ -118,7 +118,7 @@ def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Met
     if metric.value is None or kept is None:
         return msgspec.structs.replace(metric, ci95=None)
     calls = calls_with_value(kept, row.slug)
-    if row.kind == "pooled":
+    if row.kind == "pooled" and not evidence.specs[row.slug].resampled:
         return _rate(task, row, metric, evidence)
     reach = (0.0, 100.0) if row.percent else SHARE
     if row.kind == "count":

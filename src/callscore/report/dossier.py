@@ -15,6 +15,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.core.signature import SCENARIOS
 from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
 from callscore.report.archive import Archive, read_blocks
@@ -109,13 +110,23 @@ def _recomputable_cases(source: ReportSource) -> Iterator[CaseView]:
 
 def _card_of_calls(card: Scorecard) -> Scorecard:
     """Return the card without rows and documents of scenarios, which `verify` cannot recompute."""
+    if card.documents is msgspec.UNSET:
+        return card
     models = [
         msgspec.structs.replace(
             model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
         )
         for model in card.models
     ]
-    return msgspec.structs.replace(card, models=models, documents=msgspec.UNSET)
+    return msgspec.structs.replace(
+        card,
+        framework=card.framework.rpartition("+")[0],
+        suite=card.suite.rpartition("+")[0],
+        title=card.title.rpartition(" + ")[0],
+        signature=card.signature.partition(f"|{SCENARIOS}:")[0],
+        models=models,
+        documents=msgspec.UNSET,
+    )
 
 
 def _absent(source: ReportSource) -> Sequence[str]:
@@ -178,10 +189,11 @@ def build_statement(
 ) -> dict[str, Any]:
     """Return an in-toto statement (v1) about the files, with the signature of the scorecard."""
     subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
+    card = _card_of_calls(source.card)
     predicate = {
         "callscore": __version__,
-        "framework": source.card.framework,
-        "signature": source.card.signature,
+        "framework": card.framework,
+        "signature": card.signature,
     }
     return {
         "_type": STATEMENT_TYPE,
