@@ -23,6 +23,7 @@ from callscore.core.spec import (
     Spec,
     combined,
     with_metrics,
+    with_tasks,
 )
 from callscore.core.suite import Floor, Floors, Metric, StandaloneTask, Suite
 from callscore.core.task import SCENARIO, Task
@@ -279,7 +280,10 @@ class Catalog:
 
     def spec_with(self, tasks: Iterable[str]) -> Spec:
         """One specification for some tasks, of one or more suites."""
-        return combined([self.spec_of(suite) for suite in self.suites_with(tasks)])
+        tasks = list(tasks)
+        return combined(
+            [with_tasks(self.spec_of(suite), tasks) for suite in self.suites_with(tasks)]
+        )
 
 
 class _Tasks(Mapping[str, Task[Any, Any]]):
@@ -349,16 +353,12 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
-    specs = [scenario_suite().spec] if tasks.pop(SCENARIO, None) is not None else []
-    if specs and not tasks:
-        return template(specs[0])
-    suites = Catalog().suites_with(tasks)
-    specs = [*(suite.spec for suite in suites), *specs]
-    spec = combined(specs)
+    catalog = Catalog()
+    suites, spec = catalog.suites_with(tasks), catalog.spec_with(tasks)
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:
-        return suites[0].rows() if len(specs) == 1 else template(spec)
+        return suites[0].rows() if spec is suites[0].spec else template(spec)
     known = {extra.slug: extra.spec for extra in all_metrics()}
     return template(
         msgspec.structs.replace(
