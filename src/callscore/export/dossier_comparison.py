@@ -109,7 +109,7 @@ class CaseComparison:
             if what not in self.differences.get(INSTRUCTIONS, ()):
                 self._add(INSTRUCTIONS, what)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Report lines of the dossier without a case, and missing prompt lines."""
         if self._prompts.context() and self.prompts_checked < min(self.cases, MAX_PROMPTS):
             self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")

@@ -123,7 +123,7 @@ class _OutputLine(msgspec.Struct):
 def verify(path: Path, key: Path | None = None, max_bytes: int = MAX_BYTES) -> VerificationResult:
     """Check the hashes, the signature, the costs and every score of a dossier."""
     with tempfile.TemporaryDirectory(prefix="callscore-") as folder:
-        return _Verification(unpack(path, Path(folder), max_bytes)).carry_out(key)
+        return _Verification(unpack(path, Path(folder), max_bytes)).run(key)
 
 
 class _Verification:
@@ -137,7 +137,7 @@ class _Verification:
         self._checked: list[str] = []
         self._not_checked: list[str] = []
 
-    def carry_out(self, key: Path | None) -> VerificationResult:
+    def run(self, key: Path | None) -> VerificationResult:
         """Run all checks and return the differences in the order of the files."""
         self._check_hashes()
         self._check_signature(key)
@@ -222,11 +222,11 @@ class _Verification:
                     MODELS, f"price of {model!r}: does not match any of its costs; {found[0]}"
                 )
             else:
-                self._name(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
+                self._add_all(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
         if seen:
             self._checked.append(f"the cost of {sum(seen.values())} answers from tokens and prices")
 
-    def _name(self, file: str, found: Sequence[str]) -> None:
+    def _add_all(self, file: str, found: Sequence[str]) -> None:
         for sentence in found[:MAX_LISTED]:
             self._add(file, sentence)
         if len(found) > MAX_LISTED:
@@ -268,11 +268,11 @@ class _Verification:
         except CallscoreError as error:
             self._add(CASES, f"cannot be scored: {self._without_folder(str(error))}")
             return
-        cases.end()
+        cases.finish()
         for file, found in cases.differences.items():
-            self._name(file, found)
+            self._add_all(file, found)
         compared = CardComparison(self._read(CARD, Scorecard), card, lenient=cases.has_unjudged)
-        self._name(CARD, compared.differences())
+        self._add_all(CARD, compared.differences())
         self._checked.append(
             f"{cases.results} results of {cases.cases} cases, the scorecard, and "
             f"{cases.prompts_checked} prompts"

@@ -24,7 +24,7 @@ from callscore.report.cells import (
 )
 from callscore.report.decision import state_decision
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
-from callscore.report.numbers import show, show_count, show_interval, show_money
+from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
 from callscore.report.ties import show_rank
 
@@ -97,7 +97,7 @@ def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """Yield the statements of the decision, each indented after its keyword."""
     for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = StyledText(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
+        head = StyledText(f"{statement.keyword:<{HEAD_WIDTH}}", f"bold {style}".strip())
         indent = StyledText(" " * HEAD_WIDTH)
         for number, line in enumerate(
             paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
@@ -140,8 +140,7 @@ def _judging(judging: Judging) -> str:
         tokens = judging.input_tokens + judging.output_tokens
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
-        cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
-        parts.append(f"cost {cost}, not part of the models' cost")
+        parts.append(f"cost {show_cost(judging.cost_usd)}, not part of the models' cost")
     if judging.failed:
         parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
     if judging.disputed:
@@ -350,7 +349,6 @@ def _with_interval(
 
 
 def _zeroed_cells(entry: Zeroed) -> Line:
-    cost = entry.cost_per_1000_calls
     more = len(entry.obstacles) - OBSTACLES_SHOWN
     sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
@@ -358,7 +356,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
         StyledText(show_rank(entry.rank, entry.band) or "—"),
         StyledText(plain(entry.model, 40)),
         StyledText("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
-        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_cost(entry.cost_per_1000_calls)),
         StyledText(sentence, "dim"),
     ]
 
@@ -380,13 +378,12 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
 
 
 def _ranking_cells(entry: Ranked) -> Line:
-    cost = entry.cost_per_1000_calls
     return [
         StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
         StyledText(plain(entry.model, 40)),
         StyledText("" if entry.efficiency is None else show(entry.efficiency)),
         StyledText("" if entry.final_score is None else show(entry.final_score)),
-        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_cost(entry.cost_per_1000_calls)),
         StyledText(show_rank(entry.quality_rank, entry.quality_band)),
         StyledText("yes" if entry.pareto else ""),
         StyledText("estimate" if entry.estimate else entry.reason or "", "dim"),

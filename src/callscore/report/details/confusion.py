@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_objects
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_objects, has_reply
 
 NO_LABEL = "(none)"
 MAX_LABELS = 12
@@ -48,7 +48,7 @@ class SentimentConfusion(ConfusionMatrix):
         if not wanted:
             return
         for decoded in case.answers:
-            if decoded.answer.result.status in ("error", "not_run"):
+            if not has_reply(decoded):
                 continue
             found = _labels(as_mapping(decoded.given))
             for sentence, label in wanted.items():
@@ -75,7 +75,7 @@ class CallDecisionConfusion(ConfusionMatrix):
             return
         wanted = CALL if calls else NO_CALL
         for decoded in case.answers:
-            if decoded.answer.result.status not in ("error", "not_run"):
+            if has_reply(decoded):
                 self.add(
                     decoded.answer.model,
                     wanted,

@@ -58,7 +58,7 @@ def _is_workflow(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("steps"), list)
 
 
-def _numbered(name: str, others: Collection[str]) -> str:
+def _make_unique(name: str, others: Collection[str]) -> str:
     """Return the name, numbered if other steps have it, so that each can be reported missing."""
     same = sum(other == name or other.startswith(f"{name} (") for other in others)
     return f"{name} ({same + 1})" if same else name
@@ -74,7 +74,7 @@ def _workflow_graph(workflows: Mapping[str, Any]) -> PlanGraph:
         for number, step in enumerate(as_objects(workflow["steps"]), start=1):
             key = f"{name}/{number}"
             called = next((str(step[each]) for each in STEP_NAME_KEYS if step.get(each)), key)
-            nodes[key] = _numbered(called[:MAX_TEXT_LENGTH], nodes.values())
+            nodes[key] = _make_unique(called[:MAX_TEXT_LENGTH], nodes.values())
             steps[name].append(key)
         edges += zip(steps[name], steps[name][1:], strict=False)
     for name, workflow in workflows.items():

@@ -20,8 +20,6 @@ from callscore.report.html.case import MAX_VERDICTS, render_case
 from callscore.report.source import ReportOptions, ReportSource
 
 MAX_PLANS = 4
-SCORE_MARGIN = "qa.score_margin_fraction"
-"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
 MAX_ID_LENGTH, MAX_TAG_LENGTH, MAX_TAGS = 200, 60, 20
 MAX_TRANSCRIPT_LENGTH, MAX_REPLY_LENGTH, VERDICT_BYTES = 200_000, 4_000, 100
 """For a low estimate of size: the most text shown of a call and of a reply, and the least a verdict
@@ -92,8 +90,7 @@ class CaseCollection:
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
-        margin = source.provenance.settings.get(SCORE_MARGIN, 0.0)
-        self.questions = QuestionCounter(float(margin))
+        self.questions = QuestionCounter(source.provenance.settings)
         self.sentiments = SentimentConfusion()
         self.decisions = CallDecisionConfusion()
         self.slices = Slices()
@@ -227,11 +224,11 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
         _worst_score(case),
         spread,
         tuple(marks),
-        [_rounded(scores.get(model)) for model in models],
+        [_round_score(scores.get(model)) for model in models],
     )
 
 
-def _rounded(score: float | None) -> float | None:
+def _round_score(score: float | None) -> float | None:
     """Round to four digits: enough to sort by, and less to store."""
     return None if score is None else round(score, 4)
 
@@ -255,8 +252,8 @@ def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
         "lang": [entry.lang for entry in entries],
         "tags": [list(entry.tags) for entry in entries],
         "turns": [entry.turns for entry in entries],
-        "worst": [_rounded(entry.worst) for entry in entries],
-        "spread": [_rounded(entry.spread) for entry in entries],
+        "worst": [_round_score(entry.worst) for entry in entries],
+        "spread": [_round_score(entry.spread) for entry in entries],
         "marks": [list(entry.marks) for entry in entries],
         "scores": [list(entry.scores) for entry in entries],
     }

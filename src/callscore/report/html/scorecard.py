@@ -12,6 +12,7 @@ from callscore.report.cells import (
     ScorecardRow,
     scorecard_rows,
     show_score_interval,
+    task_names,
 )
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
@@ -91,7 +92,7 @@ def tasks_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 
 
 def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
-    ran = dict.fromkeys(task for model in card.models for task in model.tasks)
+    ran = task_names(card)
     for task in ran:
         metrics = [
             row

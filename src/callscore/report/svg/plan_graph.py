@@ -41,8 +41,8 @@ def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark
         2 * SIDE + max(MIN_BOXES, widest) * (BOX_WIDTH + GAP_X) - GAP_X,
         2 * SIDE + deepest * BOX_HEIGHT + (deepest - 1) * GAP_Y,
     )
-    odd_nodes = _odd_nodes(nodes, other)
-    odd_edges = _odd_edges(graph, nodes, edges, other)
+    odd_nodes = _unmatched_nodes(nodes, other)
+    odd_edges = _unmatched_edges(graph, nodes, edges, other)
     left_out = len(graph.nodes) - len(nodes)
     return frame(
         size,
@@ -56,14 +56,14 @@ def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark
     )
 
 
-def _odd_nodes(nodes: Mapping[str, str], other: PlanGraph | None) -> set[str]:
+def _unmatched_nodes(nodes: Mapping[str, str], other: PlanGraph | None) -> set[str]:
     if other is None:
         return set()
     known = {shown.casefold() for shown in other.nodes.values()}
     return {node for node, shown in nodes.items() if shown.casefold() not in known}
 
 
-def _odd_edges(
+def _unmatched_edges(
     graph: PlanGraph,
     nodes: Mapping[str, str],
     edges: Sequence[tuple[str, str]],
