@@ -9,14 +9,12 @@ import msgspec
 
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
-from callscore.core.errors import UsageError
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Elimination, RaceState
-from callscore.store.run_records import RunRecord
 
 STOP_REASONS = {
     "one left": "one model is left",
@@ -71,12 +69,8 @@ class ModelAccount:
         return paid / len(self._costs) * self.left
 
 
-def restore_race(card: Scorecard, record: RunRecord) -> Scorecard:
+def restore_race(card: Scorecard, race: RaceCard) -> Scorecard:
     """The scorecard of a stored run with the race it recorded, and a note that says so."""
-    try:
-        race = msgspec.json.decode(record.race or b"", type=RaceCard)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"run {record.id}: its race cannot be read: {error}") from None
     return msgspec.structs.replace(
         card, race=race, notes=[*race_notes(race), RECORDED, *card.notes]
     )

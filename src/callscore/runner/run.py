@@ -139,7 +139,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _scored(ran, scoring, race)
-                journal.record_race(ledger.id, _race_of(ran.card))
+                journal.record_race(ledger.id, None if ran.card is None else ran.card.race)
                 run.status = summary.status
                 return ran
     except _Interrupted as interrupted:
@@ -350,23 +350,12 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
             if scoring.judges and not loop.run(scoring.follow):
                 return RunResult(run_id, RunSummary("interrupted", {}), ())
             ran = RunResult(run_id, RunSummary("complete", {}), (), scored_again=record)
-            return _with_recorded_race(_scored(ran, scoring), record)
+            ran = _scored(ran, scoring)
+            if ran.card is not None and record.race is not None:
+                from callscore.runner.race_card import restore_race
 
-
-def _race_of(card: Scorecard | None) -> bytes | None:
-    """The result of a race, as it is stored."""
-    if card is None or card.race is msgspec.UNSET:
-        return None
-    return msgspec.json.encode(card.race)
-
-
-def _with_recorded_race(ran: RunResult, record: RunRecord) -> RunResult:
-    """The result with the race that the run recorded; it is not decided again."""
-    if ran.card is None or record.race is None:
-        return ran
-    from callscore.runner.race_card import restore_race
-
-    return msgspec.structs.replace(ran, card=restore_race(ran.card, record))
+                ran = msgspec.structs.replace(ran, card=restore_race(ran.card, record.race))
+            return ran
 
 
 def _engine_options(prepared: Prepared) -> EngineOptions:

@@ -10,8 +10,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
+from msgspec import UnsetType
+
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
+from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunItem, RunStatus, Work
 from callscore.store.connection import (
     Unreadable,
@@ -207,8 +210,8 @@ class Journal:
         with map_sqlite_errors(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
 
-    def record_race(self, run_id: int, race: bytes | None) -> None:
-        """Store the result of a race; None if the run was no race or has been completed."""
+    def record_race(self, run_id: int, race: RaceCard | UnsetType | None) -> None:
+        """Store the result of a race, or that the run was none."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             record_race(self._connection, run_id, race)
 
