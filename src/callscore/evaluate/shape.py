@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.scorecard.formula import TaskFormula
-from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape
+from callscore.stats.contributions import CriterionShape, MetricShape, ModelShape, TaskShape
 
 
 def model_shape(
@@ -37,7 +37,7 @@ def task_shape(formula: TaskFormula) -> TaskShape:
     """Rows and weights of a task."""
     return TaskShape(
         rows=[
-            Row(slug, _kind(formula.specs[slug]), formula.specs[slug].unit == "percent")
+            MetricShape(slug, _kind(formula.specs[slug]), formula.specs[slug].unit == "percent")
             for slug in formula.slugs
         ],
         parts=[

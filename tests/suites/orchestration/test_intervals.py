@@ -80,7 +80,7 @@ def test_two_languages_have_an_interval_of_their_mean() -> None:
     limits = document["x_extension"]["intervals"]["ci95"]["key_metrics.Plan"]
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
     shown = result_text(document)
-    assert "95 %" in shown and "≈[" in shown and "about future scenarios" in shown
+    assert "95 %" in shown and "≈[" in shown and "for future scenarios" in shown
 
 
 def test_a_number_that_is_undefined_has_no_interval() -> None:

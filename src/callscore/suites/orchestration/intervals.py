@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from callscore.core.measure import Measure
-from callscore.stats.bca import Bounds, bca_interval
+from callscore.stats.bca import IntervalEstimate, bca_interval
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import CallMatrix, Units
-from callscore.stats.rates import equal_interval
-from callscore.stats.resampling import RESAMPLES, SEED, Replicates, replicates
+from callscore.stats.rates import rule_of_three_interval
+from callscore.stats.resampling import RESAMPLES, SEED, Replicates, make_replicates
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.result_format import Layout
 from callscore.suites.orchestration.rows import Row
@@ -71,7 +71,7 @@ def resampled(rows: Sequence[Row], *, is_compat: bool, resamples: int = RESAMPLE
         numbers |= _key_numbers(numbers, undefined)
         return [{(path,): values for path, values in numbers.items()}]
 
-    return replicates([matrix], statistic, SEED, resamples)[0]
+    return make_replicates([matrix], statistic, SEED, resamples)[0]
 
 
 def _columns(row: Row, *, is_compat: bool) -> dict[str, float]:
@@ -171,11 +171,11 @@ def intervals(found: Found, statistics: Layout, scenarios: int) -> dict[str, Any
     }
 
 
-def interval_of(numbers: Replicates, scenarios: int) -> Bounds | None:
+def interval_of(numbers: Replicates, scenarios: int) -> IntervalEstimate | None:
     """BCa over scenarios; if all are equal, the limits that their number allows"""
     bounds = bca_interval(numbers, scenarios)
     if bounds is not None and bounds.method == "all_equal":
-        bounds = equal_interval(bounds.low, scenarios, (0.0, 1.0))
+        bounds = rule_of_three_interval(bounds.low, scenarios, (0.0, 1.0))
     return bounds
 
 
@@ -188,11 +188,11 @@ def _has_value(statistics: Layout, path: str) -> bool:
 
 def mean_intervals(
     languages: Sequence[Found], scenarios: Sequence[int], paths: Sequence[str]
-) -> dict[str, Bounds]:
+) -> dict[str, IntervalEstimate]:
     """The intervals of the mean of one or more languages."""
     import numpy as np
 
-    shown: dict[str, Bounds] = {}
+    shown: dict[str, IntervalEstimate] = {}
     for path in paths:
         of_languages = [found[path,] for found in languages]
         together = Replicates(

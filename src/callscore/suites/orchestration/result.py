@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.scenarios import Finding, Headline, Mode, ScenarioCost, ScenarioScore, Spread
-from callscore.stats.bca import Bounds
+from callscore.stats.bca import IntervalEstimate
 from callscore.suites.orchestration import card, compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
@@ -325,7 +325,9 @@ def combine_languages(outcomes: Sequence[LanguageResult]) -> Json:
     }
 
 
-def _mean_intervals(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Mapping[str, Bounds]:
+def _mean_intervals(
+    outcomes: Sequence[LanguageResult], mean: KeyMetrics
+) -> Mapping[str, IntervalEstimate]:
     scenarios = [outcome.overall.evaluated_files for outcome in outcomes]
     named = result_format.key_metrics(mean).items()
     paths = [f"{intervals.KEY}{name}" for name, measure in named if measure.value is not None]
