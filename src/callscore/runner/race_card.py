@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
-from callscore.report.race_text import LONGEST_NAME, describe_exit
+from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Elimination, RaceState
@@ -149,7 +149,7 @@ def describe_changes(before: RaceState, now: RaceState) -> list[str]:
         if model not in before.eliminated
     ]
     sentences += [
-        f"{plain(model, LONGEST_NAME)} is in the race again: the better model is out"
+        f"{plain(model, MAX_NAME_LENGTH)} is in the race again: the better model is out"
         for model in before.eliminated
         if model not in now.eliminated
     ]

@@ -32,6 +32,15 @@ EVALUATED, CALL_BLOCKED, BLOCKED = 1, 2, 4
 """Flags of a case: it has a reply; a call gate blocks it; a gate of any kind blocks it."""
 
 
+STRATUM = "@"
+"""Separates a task from a stratum in the keys of columns."""
+
+
+def in_stratum(task: str, stratum: str) -> str:
+    """The key of the columns of one stratum of a task."""
+    return f"{task}{STRATUM}{stratum}"
+
+
 def call_key(call_id: str | int | None, case_id: str) -> int:
     """A 64-bit hash of the `call_id`, or of the `case_id` if there is none.
 
@@ -157,6 +166,8 @@ class TaskContributions:
         self.answers = array("H")
         self.columns: dict[str, Column] = {}
         """By slug of a metric or of a criterion."""
+        self.strata: Mapping[str, TaskContributions] = {}
+        """The same cases by stratum, if metrics are means of the strata."""
 
     def __len__(self) -> int:
         return len(self.keys)

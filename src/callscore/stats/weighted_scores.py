@@ -16,8 +16,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from callscore.core.rating import TOLERANCE
-from callscore.stats.contributions import CriterionShape, MetricShape, ModelShape, TaskShape
+from callscore.core.spec import TOLERANCE
+from callscore.stats.contributions import (
+    CriterionShape,
+    MetricShape,
+    ModelShape,
+    TaskShape,
+    in_stratum,
+)
 from callscore.stats.matrix import ColumnKey
 
 if TYPE_CHECKING:
@@ -46,6 +52,12 @@ class _Sums:
         at = self._place.get((task, slug, quantity))
         return np.zeros(self._sums.shape[1]) if at is None else self._sums[at]
 
+    def strata(self, task: str) -> list[str]:
+        """The names of the strata of a task; the task itself if it has none."""
+        prefix = in_stratum(task, "")
+        names = [name for name, _, q in self._place if q == "cases" and name.startswith(prefix)]
+        return names or [task]
+
 
 def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> Scores:
     """All values of one model, for each column of the sums        C-02, C-03, C-06, C-83
@@ -72,13 +84,18 @@ def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> S
 def _score_task(task: str, formula: TaskShape, model_sums: _Sums, values: Scores) -> None:
     import numpy as np
 
+    strata = model_sums.strata(task)
     for row in formula.rows:
-        values["row", row.slug] = _row(task, row, model_sums)
+        by_stratum = [_row(stratum, row, model_sums) for stratum in strata]
+        values["row", row.slug] = (
+            by_stratum[0] if len(by_stratum) == 1 else np.mean(by_stratum, axis=0)
+        )
     cases = model_sums.get(task, "", "cases")
     blocked = model_sums.get(task, "", "blocked") / cases
     parts = []
     for name, weight, terms in formula.parts:
-        score = _weighted_sum([(inside, values["row", slug]) for slug, inside in terms])
+        rows = [(inside, values["row", slug]) for slug, inside in terms]
+        score = _weighted_sum(rows) if rows else np.zeros_like(cases)
         parts.append((weight, score))
         if name:
             values["part", task, name] = score
