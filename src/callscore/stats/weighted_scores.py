@@ -4,7 +4,7 @@ Weights of 1 give the scores of the card, the weights of a resample give a repli
 of 0 for one call gives a jackknife value. Each function takes sums (one column per weighting) and
 returns arrays with one entry per weighting, NaN if a value is undefined.
 
-    units = units_of(contributions.values())
+    units = make_units(contributions.values())
     matrix = call_matrix(contributions["gpt"], shape, units)
     card = scores(shape, matrix.place, matrix.sums.sum(axis=1, keepdims=True))
     many = scores(shape, matrix.place, matrix.sums @ weights)        # weights: units × weightings
