@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from callscore.core.rating import Band
+from callscore.core.spec import Band
 from callscore.metrics.rounding import half_up
 
 MAX_DECIMALS = 12

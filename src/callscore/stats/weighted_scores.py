@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from callscore.core.rating import TOLERANCE
+from callscore.core.spec import TOLERANCE
 from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape, in_stratum
 from callscore.stats.matrix import Place
 
