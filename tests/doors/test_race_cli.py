@@ -70,7 +70,7 @@ def test_a_race_decides_early_and_says_what_was_saved_and_guaranteed(tmp_path: P
     assert decided in done.stdout
     assert "the guarantee is about this data set (pool)" in done.stdout
     assert "weak is out after" in done.stderr
-    assert re.search(r"still in: good.*calls asked, \d+ saved so far", done.stderr)
+    assert re.search(r"still in the race: good.*requests sent, \d+ saved so far", done.stderr)
     rounds = [line for line in read_lines(log) if line["event"] == "race_round"]
     assert rounds[-1]["racing"] == ["good"]
 
