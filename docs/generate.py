@@ -41,8 +41,8 @@ def metrics_page() -> str:
     }
     lines = [
         HEAD + "# Metrics\n",
-        "Every metric of the calls suite with its bands, gate and weight. Bands are tested from the top;\n"
-        "every comparison has a tolerance of 1e-9. `[!]` marks a gate.\n",
+        "Every metric of the calls suite with its bands, gate and weight. Bands are tested from the\n"
+        "top; every comparison has a tolerance of 1e-9. `[!]` marks a gate.\n",
         "| slug | name | section | unit | bands | gate | weight in the task |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -91,7 +91,7 @@ SETTINGS = {
     "structure.open_maps": "paths below which a missing key is not a structure error; "
     "separated by spaces (C-25)",
     "qa.score_margin_fraction": "the tolerance of a SCORE, as a share of its maximum (C-30)",
-    "qa.timestamp_tolerance_s": "the tolerance of a cited time for the offline judge, in seconds (C-39)",
+    "qa.timestamp_tolerance_s": "the tolerance of a cited time, for the offline judge (C-39)",
     "fluency.granularity": "fluency is rated sentence by sentence (C-69)",
     "benchmarks.partial": "with fewer than eleven benchmarks: no score, the mean of those that "
     "ran, or the others as 0 (C-89)",
@@ -112,8 +112,8 @@ def settings_page() -> str:
         for key, value in msgspec.to_builtins(spec.settings()).items()
     ]
     intro = (
-        "Every setting of scoring with its default. Set it with `--set KEY=VALUE`, or under `settings` in\n"
-        "an eval file. A value that is not the default enters the signature.\n"
+        "Every setting of scoring with its default. Set it with `--set KEY=VALUE`, or under\n"
+        "`settings` in an eval file. A value that is not the default enters the signature.\n"
     )
     heads = ["| key | default | values | meaning |", "|---|---|---|---|"]
     return "\n".join([HEAD + "# Settings\n", intro, *heads, *rows]) + "\n"
@@ -213,8 +213,8 @@ def judge_requests_page() -> str:
     """A request of every judged task, exactly as it is sent, and one in the document's style."""
     lines = [
         HEAD + "# Requests to a judge\n",
-        "One request of every task that needs a judge, exactly as it is sent: the system message, then "
-        "the user message. Two items of each are canaries ([the judge](../judge.md)).\n",
+        "One request of every task that needs a judge, exactly as it is sent: the system message, "
+        "then the user message. Two items of each are canaries ([the judge](../judge.md)).\n",
     ]
     for name, (case, answer) in EXAMPLES.items():
         judge_request = _judge_request(case, answer)

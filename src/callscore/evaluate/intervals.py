@@ -16,8 +16,8 @@ from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import Contributions
 from callscore.stats.intervals import LEVEL
-from callscore.stats.matrix import call_matrix, units_of
-from callscore.stats.resampling import RESAMPLES, SEED, Values, replicates
+from callscore.stats.matrix import call_matrix, make_units
+from callscore.stats.resampling import RESAMPLES, SEED, Values, make_replicates
 from callscore.stats.weighted_scores import rank_scores, scores
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def with_intervals(
     formula_of: FormulaOf,
     criteria: Mapping[str, Criterion],
     resamples: int = RESAMPLES,
+    about: str = "future calls",
 ) -> Scorecard:
     """The same card with an interval for every number that has a value.
 
@@ -40,7 +41,7 @@ def with_intervals(
     kept = [model for model in card.models if contributions.get(model.model)]
     if not kept:
         return card
-    units = units_of(contributions.values())
+    units = make_units(contributions.values())
     shapes = [model_shape(model, formula_of, criteria) for model in kept]
     matrices = [
         call_matrix(contributions[model.model], shape, units)
@@ -57,14 +58,14 @@ def with_intervals(
             rank_scores([values[at] for at in group])
         return values
 
-    found = replicates(matrices, statistic, SEED, resamples)
+    found = make_replicates(matrices, statistic, SEED, resamples)
     evidence = {
         model.model: Evidence(
             model, shape, contributions[model.model], of_model, _specs(model, formula_of)
         )
         for model, shape, of_model in zip(kept, shapes, found, strict=True)
     }
-    method = IntervalMethod(LEVEL, "future calls", len(units.calls), units.size, resamples, SEED)
+    method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
     return with_bands(_filled(card, evidence, method), found_of, len(units.calls))
 

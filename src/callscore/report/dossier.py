@@ -15,6 +15,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.core.signature import SCENARIOS
 from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
 from callscore.report.archive import Archive, read_blocks
@@ -67,7 +68,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             sealed[ENVELOPE] = encode_document(sign_statement(statement, options))
         for name, raw in sealed.items():
             yield from archive.add(name, [raw])
-    yield archive.end()
+    yield archive.finish()
 
 
 def _write_lines(
@@ -76,8 +77,8 @@ def _write_lines(
     """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for number, view in enumerate(_recomputable(source)):
-        _refuse_unscored(view)
+    for number, view in enumerate(_recomputable_cases(source)):
+        _check_scored(view)
         files[CASES].write(case_line(view, without_text=without_text))
         if source.prompts is not None and number < MAX_PROMPTS:
             prompt = source.prompts(view.case)
@@ -93,7 +94,7 @@ def _write_lines(
     return instructions
 
 
-def _recomputable(source: ReportSource) -> Iterator[CaseView]:
+def _recomputable_cases(source: ReportSource) -> Iterator[CaseView]:
     """Yield every case but steps of scenarios, which can only be scored together."""
     number = 0
     for view in source.cases:
@@ -109,13 +110,23 @@ def _recomputable(source: ReportSource) -> Iterator[CaseView]:
 
 def _card_of_calls(card: Scorecard) -> Scorecard:
     """Return the card without rows and documents of scenarios, which `verify` cannot recompute."""
+    if card.documents is msgspec.UNSET:
+        return card
     models = [
         msgspec.structs.replace(
             model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
         )
         for model in card.models
     ]
-    return msgspec.structs.replace(card, models=models, documents=msgspec.UNSET)
+    return msgspec.structs.replace(
+        card,
+        framework=card.framework.rpartition("+")[0],
+        suite=card.suite.rpartition("+")[0],
+        title=card.title.rpartition(" + ")[0],
+        signature=card.signature.partition(f"|{SCENARIOS}:")[0],
+        models=models,
+        documents=msgspec.UNSET,
+    )
 
 
 def _absent(source: ReportSource) -> Sequence[str]:
@@ -123,7 +134,7 @@ def _absent(source: ReportSource) -> Sequence[str]:
     return [*source.absent, NO_SCENARIOS] if has_scenarios else source.absent
 
 
-def _refuse_unscored(view: CaseView) -> None:
+def _check_scored(view: CaseView) -> None:
     if not view.answers:
         raise UsageError(f"case {view.case.id!r} has no answers; expected a source with scores")
 
@@ -131,26 +142,30 @@ def _refuse_unscored(view: CaseView) -> None:
 def _documents(
     source: ReportSource, instructions: Mapping[str, str], options: ReportOptions
 ) -> dict[str, bytes]:
-    found = source.provenance
+    provenance = source.provenance
     settings = {
-        "settings": found.settings,
-        "weights": found.weights,
-        "workload": found.workload,
-        "cost_per_1000": found.cost_per_1000,
-        "repeats": found.repeats,
-        "benchmarks": found.benchmarks,
-        "metrics": found.metrics,
-        "intervals": found.intervals,
+        "settings": provenance.settings,
+        "weights": provenance.weights,
+        "workload": provenance.workload,
+        "cost_per_1000": provenance.cost_per_1000,
+        "repeats": provenance.repeats,
+        "benchmarks": provenance.benchmarks,
+        "metrics": provenance.metrics,
+        "intervals": provenance.intervals,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }
-    models = {"models": found.models, "judge": found.judge, "judging": source.card.judging}
+    models = {
+        "models": provenance.models,
+        "judge": provenance.judge,
+        "judging": source.card.judging,
+    }
     about = {
         "title": source.title,
-        "run": found.run,
-        "files": found.files,
+        "run": provenance.run,
+        "files": provenance.files,
         "absent": _absent(source),
-        "versions": found.versions,
+        "versions": provenance.versions,
     }
     return {
         CARD: scorecard_json(_card_of_calls(source.card)),
@@ -178,10 +193,11 @@ def build_statement(
 ) -> dict[str, Any]:
     """Return an in-toto statement (v1) about the files, with the signature of the scorecard."""
     subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
+    card = _card_of_calls(source.card)
     predicate = {
         "callscore": __version__,
-        "framework": source.card.framework,
-        "signature": source.card.signature,
+        "framework": card.framework,
+        "signature": card.signature,
     }
     return {
         "_type": STATEMENT_TYPE,

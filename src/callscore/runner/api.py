@@ -100,7 +100,7 @@ def _run(
 ) -> Scorecard:
     with trusted(trust_config), closing(prepare(loaded, options)) as prepared:
         ran = run_prepared(prepared, on_event)
-    card = ran.card or ran.scenario_card
+    card = ran.card
     if card is None:
         raise KeyboardInterrupt
     return card
