@@ -41,8 +41,8 @@ def metrics_page() -> str:
     }
     lines = [
         HEAD + "# Metrics\n",
-        "Every metric of the calls suite with its bands, gate and weight. Bands are tested from the\n"
-        "top; every comparison has a tolerance of 1e-9. `[!]` marks a gate.\n",
+        "Every metric of the calls suite with its bands, gate and weight. Bands are tested from\n"
+        "the top; every comparison has a tolerance of 1e-9. `[!]` marks a gate.\n",
         "| slug | name | section | unit | bands | gate | weight in the task |",
         "|---|---|---|---|---|---|---|",
     ]

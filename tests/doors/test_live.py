@@ -54,4 +54,4 @@ def test_on_a_terminal_the_race_stands_below_the_table(
     view.close()
     shown = capsys.readouterr().err
     assert "c is out after 30 blocks: worse than a" in shown
-    assert "still in: a, b" in shown
+    assert "still in the race: a, b" in shown

@@ -146,7 +146,7 @@ def test_what_cannot_be_raced_is_refused(tmp_path: Path) -> None:
     assert (alone.returncode, "at least two models" in alone.stderr) == (2, True)
     rescored = run("run", three(tmp_path), "--race", "--rescore", "1")
     assert (rescored.returncode, "without --race" in rescored.stderr) == (2, True)
-    assert "at most this" in run("run", three(tmp_path), "--race", "--dry-run").stdout
+    assert "at most these requests" in run("run", three(tmp_path), "--race", "--dry-run").stdout
     no_race = run("run", three(tmp_path), "--finish-invalid")
     assert (no_race.returncode, "expected --race" in no_race.stderr) == (2, True)
 

@@ -184,7 +184,7 @@ def test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again
         assert len(stub.requests) == asked
         done = run("runs", path, "--salvage", saved)
         assert done.returncode == 0, done.stderr
-        assert f"{saved}: 40 answers, 1 run, 40 results saved; 0 answers before" in done.stderr
+        assert f"{saved}: 40 replies, 1 run, 40 results saved; 0 replies before" in done.stderr
         assert "40/40" in done.stdout
         assert store.read_bytes() == raw
         assert run("run", path, "--store", saved, "--json", again).returncode == 0
