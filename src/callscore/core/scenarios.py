@@ -78,11 +78,6 @@ class Survey(msgspec.Struct, frozen=True):
     """Of the cases that are asked, in their order."""
     digest: str
 
-    @property
-    def cases(self) -> int:
-        """How many are asked."""
-        return len(self.ids)
-
 
 class StepRequest(NamedTuple):
     """A step that one model is asked in a further round."""
