@@ -128,17 +128,23 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     paths = (as_path(results), as_path(records), as_path(save_verdicts))
     targets = OutputPaths(*paths, open_items=as_path(open_items))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
-    with trusted() if trust_config else nullcontext():
-        return _score_given(given, config, targets, progress)
+    return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
 def _score_given(
-    given: Mapping[str, Records], config: ScoreConfig, targets: OutputPaths, progress: OnProgress
+    given: Mapping[str, Records],
+    config: ScoreConfig,
+    targets: OutputPaths,
+    progress: OnProgress,
+    *,
+    trust_config: bool,
 ) -> Scorecard:
     """Score records from files or memory; those in memory are written to a file first."""
     import tempfile  # commands have their records in files
 
     with ExitStack() as stack:
+        if trust_config:
+            stack.enter_context(trusted())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
         files = {name: _as_files(some, folder / f"{name}.jsonl") for name, some in given.items()}
         try:

@@ -119,22 +119,10 @@ def _checked_eval(
     if data.orchestration is not None and (not file.tasks or "orchestration" in file.tasks):
         scenarios, settings, models = _scenarios(document, data.orchestration, cases, models)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
-    scoring = ScoreConfig(
-        cases=cases,
-        verdicts=_files(document, "verdicts", file.verdicts),
-        settings=file.settings,
-        weights=file.weights,
-        workload=file.workload,
-        tasks=tuple(file.tasks),
-        metrics=tuple(file.metrics),
-        judge=(judge := judge_of(document, "judge", file.judge)),
-        embedder=embedder_of(document, "embedder", file.embedder, judge),
-        benchmarks=_benchmarks(document, file.benchmarks),
-        store=kept,
-        intervals=file.intervals,
-        elsewhere=() if data.orchestration is None else (registry.scenario_suite().verdict_metric,),
-    )
-    _check_scoring(document, scoring)
+    scoring = _scoring(document, file, cases, kept)
+    if data.orchestration is not None:
+        elsewhere = (registry.scenario_suite().verdict_metric,)
+        scoring = msgspec.structs.replace(scoring, elsewhere=elsewhere)
     repeats = _repeats(file, scoring, settings if scenarios else None)
     return EvalConfig(
         path=path,
@@ -155,6 +143,27 @@ def _checked_eval(
         race=file.race,
         prompts=templates,
     )
+
+
+def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: Path) -> ScoreConfig:
+    """How the file says that its cases are scored, checked."""
+    judge = judge_of(document, "judge", file.judge)
+    scoring = ScoreConfig(
+        cases=cases,
+        verdicts=_files(document, "verdicts", file.verdicts),
+        settings=file.settings,
+        weights=file.weights,
+        workload=file.workload,
+        tasks=tuple(file.tasks),
+        metrics=tuple(file.metrics),
+        judge=judge,
+        embedder=embedder_of(document, "embedder", file.embedder, judge),
+        benchmarks=_benchmarks(document, file.benchmarks),
+        store=store,
+        intervals=file.intervals,
+    )
+    _check_scoring(document, scoring)
+    return scoring
 
 
 def _models(

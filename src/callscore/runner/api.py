@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from callscore.app import as_path
-from callscore.config.config import load_eval
+from callscore.config.config import EvalConfig, load_eval
 from callscore.core.consent import trusted
 from callscore.core.errors import UsageError
 from callscore.core.run import OnEvent, ignore_event
@@ -91,6 +91,12 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     source = config if isinstance(config, Mapping) else Path(config)
     loaded = load_eval(source, as_path(store))
     loaded = loaded if intervals else loaded.without_intervals()
+    return _run(loaded, options, on_event, trust_config=trust_config)
+
+
+def _run(
+    loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
+) -> Scorecard:
     trust = trusted() if trust_config else nullcontext()
     with trust, closing(prepare(loaded, options)) as prepared:
         card = run_prepared(prepared, on_event).card
