@@ -12,9 +12,10 @@ from callscore.comparison.result_files import contributions_from_results, read_r
 from callscore.config.config import load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import UsageError
-from callscore.core.scenarios import STEP_USAGE, StepView
+from callscore.core.scenarios import STEP_TASK, STEP_USAGE, StepView
 from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
 from callscore.core.signature import parts_of
+from callscore.core.task import SCENARIO
 from callscore.evaluate.scorecards import contributions_of
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.shape import model_shape
@@ -115,6 +116,8 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
     if results is None:
         return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
     by_model = read_results(results)
+    if any(SCENARIO in model.tasks for model in card.models):
+        by_model = _without_steps(by_model, label)
     contributions = {
         model: contributions_from_results(of_model, catalog.formula)
         for model, of_model in by_model.items()
@@ -124,6 +127,22 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
         "and pooled rows are means over cases"
     ]
     return ComparisonInput(label, card, catalog, contributions, by_model, notes, has_counts=False)
+
+
+def _without_steps(
+    by_model: Mapping[str, Mapping[str, list[CaseResult]]], label: str
+) -> dict[str, dict[str, list[CaseResult]]]:
+    """The results of calls; those of single steps do not add up to the rows of scenarios."""
+    found = {
+        model: {case: runs for case, runs in cases.items() if runs[0].task != STEP_TASK}
+        for model, cases in by_model.items()
+    }
+    if not any(found.values()):
+        raise UsageError(
+            f"{label}: a results file has single steps of scenarios, which are scored together; "
+            "expected the id of the run, or its eval file"
+        )
+    return found
 
 
 def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:

@@ -197,6 +197,9 @@ class StepView(msgspec.Struct, frozen=True):
     answers: Sequence[StepAnswer]
 
 
+STEP_TASK = "orchestration"
+"""The task of the results of single steps, in `--results`."""
+
 STEP_USAGE = frozenset({"input_tokens", "output_tokens", "cost_usd", "latency_ms"})
 """What the result of a step has besides its scores: `orchestration.latency_ms` and others."""
 
