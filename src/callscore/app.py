@@ -10,8 +10,13 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from callscore.config.choices import default_embedder, embedder_choice, judge_choice
-from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.config.score import (
+    DEFAULT_STORE,
+    ScoreConfig,
+    default_embedder,
+    embedder_choice,
+    judge_choice,
+)
 from callscore.core.consent import trusted
 from callscore.core.errors import DataError, UsageError
 from callscore.core.keywords import names_nearest
@@ -346,6 +351,8 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
     """Paths unchanged; dicts are written to a file first, so that there is one parser."""
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
+    if isinstance(records, tuple) and not records:
+        return ()
     paths: list[Path] = []
     with spool.open("wb") as file:
         for line in numbered_lines(rows_of(records), spool.stem):

@@ -93,8 +93,7 @@ def score(
     from callscore.app import OutputPaths
     from callscore.cli import output
     from callscore.cli.output import path_unless_stdout
-    from callscore.config.choices import judge_choice
-    from callscore.config.score import DEFAULT_STORE
+    from callscore.config.score import DEFAULT_STORE, judge_choice
     from callscore.core.errors import UsageError
     from callscore.core.scenarios import RecordedOutputs
     from callscore.evaluate.scenarios import OutputsJob

@@ -10,8 +10,8 @@ from callscore.config.file import GateEntry
 from callscore.config.regression import NO_BASELINE, BaselineRuns, Now, regression_check
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
-from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.spec import TOLERANCE
 from callscore.core.task import SCENARIO
 from callscore.suites import registry
 

@@ -1,15 +1,18 @@
-"""What a suite's `spec.toml` holds: metrics, bands, gates, weights and default settings."""
+"""What a suite's `spec.toml` holds: metrics, bands, gates, weights and default settings.
+
+A value is compared with a limit, and rated by bands, in one way (C-08, C-10, C-11).
+"""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.rating import Band, Operator, Rating, holds
 from callscore.core.resources import parse_table
 
 MOST_RUNS = 100
@@ -17,6 +20,51 @@ MOST_RUNS = 100
 QUOTE_TOLERANCE_S = 5.0
 DIGEST_BYTES = 6
 """Of the hash of a specification, as a signature carries it."""
+TOLERANCE = 1e-9
+"""Every comparison with a limit allows this much (C-08)."""
+
+Operator = Literal[">=", "<=", ">", "<"]
+
+
+class Rating(StrEnum):
+    """The words of the framework's rating tables."""
+
+    GOOD = "Good"
+    ACCEPTABLE = "Acceptable"
+    WARNING = "Warning"
+    FAIL = "Fail"
+    BLOCKER = "Blocker"
+
+
+def holds(value: float, comparison: Operator, limit: float) -> bool:
+    """value ⋚ limit, with the tolerance in favour of equality        C-08"""
+    if comparison == ">=":
+        return value - limit >= -TOLERANCE
+    if comparison == "<=":
+        return value - limit <= TOLERANCE
+    if comparison == ">":
+        return value - limit > TOLERANCE
+    return value - limit < -TOLERANCE
+
+
+class Band(msgspec.Struct, frozen=True, array_like=True):
+    """One row of a rating table: the rating, and the comparison that a value must satisfy."""
+
+    rating: Rating
+    comparison: Operator
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value reaches this rating or a better one."""
+        return holds(value, self.comparison, self.limit)
+
+
+def rate(value: float, bands: tuple[Band, ...], otherwise: Rating | None) -> Rating | None:
+    """The first band from the top that the value satisfies, else `otherwise`        C-10"""
+    for band in bands:
+        if band.holds(value):
+            return band.rating
+    return otherwise
 
 
 class Gate(msgspec.Struct, frozen=True):

@@ -177,8 +177,7 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
     import asyncio
 
-    from callscore.config.choices import default_embedder
-    from callscore.config.score import ScoreConfig
+    from callscore.config.score import ScoreConfig, default_embedder
     from callscore.evaluate.judge_setup import open_judge_runner
 
     config = ScoreConfig(

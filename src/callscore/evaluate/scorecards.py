@@ -9,10 +9,9 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.judging_summary import Judging
-from callscore.core.rating import TOLERANCE, holds
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
-from callscore.core.spec import ScoreSettings, Spec
+from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
@@ -21,7 +20,6 @@ from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
-from callscore.scorecard.suite import changed_settings
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
 
@@ -233,8 +231,8 @@ def _signature(
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
-        for suite, own in zip(suites, settings, strict=True)
-        for key, value in changed_settings(own, suite.settings({})).items()
+        for suite in suites
+        for key, value in config.catalog.changed_settings(suite).items()
     }
     specs = [config.catalog.spec_of(suite) for suite in suites]
     parts = {

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.comparison import CaseChange, Comparison, RowDifference
+from callscore.core.interval import FEW_CALLS
 from callscore.report.cells import Tone
 from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05
-FEW_CALLS = 15
-"""Intervals from fewer calls are marked as rough (STATS §2)."""
 KIND_WORDS = {
     "fixed": "fixed",
     "broken": "broken",

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard
-from callscore.report.cells import Tone
+from callscore.report.cells import Tone, count_undecided_gates, task_names
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
@@ -42,14 +42,14 @@ REMEDIES: Mapping[str, str] = {
 class Statement(NamedTuple):
     """One sentence of the decision, with a keyword in front."""
 
-    head: str
+    keyword: str
     text: str
     tone: Tone = "plain"
 
 
 def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision that a scorecard supports, most important statement first."""
-    unread = list(_unreadable(card))[:MODELS_SHOWN]
+    unread = list(_malformed(card))[:MODELS_SHOWN]
     return [*_race(card), *_decision(card), *_blocked(card), *unread, *_unknown(card)]
 
 
@@ -101,15 +101,15 @@ def _leaders(
         by = " by value" if value else ""
         tied = _describe_ties(card, leader.model, ties, by)
         sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
-        yield Statement(_head(leader, "TIE"), sentence, "middling")
+        yield Statement(_keyword(leader, "TIE"), sentence, "middling")
     else:
         sentence = f"{names}: {why}. Final {_final(best)}{price}.{weak}"
-        yield Statement(_head(leader, "CHOOSE"), sentence, "good")
+        yield Statement(_keyword(leader, "CHOOSE"), sentence, "good")
     if value:
         yield from _quality(card, quality, leader, models)
 
 
-def _head(entry: Ranked, official: str) -> str:
+def _keyword(entry: Ranked, official: str) -> str:
     return "ESTIMATE" if entry.estimate else official
 
 
@@ -166,7 +166,7 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
     """List the task scores of all models when no model has a Final Score."""
     reasons = dict.fromkeys(entry.reason for entry in card.ranking if entry.reason)
     yield Statement("NO FINAL", f"{'; '.join(list(reasons)[:NAMES_SHOWN])}.", "middling")
-    for task in dict.fromkeys(task for model in card.models for task in model.tasks):
+    for task in task_names(card):
         scores = [(model.model, model.tasks[task].score) for model in card.models]
         known = sorted(
             ((name, score) for name, score in scores if score is not None),
@@ -192,7 +192,7 @@ def _blocked(card: Scorecard) -> Iterator[Statement]:
         yield Statement("", f"{left} out; see the blockers below.", "blocked")
 
 
-def _unreadable(card: Scorecard) -> Iterator[Statement]:
+def _malformed(card: Scorecard) -> Iterator[Statement]:
     """State how many replies could not be parsed, with the remedy for the most frequent cause."""
     for model in card.models:
         for task, score in model.tasks.items():
@@ -222,17 +222,15 @@ def _unfinished(card: Scorecard) -> Iterator[str]:
     for entry in card.ranking:
         if has_official and entry.reason and entry.reason.startswith("Final Score incomplete"):
             yield f"{plain(entry.model, MAX_NAME_LENGTH)}: {entry.reason}"
-    undecided = [model for model in card.models if _undecided(model) and not model.blockers]
+    undecided = [
+        model for model in card.models if count_undecided_gates(model) and not model.blockers
+    ]
     if undecided:
-        rows = max(_undecided(model) for model in undecided)
+        rows = max(count_undecided_gates(model) for model in undecided)
         yield (
             f"{show_count(rows, 'blocker row')} of {_join_names([m.model for m in undecided])} "
             "not judged (--judge, --verdicts)"
         )
-
-
-def _undecided(model: ModelScore) -> int:
-    return sum(len(task.undecided_gates) for task in model.tasks.values())
 
 
 def _unpriced(card: Scorecard) -> Iterator[str]:

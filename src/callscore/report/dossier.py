@@ -68,7 +68,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             sealed[ENVELOPE] = encode_document(sign_statement(statement, options))
         for name, raw in sealed.items():
             yield from archive.add(name, [raw])
-    yield archive.end()
+    yield archive.finish()
 
 
 def _write_lines(
@@ -77,8 +77,8 @@ def _write_lines(
     """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for number, view in enumerate(_recomputable(source)):
-        _refuse_unscored(view)
+    for number, view in enumerate(_recomputable_cases(source)):
+        _check_scored(view)
         files[CASES].write(case_line(view, without_text=without_text))
         if source.prompts is not None and number < MAX_PROMPTS:
             prompt = source.prompts(view.case)
@@ -94,7 +94,7 @@ def _write_lines(
     return instructions
 
 
-def _recomputable(source: ReportSource) -> Iterator[CaseView]:
+def _recomputable_cases(source: ReportSource) -> Iterator[CaseView]:
     """Yield every case but steps of scenarios, which can only be scored together."""
     number = 0
     for view in source.cases:
@@ -134,7 +134,7 @@ def _absent(source: ReportSource) -> Sequence[str]:
     return [*source.absent, NO_SCENARIOS] if has_scenarios else source.absent
 
 
-def _refuse_unscored(view: CaseView) -> None:
+def _check_scored(view: CaseView) -> None:
     if not view.answers:
         raise UsageError(f"case {view.case.id!r} has no answers; expected a source with scores")
 
@@ -142,26 +142,30 @@ def _refuse_unscored(view: CaseView) -> None:
 def _documents(
     source: ReportSource, instructions: Mapping[str, str], options: ReportOptions
 ) -> dict[str, bytes]:
-    found = source.provenance
+    provenance = source.provenance
     settings = {
-        "settings": found.settings,
-        "weights": found.weights,
-        "workload": found.workload,
-        "cost_per_1000": found.cost_per_1000,
-        "repeats": found.repeats,
-        "benchmarks": found.benchmarks,
-        "metrics": found.metrics,
-        "intervals": found.intervals,
+        "settings": provenance.settings,
+        "weights": provenance.weights,
+        "workload": provenance.workload,
+        "cost_per_1000": provenance.cost_per_1000,
+        "repeats": provenance.repeats,
+        "benchmarks": provenance.benchmarks,
+        "metrics": provenance.metrics,
+        "intervals": provenance.intervals,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }
-    models = {"models": found.models, "judge": found.judge, "judging": source.card.judging}
+    models = {
+        "models": provenance.models,
+        "judge": provenance.judge,
+        "judging": source.card.judging,
+    }
     about = {
         "title": source.title,
-        "run": found.run,
-        "files": found.files,
+        "run": provenance.run,
+        "files": provenance.files,
         "absent": _absent(source),
-        "versions": found.versions,
+        "versions": provenance.versions,
     }
     return {
         CARD: scorecard_json(_card_of_calls(source.card)),

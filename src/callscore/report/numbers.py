@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from callscore.core.rating import Band
+from callscore.core.spec import Band
 from callscore.metrics.rounding import half_up
 
 MAX_DECIMALS = 12
@@ -37,6 +37,11 @@ def show_money(value: float) -> str:
         return "$0"
     places = 2 if value >= 10 else 3 if value >= 0.01 else 1 - math.floor(math.log10(value))
     return f"${half_up(value, min(places, MAX_DECIMALS))}"
+
+
+def show_cost(value: float | None) -> str:
+    """Return a cost in dollars, or `unknown`."""
+    return "unknown" if value is None else show_money(value)
 
 
 def show_interval(

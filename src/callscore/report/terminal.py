@@ -24,7 +24,7 @@ from callscore.report.cells import (
 )
 from callscore.report.decision import state_decision
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
-from callscore.report.numbers import show, show_count, show_interval, show_money
+from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
 from callscore.report.ties import show_rank
 
@@ -97,7 +97,7 @@ def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """Yield the statements of the decision, each indented after its keyword."""
     for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = StyledText(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
+        head = StyledText(f"{statement.keyword:<{HEAD_WIDTH}}", f"bold {style}".strip())
         indent = StyledText(" " * HEAD_WIDTH)
         for number, line in enumerate(
             paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
@@ -114,9 +114,9 @@ def _template(
     room = max(1, _room(width, layout))
     notes = _Footnotes()
     for start in range(0, max(1, len(card.models)), room):
-        shown = slice(start, start + room)
-        columns = _columns(card, layout, shown, width)
-        yield from table(columns, _body(filled, layout, shown, notes), width)
+        visible = slice(start, start + room)
+        columns = _columns(card, layout, visible, width)
+        yield from table(columns, _body(filled, layout, visible, notes), width)
         yield []
     missing = tasks_not_run(card, template)
     if missing:
@@ -140,8 +140,7 @@ def _judging(judging: Judging) -> str:
         tokens = judging.input_tokens + judging.output_tokens
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
-        cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
-        parts.append(f"cost {cost}, not part of the models' cost")
+        parts.append(f"cost {show_cost(judging.cost_usd)}, not part of the models' cost")
     if judging.failed:
         parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
     if judging.disputed:
@@ -185,14 +184,14 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
 def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
     """Name the rate gates that hold, but that this few calls cannot demonstrate        STATS §2"""
     labels = {row.key: row.label for row in template if row.kind == "metric"}
-    found: dict[str, list[str]] = {}
+    models_by_claim: dict[str, list[str]] = {}
     for model in card.models:
         metrics = [entry for task in model.tasks.values() for entry in task.metrics.items()]
         for slug, metric in metrics:
             if metric.claim is not None and not metric.claim.holds and slug in labels:
                 sentence = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
-                found.setdefault(sentence, []).append(plain(model.model, 40))
-    for sentence, models in found.items():
+                models_by_claim.setdefault(sentence, []).append(plain(model.model, 40))
+    for sentence, models in models_by_claim.items():
         yield from paragraph([StyledText(f"{sentence} ({', '.join(models)})", "dim")], width)
 
 
@@ -224,9 +223,9 @@ class _Footnotes:
         return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
-def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> list[Column]:
+def _columns(card: Scorecard, layout: TableLayout, visible: slice, width: int) -> list[Column]:
     """Return the columns; labels are wrapped if they would take more than half of the width."""
-    models = [plain(model.model, 40) for model in card.models[shown]]
+    models = [plain(model.model, 40) for model in card.models[visible]]
     return [
         Column("Metric", min_width=min(LABEL_WIDTH - 2, width // 2)),
         *(Column(model, min_width=layout.model - 3) for model in models),
@@ -235,29 +234,29 @@ def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> 
 
 
 def _body(
-    filled: Sequence[ScorecardRow], layout: TableLayout, shown: slice, notes: _Footnotes
+    filled: Sequence[ScorecardRow], layout: TableLayout, visible: slice, notes: _Footnotes
 ) -> list[Line]:
     """Return the rows of the template, with an empty row before each section but the first."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for row in filled:
         kind = row.template.kind
-        if kind == "section" and found:
-            found.append([])
+        if kind == "section" and lines:
+            lines.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
         mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
-        remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
+        remark = row.template.remark if any(not cell.why for cell in row.cells[visible]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
             StyledText(
                 notes.mark(cell, layout.is_brief, intervals=layout.intervals),
                 f"{strong} {STYLES[cell.tone]}".strip(),
             )
-            for cell in row.cells[shown]
+            for cell in row.cells[visible]
         ]
-        found.append(
+        lines.append(
             [StyledText(mark + label, strong), *cells, StyledText(row.template.threshold, "dim")]
         )
-    return found
+    return lines
 
 
 def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Line]:
@@ -350,7 +349,6 @@ def _with_interval(
 
 
 def _zeroed_cells(entry: Zeroed) -> Line:
-    cost = entry.cost_per_1000_calls
     more = len(entry.obstacles) - OBSTACLES_SHOWN
     sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
@@ -358,7 +356,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
         StyledText(show_rank(entry.rank, entry.band) or "—"),
         StyledText(plain(entry.model, 40)),
         StyledText("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
-        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_cost(entry.cost_per_1000_calls)),
         StyledText(sentence, "dim"),
     ]
 
@@ -380,13 +378,12 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
 
 
 def _ranking_cells(entry: Ranked) -> Line:
-    cost = entry.cost_per_1000_calls
     return [
         StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
         StyledText(plain(entry.model, 40)),
         StyledText("" if entry.efficiency is None else show(entry.efficiency)),
         StyledText("" if entry.final_score is None else show(entry.final_score)),
-        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_cost(entry.cost_per_1000_calls)),
         StyledText(show_rank(entry.quality_rank, entry.quality_band)),
         StyledText("yes" if entry.pareto else ""),
         StyledText("estimate" if entry.estimate else entry.reason or "", "dim"),

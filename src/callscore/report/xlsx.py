@@ -48,7 +48,7 @@ STATUS_TONES: Mapping[str, Tone] = {
 NUMBER, MONEY, WHOLE = "0.000", "$0.00####", "0"
 
 
-class _Book:
+class _WorkbookWriter:
     """Writes cells and sheets of a workbook."""
 
     def __init__(self, book: Workbook) -> None:
@@ -93,11 +93,11 @@ class _Book:
             self.text(sheet, row, column, str(value))
 
     def rows(
-        self, sheet: Worksheet, found: Iterable[Sequence[object]], forms: Mapping[int, str]
+        self, sheet: Worksheet, lines: Iterable[Sequence[object]], forms: Mapping[int, str]
     ) -> tuple[int, int]:
         """Write rows below the header; return how many were written and how many did not fit."""
         written = left_out = 0
-        for values in found:
+        for values in lines:
             if written == LAST_ROW:
                 left_out += 1
                 continue
@@ -124,7 +124,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             },
         ) as workbook:
             workbook.set_properties({"title": plain(source.title), "created": CREATED})
-            book = _Book(workbook)
+            book = _WorkbookWriter(workbook)
             _write_scorecard(book, source)
             _write_ranking(book, source)
             left_out = _write_cases(book, source)
@@ -136,7 +136,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             yield chunk
 
 
-def _write_scorecard(book: _Book, source: ReportSource) -> None:
+def _write_scorecard(book: _WorkbookWriter, source: ReportSource) -> None:
     models = source.card.models
     columns = [("Row", 44), ("Threshold", 26), *((model.model, 22) for model in models)]
     sheet = book.sheet("Scorecard", columns, frozen=2)
@@ -160,16 +160,16 @@ def _write_scorecard(book: _Book, source: ReportSource) -> None:
 
 def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
     """Return the number behind a cell and its format; None if the cell is text."""
-    found = row_value(model, row)
-    if found is None:
+    official = row_value(model, row)
+    if official is None:
         return None
-    value, unit = found
+    value, unit = official
     forms = {"fraction": NUMBER, "percent": '0.00" %"', "count": WHOLE, "usd": MONEY}
     return value, forms.get(unit, NUMBER)
 
 
 def _write_cell(
-    book: _Book,
+    book: _WorkbookWriter,
     sheet: Worksheet,
     place: tuple[int, int],
     cell: Cell,
@@ -182,7 +182,7 @@ def _write_cell(
         sheet.write_number(*place, number[0], book.style(num_format=number[1], **colours))
 
 
-def _write_ranking(book: _Book, source: ReportSource) -> None:
+def _write_ranking(book: _WorkbookWriter, source: ReportSource) -> None:
     columns = (
         ("Rank", 8),
         ("Model", 30),
@@ -195,7 +195,7 @@ def _write_ranking(book: _Book, source: ReportSource) -> None:
         ("Reason", 60),
     )
     sheet = book.sheet("Ranking", columns, frozen=2)
-    found = (
+    lines = (
         (
             entry.rank,
             entry.model,
@@ -209,7 +209,7 @@ def _write_ranking(book: _Book, source: ReportSource) -> None:
         )
         for entry in source.card.ranking
     )
-    written, _ = book.rows(sheet, found, {2: NUMBER, 4: MONEY, 5: NUMBER})
+    written, _ = book.rows(sheet, lines, {2: NUMBER, 4: MONEY, 5: NUMBER})
     if written:
         _colour_scale(sheet, 2, written)
 
@@ -221,7 +221,7 @@ def _colour_scale(sheet: Worksheet, column: int, last: int) -> None:
     sheet.conditional_format(1, column, last, column, {"type": "3_color_scale", **scale, **limits})
 
 
-def _write_cases(book: _Book, source: ReportSource) -> int:
+def _write_cases(book: _WorkbookWriter, source: ReportSource) -> int:
     """Write one row per case, model and run; return how many did not fit."""
     columns = (
         ("Case", 28),
@@ -274,7 +274,7 @@ def _case_rows(source: ReportSource) -> Iterator[Sequence[object]]:
             )
 
 
-def _write_questions(book: _Book, source: ReportSource) -> None:
+def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
     """Write the agreement by question and model, lowest agreement first."""
     columns = (
         ("Question", 12),
@@ -288,12 +288,11 @@ def _write_questions(book: _Book, source: ReportSource) -> None:
         ("Unanswered", 12),
     )
     sheet = book.sheet("Questions", columns)
-    margin = source.provenance.settings.get("qa.score_margin_fraction", 0.0)
-    questions = QuestionCounter(float(margin))
+    questions = QuestionCounter(source.provenance.settings)
     for view in source.cases:
         if view.case.task == "qa":
             questions.add(decode_case(view))
-    found = (
+    lines = (
         (
             question.id,
             question.text,
@@ -308,12 +307,12 @@ def _write_questions(book: _Book, source: ReportSource) -> None:
         for question in questions.worst_first()
         for model, count in question.models.items()
     )
-    written, _ = book.rows(sheet, found, {4: NUMBER})
+    written, _ = book.rows(sheet, lines, {4: NUMBER})
     if written:
         _colour_scale(sheet, 4, written)
 
 
-def _write_blockers(book: _Book, source: ReportSource) -> None:
+def _write_blockers(book: _WorkbookWriter, source: ReportSource) -> None:
     columns = (
         ("Model", 24),
         ("Task", 12),
@@ -327,7 +326,7 @@ def _write_blockers(book: _Book, source: ReportSource) -> None:
     book.rows(sheet, blocked_calls(source.card), {3: NUMBER, 4: NUMBER})
 
 
-def _write_settings(book: _Book, source: ReportSource, left_out: int) -> None:
+def _write_settings(book: _WorkbookWriter, source: ReportSource, left_out: int) -> None:
     sheet = book.sheet("Settings", (("What", 36), ("Value", 100)))
     more = [("rows of cases left out", left_out)] if left_out else []
     book.rows(sheet, [*setting_rows(source), *more], {})

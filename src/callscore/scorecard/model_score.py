@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
-from callscore.core.spec import Gate, MetricSpec, ScoreSettings
+from callscore.core.spec import Gate, MetricSpec, Rating, ScoreSettings, holds, rate
 from callscore.scorecard.formula import (
     STRUCTURE,
     TaskFormula,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.rating import Band, Rating
 from callscore.core.scorecard import TemplateRow
-from callscore.core.spec import Spec
+from callscore.core.spec import Band, Rating, Spec
 
 
 def template(spec: Spec) -> Sequence[TemplateRow]:

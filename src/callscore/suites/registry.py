@@ -87,6 +87,12 @@ def suite(name: str) -> Suite:
 
 
 @cache
+def default_settings(name: str) -> ScoreSettings:
+    """The settings of the suite of this name if none is given."""
+    return suite(name).settings({})
+
+
+@cache
 def suite_of(task: str) -> Suite | None:
     """The suite that has a task; None if no package has it."""
     for name, built_in in BUILT_IN.items():
@@ -216,8 +222,17 @@ class Catalog:
         if found is None:
             names = _setting_names(suite) if self._given else ()
             own = {key: value for key, value in self._given.items() if key in names}
-            found = self._settings[suite.name] = suite.settings(own)
+            found = suite.settings(own) if own else default_settings(suite.name)
+            self._settings[suite.name] = found
         return found
+
+    def changed_settings(self, suite: Suite) -> Mapping[str, Any]:
+        """The settings of a suite that are not the default, by name."""
+        if not self._given:
+            return {}
+        defaults = msgspec.to_builtins(default_settings(suite.name))
+        settings = msgspec.to_builtins(self.settings_of(suite))
+        return {key: value for key, value in settings.items() if value != defaults.get(key)}
 
     @property
     def settings(self) -> ScoreSettings:
@@ -359,4 +374,4 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
 
 def _setting_names(suite: Suite) -> Iterable[str]:
-    return {field.encode_name for field in msgspec.structs.fields(suite.settings({}))}
+    return {field.encode_name for field in msgspec.structs.fields(default_settings(suite.name))}

@@ -11,7 +11,13 @@ import msgspec
 from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.metrics.forms.form import Form
-from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
+from callscore.report.details.decoded_case import (
+    DecodedCase,
+    as_mapping,
+    as_number,
+    as_objects,
+    has_reply,
+)
 
 
 class FormPair(msgspec.Struct, frozen=True):
@@ -52,22 +58,22 @@ class FormTotals:
         expected = {str(one.get("question_id")): as_number(one.get("score")) for one in questions}
         limits = {str(one.get("question_id")): as_number(one.get("max_score")) for one in questions}
         for decoded in case.answers:
-            if decoded.answer.result.status in ("error", "not_run"):
+            if not has_reply(decoded):
                 continue
-            found = self.models.setdefault(decoded.answer.model, ModelForms())
+            forms = self.models.setdefault(decoded.answer.model, ModelForms())
             if decoded.given is None:
-                found.unreadable += 1
+                forms.unreadable += 1
                 continue
             given = _marks(decoded.given)
-            found.pairs += [
+            forms.pairs += [
                 (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
                 for key, score in expected.items()
                 if key in given
             ]
             if form is not None:
                 hidden = hidden_questions(form, expected)
-                found.hidden_answered += sum(given.get(key) is not None for key in hidden)
-                found.totals.append(FormPair(total(form, expected), total(form, given)))
+                forms.hidden_answered += sum(given.get(key) is not None for key in hidden)
+                forms.totals.append(FormPair(total(form, expected), total(form, given)))
 
     def _form(self, case: DecodedCase) -> Form | None:
         """Return the form that a case was imported with, if any; each form is converted once."""

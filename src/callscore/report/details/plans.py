@@ -16,17 +16,17 @@ MAX_TEXT_LENGTH = 200
 
 def extract_plan(outcome: Mapping[str, Any] | None) -> PlanGraph | None:
     """Return the plan in an expected outcome or a reply; None if there is none."""
-    found = as_mapping(outcome)
-    if isinstance(found.get("nodes"), (list, dict)):
-        return _graph(found)
-    planned = as_mapping(found.get("plan")) or found
+    outcome_object = as_mapping(outcome)
+    if isinstance(outcome_object.get("nodes"), (list, dict)):
+        return _graph(outcome_object)
+    planned = as_mapping(outcome_object.get("plan")) or outcome_object
     workflows = {key: value for key, value in planned.items() if _is_workflow(value)}
     return _workflow_graph(workflows) if workflows else None
 
 
-def _graph(found: Mapping[str, Any]) -> PlanGraph:
+def _graph(outcome: Mapping[str, Any]) -> PlanGraph:
     nodes: dict[str, str] = {}
-    raw = found["nodes"]
+    raw = outcome["nodes"]
     entries = raw.values() if isinstance(raw, dict) else raw
     for number, entry in enumerate(entries, start=1):
         if isinstance(entry, dict):
@@ -35,13 +35,13 @@ def _graph(found: Mapping[str, Any]) -> PlanGraph:
         else:
             nodes[str(entry)] = str(entry)
     edges = []
-    for edge in found.get("edges") or ():
+    for edge in outcome.get("edges") or ():
         ends = _edge_ends(edge)
         if ends is not None:
             edges.append(ends)
     for end in dict.fromkeys(end for edge in edges for end in edge):
         nodes.setdefault(end, end)
-    return PlanGraph({key: shown[:MAX_TEXT_LENGTH] for key, shown in nodes.items()}, edges)
+    return PlanGraph({key: text[:MAX_TEXT_LENGTH] for key, text in nodes.items()}, edges)
 
 
 def _edge_ends(edge: Any) -> tuple[str, str] | None:
@@ -58,7 +58,7 @@ def _is_workflow(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("steps"), list)
 
 
-def _numbered(name: str, others: Collection[str]) -> str:
+def _make_unique(name: str, others: Collection[str]) -> str:
     """Return the name, numbered if other steps have it, so that each can be reported missing."""
     same = sum(other == name or other.startswith(f"{name} (") for other in others)
     return f"{name} ({same + 1})" if same else name
@@ -74,7 +74,7 @@ def _workflow_graph(workflows: Mapping[str, Any]) -> PlanGraph:
         for number, step in enumerate(as_objects(workflow["steps"]), start=1):
             key = f"{name}/{number}"
             called = next((str(step[each]) for each in STEP_NAME_KEYS if step.get(each)), key)
-            nodes[key] = _numbered(called[:MAX_TEXT_LENGTH], nodes.values())
+            nodes[key] = _make_unique(called[:MAX_TEXT_LENGTH], nodes.values())
             steps[name].append(key)
         edges += zip(steps[name], steps[name][1:], strict=False)
     for name, workflow in workflows.items():

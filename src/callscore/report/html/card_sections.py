@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
+from callscore.report.cells import count_undecided_gates, task_names
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
     collapsible,
@@ -17,7 +18,7 @@ from callscore.report.html.parts import (
     table,
 )
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Provenance, ReportSource
 from callscore.report.svg.rank_bands import RankBand, draw_rank_bands
@@ -41,7 +42,7 @@ def ranks_section(card: Scorecard) -> Html:
         drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
         drawn = tag("p", "This scorecard has no rank bands.", class_="note")
-    shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
+    headings = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
             "—" if entry.rank is None else str(entry.rank),
@@ -49,9 +50,7 @@ def ranks_section(card: Scorecard) -> Html:
                 model_name(entry.model),
                 "" if entry.efficiency is None else show(entry.efficiency),
                 "n/a" if entry.final_score is None else show(entry.final_score),
-                "unknown"
-                if entry.cost_per_1000_calls is None
-                else show_money(entry.cost_per_1000_calls),
+                show_cost(entry.cost_per_1000_calls),
                 "" if entry.quality_rank is None else str(entry.quality_rank),
                 "yes" if entry.pareto else "",
                 "estimate" if entry.estimate else plain(entry.reason or "", 300),
@@ -59,17 +58,17 @@ def ranks_section(card: Scorecard) -> Html:
         )
         for entry in card.ranking
     ]
-    return section("ranks", "Ranks", drawn, table(shown.split("|"), rows, "Ranking"))
+    return section("ranks", "Ranks", drawn, table(headings.split("|"), rows, "Ranking"))
 
 
 def rank_bands_of(card: Scorecard) -> list[RankBand]:
     """Return the rank bands of a scorecard, best first."""
-    found = []
+    bands = []
     for entry in card.ranking:
         band = entry.quality_band
         if band is not None:
-            found.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
-    return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
+            bands.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
+    return sorted(bands, key=lambda band: (band.best, band.worst, band.rank or 0))
 
 
 CaseLink = Callable[[str], Html]
@@ -93,9 +92,7 @@ def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: Cas
         for blocker in model.blockers
     ]
     if not rows:
-        undecided = sum(
-            len(task.undecided_gates) for model in card.models for task in model.tasks.values()
-        )
+        undecided = sum(map(count_undecided_gates, card.models))
         sentence = "No blocker was triggered."
         if undecided:
             sentence = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
@@ -126,8 +123,8 @@ def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
     for model, number in undecided_values(card.documents).items():
-        found = f"{show_count(number, 'argument value')} of {model_name(model)}"
-        items.append(("Undecided in scenarios", found))
+        values = f"{show_count(number, 'argument value')} of {model_name(model)}"
+        items.append(("Undecided in scenarios", values))
     return section("judge", "Judge", fact_list(items))
 
 
@@ -151,8 +148,8 @@ def _judge_facts(
         if judging.cost_usd is not None:
             yield "Cost of judging", show_money(judging.cost_usd)
     if verdicts:
-        said = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
-        yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in said[:12])
+        judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
+        yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
     agreement = getattr(judging, "agreement", None)
     yield (
         "Agreement with people",
@@ -167,13 +164,13 @@ def _percent(share: float) -> str:
 
 
 def _undecided(card: Scorecard) -> str:
-    found = [
+    gates = [
         f"{model_name(model.model)}: {', '.join(task.undecided_gates)}"
         for model in card.models
         for task in model.tasks.values()
         if task.undecided_gates
     ]
-    return "; ".join(found[:12]) or "nothing"
+    return "; ".join(gates[:12]) or "nothing"
 
 
 def fact_list(items: Sequence[tuple[str, Child]]) -> Html:
@@ -197,7 +194,7 @@ def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, i
 
 
 def _coverage(card: Scorecard) -> Html:
-    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    tasks = task_names(card)
     rows = []
     for model in card.models:
         cells: list[Child] = []
@@ -225,10 +222,10 @@ STATUSES = {
 def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
     if not statuses:
         return None
-    words = [word for word in STATUSES if any(word in found for found in statuses.values())]
+    words = [word for word in STATUSES if any(word in counts for counts in statuses.values())]
     rows = [
-        row(model_name(model), [found.get(word, 0) for word in words])
-        for model, found in statuses.items()
+        row(model_name(model), [counts.get(word, 0) for word in words])
+        for model, counts in statuses.items()
     ]
     return table(["Model", *(STATUSES[word] for word in words)], rows, "Answers by status")
 
@@ -269,8 +266,8 @@ def _files(provenance: Provenance) -> Html | None:
 def _notes(card: Scorecard) -> Html | None:
     if not card.notes:
         return None
-    shown = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
+    items = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
     more = len(card.notes) - NOTES_SHOWN
     if more > 0:
-        shown.append(tag("li", f"and {more} more"))
-    return collapsible(show_count(len(card.notes), "note"), tag("ul", shown))
+        items.append(tag("li", f"and {more} more"))
+    return collapsible(show_count(len(card.notes), "note"), tag("ul", items))

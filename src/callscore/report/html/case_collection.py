@@ -20,8 +20,6 @@ from callscore.report.html.case import MAX_VERDICTS, render_case
 from callscore.report.source import ReportOptions, ReportSource
 
 MAX_PLANS = 4
-SCORE_MARGIN = "qa.score_margin_fraction"
-"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
 MAX_ID_LENGTH, MAX_TAG_LENGTH, MAX_TAGS = 200, 60, 20
 MAX_TRANSCRIPT_LENGTH, MAX_REPLY_LENGTH, VERDICT_BYTES = 200_000, 4_000, 100
 """For a low estimate of size: the most text shown of a call and of a reply, and the least a verdict
@@ -63,8 +61,7 @@ class CaseCollection:
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
-        margin = source.provenance.settings.get(SCORE_MARGIN, 0.0)
-        self.questions = QuestionCounter(float(margin))
+        self.questions = QuestionCounter(source.provenance.settings)
         self.sentiments = SentimentConfusion()
         self.decisions = CallDecisionConfusion()
         self.slices = Slices()
@@ -74,8 +71,8 @@ class CaseCollection:
         self.verdicts: dict[str, int] = {}
         self.total = 0
         self._with_text = not options.without_text
-        wanted = self._worst(source, options.max_bytes)
-        self._kept = self._render(source, wanted)
+        worst = self._worst(source, options.max_bytes)
+        self._kept = self._render(source, worst)
         self._kept.sort(key=lambda kept: (kept.entry.worst, kept.entry.place))
         self._bytes = sum(map(_size, self._kept))
 
@@ -105,15 +102,15 @@ class CaseCollection:
                 used -= heapq.heappop(heap)[2]
         return {-place for _, place, _ in heap}
 
-    def _render(self, source: ReportSource, wanted: set[int]) -> list[RenderedCase]:
-        found = []
+    def _render(self, source: ReportSource, worst: set[int]) -> list[RenderedCase]:
+        rendered = []
         for place, view in enumerate(source.cases, start=1):
-            if place in wanted:
+            if place in worst:
                 case = decode_case(view)
                 markup = render_case(case, place, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
-                found.append(RenderedCase(entry, markup.encode("utf-8", "replace")))
-        return found
+                rendered.append(RenderedCase(entry, markup.encode("utf-8", "replace")))
+        return rendered
 
     @property
     def left_out(self) -> int:
@@ -143,17 +140,17 @@ class CaseCollection:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
 
 
-def _size(kept: RenderedCase) -> int:
+def _size(rendered: RenderedCase) -> int:
     """Return the approximate size of a case in the file, including its entry in the index."""
-    return len(kept.markup) + len(msgspec.json.encode(kept.entry)) + ELEMENT_BYTES
+    return len(rendered.markup) + len(msgspec.json.encode(rendered.entry)) + ELEMENT_BYTES
 
 
 def _estimate(case: DecodedCase) -> int:
     """Return a lower bound on the size of a case without rendering it."""
-    said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
+    transcript = sum(len(turn.text) for turn in turns(case.view.case.transcript))
     given = sum(min(len(decoded.answer.text or ""), MAX_REPLY_LENGTH) for decoded in case.answers)
     judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MAX_VERDICTS)
-    return min(said, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
+    return min(transcript, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
 def _worst_score(case: DecodedCase) -> float:
@@ -186,22 +183,22 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
     spread = max(scores.values()) - min(scores.values()) if scores else 0.0
     if _have_different_scores(case):
         marks["different"] = None
-    found = case.view.case
+    record = case.view.case
     return CaseEntry(
         place,
-        found.id[:MAX_ID_LENGTH],
-        found.task,
-        (found.lang or "")[:MAX_TAG_LENGTH],
+        record.id[:MAX_ID_LENGTH],
+        record.task,
+        (record.lang or "")[:MAX_TAG_LENGTH],
         [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
-        len(turns(found.transcript)),
+        len(turns(record.transcript)),
         _worst_score(case),
         spread,
         tuple(marks),
-        [_rounded(scores.get(model)) for model in models],
+        [_round_score(scores.get(model)) for model in models],
     )
 
 
-def _rounded(score: float | None) -> float | None:
+def _round_score(score: float | None) -> float | None:
     """Round to four digits: enough to sort by, and less to store."""
     return None if score is None else round(score, 4)
 
@@ -215,9 +212,9 @@ def _have_different_scores(case: DecodedCase) -> bool:
     return len(seen - {None}) > 1
 
 
-def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
+def build_index(rendered: Sequence[RenderedCase]) -> Mapping[str, Any]:
     """Return the entries as columns, in the order of the cases."""
-    entries = [one.entry for one in kept]
+    entries = [one.entry for one in rendered]
     return {
         "place": [entry.place for entry in entries],
         "id": [entry.id for entry in entries],
@@ -225,8 +222,8 @@ def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
         "lang": [entry.lang for entry in entries],
         "tags": [list(entry.tags) for entry in entries],
         "turns": [entry.turns for entry in entries],
-        "worst": [_rounded(entry.worst) for entry in entries],
-        "spread": [_rounded(entry.spread) for entry in entries],
+        "worst": [_round_score(entry.worst) for entry in entries],
+        "spread": [_round_score(entry.spread) for entry in entries],
         "marks": [list(entry.marks) for entry in entries],
         "scores": [list(entry.scores) for entry in entries],
     }

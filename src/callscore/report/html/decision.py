@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
 from callscore.core.task import SCENARIO
-from callscore.report.cells import TONES, show_score_interval
+from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, task_names
 from callscore.report.decision import state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
@@ -18,9 +19,9 @@ from callscore.report.svg.cost_quality import (
     draw_cost_quality,
     models_not_drawn,
 )
+from callscore.report.ties import show_band
 
 MAX_STATEMENT_LENGTH = 600
-FEW_CALLS = 15
 SCENARIO_SUITE = "orchestration"
 NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
@@ -46,11 +47,11 @@ def _decision(card: Scorecard) -> Html:
         if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
-    said = [
+    statements = [
         tag(
             "li",
-            tag("span", statement.head.capitalize(), class_=f"head {statement.tone}")
-            if statement.head
+            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}")
+            if statement.keyword
             else None,
             tag("span", plain(statement.text, MAX_STATEMENT_LENGTH)),
         )
@@ -60,29 +61,29 @@ def _decision(card: Scorecard) -> Html:
         "div",
         tag("p", estimate, class_="estimate") if card.estimate else None,
         tag("h2", "Decision"),
-        tag("ul", said, class_="verdict"),
+        tag("ul", statements, class_="verdict"),
         class_="words",
     )
 
 
 def _picture(card: Scorecard) -> Html:
-    found = cost_quality_points(card)
+    points = cost_quality_points(card)
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
     legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
-    if any(point.blocked for point in found):
+    if any(point.blocked for point in points):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
     legend += (
         "Bars: 95 % intervals."
-        if any(point.quality_ci or point.cost_ci for point in found)
+        if any(point.quality_ci or point.cost_ci for point in points)
         else "No intervals are known."
     )
     if missing:
         legend += f" Not drawn: {', '.join(missing[:6])}"
         legend += f" and {len(missing) - 6} more." if len(missing) > 6 else "."
-    return figure(draw_cost_quality(found), legend, _points_table(found))
+    return figure(draw_cost_quality(points), legend, _points_table(points))
 
 
-def _points_table(found: Sequence[Point]) -> Html:
+def _points_table(points: Sequence[Point]) -> Html:
     rows = [
         row(
             model_name(point.model),
@@ -94,7 +95,7 @@ def _points_table(found: Sequence[Point]) -> Html:
                 "yes" if point.pareto else "no",
             ),
         )
-        for point in found
+        for point in points
     ]
     headings = ("Model", "Final Score", "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
     return table(headings, rows, "Cost and quality of each model")
@@ -106,7 +107,7 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
 
 def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
-    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    tasks = task_names(card)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
     headings = [
@@ -122,7 +123,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone
     rows = [
         row(
             model_name(model.model),
-            _model_cells(model, ranking[model.model], list(tasks), standalone=standalone),
+            _model_cells(model, ranking[model.model], tasks, standalone=standalone),
         )
         for model in ordered
     ]
@@ -148,8 +149,8 @@ def _model_cells(
     yield tag("td", _ratings(model), class_="wrap")
 
 
-def _value(shown: str, interval: str) -> Html:
-    return join(tag("b", shown), " ", tag("small", interval) if interval else None)
+def _value(text: str, interval: str) -> Html:
+    return join(tag("b", text), " ", tag("small", interval) if interval else None)
 
 
 def _final(model: ModelScore) -> Child:
@@ -191,7 +192,7 @@ def _ratings(model: ModelScore) -> Html:
 
 
 def _blockers(model: ModelScore, *, standalone: bool) -> Child:
-    undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
+    undecided = count_undecided_gates(model)
     if model.blockers:
         calls = show_count(model.blocked_calls, "call")
         number = chip(show_count(len(model.blockers), "blocker"), "blocked")
@@ -208,18 +209,8 @@ def _blockers(model: ModelScore, *, standalone: bool) -> Child:
 def _rank(entry: Ranked) -> Child:
     if entry.rank is None:
         return tag("span", "—", title=plain(entry.reason or "", 300), class_="quiet")
-    band = show_rank_band(entry)
-    quality = "" if band is None else f"quality {band}"
+    quality = "" if entry.quality_band is None else f"quality {show_band(entry.quality_band)}"
     return _value(str(entry.rank), quality)
-
-
-def show_rank_band(entry: Ranked) -> str | None:
-    """Return the ranks by quality that cannot be distinguished: `1–2`; None if unknown."""
-    found = entry.quality_band
-    if found is None:
-        return None
-    best, worst = found
-    return str(best) if best == worst else f"{best}–{worst}"
 
 
 def _reading_note(card: Scorecard) -> Html:

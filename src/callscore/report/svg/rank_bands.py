@@ -9,6 +9,7 @@ from callscore.report.markup import Html, join, tag
 from callscore.report.safe_text import plain
 from callscore.report.svg.picture import coordinate, frame, label, line, truncate
 from callscore.report.svg.scale import Scale
+from callscore.report.ties import show_band
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
 NAMES, SIDE = 150.0, 46.0
@@ -27,7 +28,7 @@ class RankBand(NamedTuple):
     @property
     def label(self) -> str:
         """The band as text: 2 or 1–3."""
-        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        return show_band((self.best, self.worst))
 
 
 def draw_rank_bands(bands: Sequence[RankBand]) -> Html:

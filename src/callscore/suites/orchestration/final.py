@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from callscore.core.measure import Measure, not_run, ratio, undefined
-from callscore.core.rating import holds
 from callscore.core.scorecard import TaskScore
+from callscore.core.spec import holds
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,
