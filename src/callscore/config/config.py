@@ -22,7 +22,7 @@ from callscore.config.file import (
     ScenarioEntry,
     converted,
 )
-from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
+from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
 from callscore.config.models import checked_model, embedder_of, judge_of
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
@@ -258,7 +258,7 @@ def _check_gated(
         if is_of_scenarios(gate) and not has_scenarios:
             expected = "expected data.orchestration, and orchestration among the tasks"
             raise document.error(part, f"{gate.of!r} is a score of scenarios; {expected}")
-        if not is_of_scenarios(gate) and not has_cases:
+        if is_of_calls(gate) and not has_cases:
             raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
 
 
