@@ -71,23 +71,23 @@ class CaseCollection:
         self.verdicts: dict[str, int] = {}
         self.total = 0
         self._with_text = not options.without_text
-        worst = self._worst(source, options.max_bytes)
-        self._kept = self._render(source, worst)
-        self._kept.sort(key=lambda kept: (kept.entry.worst, kept.entry.place))
-        self._bytes = sum(map(_size, self._kept))
+        worst = self._find_worst(source, options.max_bytes)
+        self._rendered = self._render(source, worst)
+        self._rendered.sort(key=lambda case: (case.entry.worst, case.entry.place))
+        self._bytes = sum(map(_size, self._rendered))
 
     def cases(self) -> Sequence[RenderedCase]:
         """Return the rendered cases, worst first."""
-        return self._kept
+        return self._rendered
 
     def keep_within(self, room: int) -> bool:
         """Drop the best cases until the rest fits; return whether any was dropped."""
-        before = len(self._kept)
-        while self._bytes > room and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.pop())
-        return len(self._kept) < before
+        before = len(self._rendered)
+        while self._bytes > room and len(self._rendered) > 1:
+            self._bytes -= _size(self._rendered.pop())
+        return len(self._rendered) < before
 
-    def _worst(self, source: ReportSource, room: int) -> set[int]:
+    def _find_worst(self, source: ReportSource, room: int) -> set[int]:
         """Count every case; return the numbers of the worst ones that fit by a low estimate."""
         heap: list[tuple[float, int, int]] = []
         used = 0
@@ -96,7 +96,7 @@ class CaseCollection:
             self.total += 1
             self._count(case)
             size = _estimate(case) if self._with_text else 0
-            heapq.heappush(heap, (-_worst_score(case), -self.total, size))
+            heapq.heappush(heap, (-_mean_score(case), -self.total, size))
             used += size
             while used > room and len(heap) > 1:
                 used -= heapq.heappop(heap)[2]
@@ -115,7 +115,7 @@ class CaseCollection:
     @property
     def left_out(self) -> int:
         """The number of cases that did not fit."""
-        return self.total - len(self._kept)
+        return self.total - len(self._rendered)
 
     def _count(self, case: DecodedCase) -> None:
         self.questions.add(case)
@@ -153,7 +153,7 @@ def _estimate(case: DecodedCase) -> int:
     return min(transcript, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
-def _worst_score(case: DecodedCase) -> float:
+def _mean_score(case: DecodedCase) -> float:
     """Return the mean score of all models on a case; `NO_SCORE` if there is none."""
     scores = _scores(case).values()
     return math.fsum(scores) / len(scores) if scores else NO_SCORE
@@ -191,7 +191,7 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
         (record.lang or "")[:MAX_TAG_LENGTH],
         [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
         len(turns(record.transcript)),
-        _worst_score(case),
+        _mean_score(case),
         spread,
         tuple(marks),
         [_round_score(scores.get(model)) for model in models],
