@@ -316,7 +316,7 @@ def _show_estimate(prepared: Prepared) -> None:
     from callscore.cli.run_text import estimate_lines
     from callscore.runner.estimate import dry_run
 
-    for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
+    for line in estimate_lines(len(prepared.survey.ids), dry_run(prepared)):
         say(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget holds for models and judges together.")

@@ -78,11 +78,6 @@ class Survey(msgspec.Struct, frozen=True):
     """Of the cases that are asked, in their order."""
     digest: str
 
-    @property
-    def cases(self) -> int:
-        """How many are asked."""
-        return len(self.ids)
-
 
 class StepRequest(NamedTuple):
     """A step that one model is asked in a further round."""
@@ -196,6 +191,12 @@ class StepView(msgspec.Struct, frozen=True):
     model: str
     answers: Sequence[StepAnswer]
 
+
+STEP_TASK = "orchestration"
+"""The task of the results of single steps, in `--results`."""
+
+STEP_USAGE = frozenset({"input_tokens", "output_tokens", "cost_usd", "latency_ms"})
+"""What the result of a step has besides its scores: `orchestration.latency_ms` and others."""
 
 OnStep = Callable[[StepView], None]
 """Receives every step with the answers of one model."""

@@ -56,6 +56,35 @@ class RenderedCase(msgspec.Struct, frozen=True):
     markup: bytes
 
 
+class _Kept:
+    """The worst rendered cases that fit, in bounded memory, whatever the order they come in."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._best_first: list[tuple[float, int, int, RenderedCase]] = []
+        self._bytes = 0
+
+    def would_keep(self, worst: float, place: int) -> bool:
+        """Whether a case may be among the worst; False if worse ones fill the room already."""
+        if self._bytes <= self._room or not self._best_first:
+            return True
+        best = self._best_first[0]
+        return (-worst, -place) > best[:2]
+
+    def add(self, rendered: RenderedCase) -> None:
+        """Add a case, and drop the best ones that the room is full without."""
+        entry, size = rendered.entry, _size(rendered)
+        heapq.heappush(self._best_first, (-entry.worst, -entry.place, size, rendered))
+        self._bytes += size
+        while self._bytes - self._best_first[0][2] > self._room:
+            self._bytes -= heapq.heappop(self._best_first)[2]
+
+    def worst_first(self) -> list[RenderedCase]:
+        """Return the cases that are left; the last one may no longer fit."""
+        found = [rendered for *_, rendered in self._best_first]
+        return sorted(found, key=lambda kept: (kept.entry.worst, kept.entry.place))
+
+
 class CaseCollection:
     """Reads the cases twice in bounded memory: to count all of them, and to render the worst."""
 
@@ -72,8 +101,7 @@ class CaseCollection:
         self.total = 0
         self._with_text = not options.without_text
         worst = self._find_worst(source, options.max_bytes)
-        self._rendered = self._render(source, worst)
-        self._rendered.sort(key=lambda case: (case.entry.worst, case.entry.place))
+        self._rendered = self._render(source, worst, options.max_bytes)
         self._bytes = sum(map(_size, self._rendered))
 
     def cases(self) -> Sequence[RenderedCase]:
@@ -87,8 +115,8 @@ class CaseCollection:
             self._bytes -= _size(self._rendered.pop())
         return len(self._rendered) < before
 
-    def _find_worst(self, source: ReportSource, room: int) -> set[int]:
-        """Count every case; return the numbers of the worst ones that fit by a low estimate."""
+    def _find_worst(self, source: ReportSource, room: int) -> dict[int, float]:
+        """Count every case; return the worst ones that fit by a low estimate, with their scores."""
         heap: list[tuple[float, int, int]] = []
         used = 0
         for view in source.cases:
@@ -100,17 +128,19 @@ class CaseCollection:
             used += size
             while used > room and len(heap) > 1:
                 used -= heapq.heappop(heap)[2]
-        return {-place for _, place, _ in heap}
+        return {-place: -worst for worst, place, _ in heap}
 
-    def _render(self, source: ReportSource, worst: set[int]) -> list[RenderedCase]:
-        rendered = []
+    def _render(
+        self, source: ReportSource, worst: Mapping[int, float], room: int
+    ) -> list[RenderedCase]:
+        kept = _Kept(room)
         for place, view in enumerate(source.cases, start=1):
-            if place in worst:
+            if place in worst and kept.would_keep(worst[place], place):
                 case = decode_case(view)
                 markup = render_case(case, place, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
-                rendered.append(RenderedCase(entry, markup.encode("utf-8", "replace")))
-        return rendered
+                kept.add(RenderedCase(entry, markup.encode("utf-8", "replace")))
+        return kept.worst_first()
 
     @property
     def left_out(self) -> int:
