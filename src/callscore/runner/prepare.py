@@ -184,8 +184,10 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def departures(self) -> list[Departure]:
-        """Differences of the run from the public protocol."""
+        """Differences of the run from the public protocol, which concerns scenarios only."""
         config = self.config
+        if not config.scenarios:
+            return []
         return departures(config.repeats, config.models, config.scenario_settings)
 
 
