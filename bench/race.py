@@ -77,7 +77,7 @@ def row(finished: Sequence[Finished], case: Sequence[object]) -> float:
     """Print one line; the share of calls that was paid."""
     runs, paid = len(finished), float(np.mean([found.paid for found in finished]))
     wrong = sum(found.lost_best for found in finished)
-    decided = sum(len(found.standing.racing) == 1 for found in finished) / runs
+    decided = sum(len(found.state.racing) == 1 for found in finished) / runs
     shares = (f"{paid:.0%}", f"{wrong} of {runs}", f"{decided:.0%}", f"{1 - decided:.0%}")
     print("|", " | ".join(map(str, (*case, *shares))), "|", flush=True)
     return paid

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from callscore.stats.blocks import About, schedule
-from callscore.stats.race import Outcome, Race, Rules, Standing
+from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
 from callscore.stats.race_gates import RateGate
 
 Scores = NDArray[np.float64]
@@ -55,7 +55,7 @@ class Evaluation(NamedTuple):
 class Finished(NamedTuple):
     """A race on an evaluation, beside the full run."""
 
-    standing: Standing
+    state: RaceState
     paid: float
     """The share of all answers that it paid for."""
     lost_best: bool
@@ -105,13 +105,13 @@ def permuted(found: Evaluation, random: np.random.Generator) -> Evaluation:
 
 
 def race(
-    found: Evaluation, *, about: About = "pool", seed: int = 0, rules: Rules | None = None
+    found: Evaluation, *, about: About = "pool", seed: int = 0, rules: RaceRules | None = None
 ) -> Finished:
     """The race over an evaluation, asked for no more than it wants."""
     k, calls, tasks = found.scores.shape
     names, ids = [f"m{i}" for i in range(k)], [f"c{i:05d}" for i in range(calls)]
     with_gates = bool(found.events.any() or found.breached.any())
-    rules = rules or Rules(
+    rules = rules or RaceRules(
         gates=[GATE] if with_gates else [],
         call_gates={CALL_GATE: "text"},
         tolerance=found.tolerance,
@@ -120,31 +120,31 @@ def race(
     running = Race(schedule(dict.fromkeys(ids, kind), WEIGHTS, seed, about), names, rules)
     place = {call: at for at, call in enumerate(ids)}
     paid = 0
-    while wanted := running.wanted():
+    while wanted := running.missing_calls():
         for model, missing in wanted.items():
             m = names.index(model)
             for call in missing:
                 running.observe(model, call, outcome(found, m, place[call]))
             paid += len(missing)
         assert running.advance()
-    standing = running.standing()
-    return _judged(found, names, standing, paid / (k * calls))
+    state = running.state()
+    return _judged(found, names, state, paid / (k * calls))
 
 
-def outcome(found: Evaluation, model: int, call: int) -> Outcome:
+def outcome(found: Evaluation, model: int, call: int) -> CallOutcome:
     scores = found.scores[model, call].tolist()
-    return Outcome(
+    return CallOutcome(
         {task: (score, score) for task, score in zip(TASKS, scores, strict=False)},
         {GATE.slug: (float(found.events[model, call]), float(found.items[model, call]))},
         frozenset([CALL_GATE]) if found.breached[model, call] else frozenset(),
     )
 
 
-def _judged(found: Evaluation, names: Sequence[str], standing: Standing, paid: float) -> Finished:
-    dropped = standing.dropped
+def _judged(found: Evaluation, names: Sequence[str], state: RaceState, paid: float) -> Finished:
+    dropped = state.eliminated
     valid, finals = found.valid, found.finals
     if not valid.any():
-        return Finished(standing, paid, False, bool(dropped), False)
+        return Finished(state, paid, False, bool(dropped), False)
     best_score = finals[valid].max()
     best = [m for m, name in enumerate(names) if valid[m] and finals[m] >= best_score - 1e-12]
     lost = all(names[m] in dropped for m in best)
@@ -152,4 +152,4 @@ def _judged(found: Evaluation, names: Sequence[str], standing: Standing, paid: f
     rightly = lost and any(
         name is not None and finals[names.index(name)] > best_score for name in by
     )
-    return Finished(standing, paid, lost and not rightly, bool(dropped), rightly)
+    return Finished(state, paid, lost and not rightly, bool(dropped), rightly)

@@ -11,7 +11,10 @@ from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS
 from callscore.core.measure import Measure
 from callscore.core.task import Measured
+from callscore.suites.calls.entity.reference import EntityReference, read_reference
 from callscore.suites.calls.entity.task import EntityTask
+from callscore.suites.calls.parse import Sources
+from callscore.suites.calls.prompt import answer_form
 from callscore.suites.calls.spec import settings
 
 TASK = EntityTask(settings())
@@ -48,10 +51,15 @@ def entity_case(
     )
 
 
+def unrefused(case: Case) -> EntityReference:
+    """The reference, even of a case that a data set must not have (C-131)."""
+    return read_reference(case, Sources({}, form=answer_form("entity")))
+
+
 def measured(case: Case, answer: object) -> Measured:
     """Everything measured on an answer: an object is sent as JSON, text as it is."""
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
-    reference = TASK.reference(case)
+    reference = unrefused(case)
     return TASK.measure(reference, TASK.read(reference, Reply(text)), NO_VERDICTS)
 
 

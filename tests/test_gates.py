@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 
 from builders import Json, form, output, qa_case, question
@@ -15,8 +16,10 @@ from callscore.config.gates import check_gates, entry_problem, gate_checks
 from callscore.config.regression import BaselineRuns, Now, regression_check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
-from callscore.core.scenarios import Headline, Spread
 from callscore.core.scorecard import Scorecard
+from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, Row
+from callscore.suites.orchestration.scenario_tally import score_of, tally_of
 
 RATE = "qa.false_pass_rate"
 PLAN = "orchestration.plan"
@@ -59,11 +62,20 @@ def headline(
     *,
     approximate: bool = False,
     evaluated: int = 9,
-    spread: Spread | None = None,
-) -> Headline:
-    number = Measure(value, approximate=approximate)
-    spreads = {} if spread is None else {PLAN: spread}
-    return Headline({PLAN: number}, 9, evaluated, evaluated == 9, spreads)
+    interval: tuple[float, float] | None = None,
+) -> Scorecard:
+    """A card with the Plan of nine scenarios, of which some were evaluated."""
+    failed = [FailedRow("f", "503")] * (9 - evaluated)
+    measure = Measure(value) if value is not None else NONE_DUE
+    plan = PlanRow(measure, evaluated=value is not None)
+    row = Row("f", plan, CallRow(), Confusion(), 0, 0, approximate_plans=int(approximate))
+    score = score_of(tally_of([row] * evaluated, failed))
+    parts = {**score.subscores}
+    parts["plan"] = msgspec.structs.replace(parts["plan"], ci95=interval)
+    score = msgspec.structs.replace(score, subscores=parts)
+    found = card(answer("c1", 0))
+    models = [msgspec.structs.replace(found.models[0], tasks={"scenario": score})]
+    return msgspec.structs.replace(found, models=models)
 
 
 @pytest.mark.parametrize(
@@ -81,18 +93,18 @@ def headline(
     ],
 )
 def test_a_score_of_scenarios_that_does_not_hold(
-    found: Headline, gate: GateEntry, says: str
+    found: Scorecard, gate: GateEntry, says: str
 ) -> None:
     with pytest.raises((GateFailed, Inconclusive), match=says):
-        check_gates(None, [gate], scenarios={"m": found})
+        check_gates(found, [gate])
     other = GateEntry(gate.of, gate.at_least, gate.at_most, model="other")
-    check_gates(None, [other], scenarios={"m": found})
+    check_gates(found, [other])
 
 
 def test_a_lower_bound_that_is_enough_holds() -> None:
     gate = GateEntry(PLAN, at_least=0.8)
-    check_gates(None, [gate], scenarios={"m": headline(0.8, approximate=True)})
-    check_gates(None, [gate], scenarios={"m": headline(0.8)})
+    check_gates(headline(0.8, approximate=True), [gate])
+    check_gates(headline(0.8), [gate])
 
 
 @pytest.mark.parametrize(
@@ -109,10 +121,10 @@ def test_a_lower_bound_that_is_enough_holds() -> None:
 def test_a_sure_gate_on_scenarios_asks_for_the_limit_of_their_interval(
     gate: GateEntry, is_lower_bound: bool, status: str
 ) -> None:
-    found = headline(0.8, approximate=is_lower_bound, spread=Spread(0.72, 0.88, "bca"))
-    (check,) = gate_checks(None, [gate], scenarios={"m": found})
+    found = headline(0.8, approximate=is_lower_bound, interval=(0.72, 0.88))
+    (check,) = gate_checks(found, [gate])
     assert check.status == status
-    (without,) = gate_checks(None, [gate], scenarios={"m": headline(0.8)})
+    (without,) = gate_checks(headline(0.8), [gate])
     assert without.status == "undecided"
 
 

@@ -9,6 +9,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import callscore.extension
 
@@ -45,16 +46,39 @@ VERBATIM = {"judges/probes.py"}
 """Texts that are data: a judge is tested with them."""
 
 
+class Function(NamedTuple):
+    path: Path
+    name: str
+    lines: int
+    docstring: str
+
+
 @cache
-def nodes() -> Sequence[tuple[Path, ast.AST]]:
-    trees = [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCES]
-    return [(path, node) for path, tree in trees for node in ast.walk(tree)]
+def parsed() -> tuple[Sequence[Function], Sequence[Path]]:
+    """Every function of the sources, and the file of every broad `except`; no tree is kept."""
+    functions: list[Function] = []
+    broad: list[Path] = []
+    for path in SOURCES:
+        for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                lines = (node.end_lineno or 0) - node.body[0].lineno + 1
+                functions.append(Function(path, node.name, lines, ast.get_docstring(node) or ""))
+            elif isinstance(node, ast.ExceptHandler) and _is_broad(node):
+                broad.append(path)
+    return functions, broad
 
 
-def functions() -> Iterator[tuple[Path, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for path, node in nodes():
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield path, node
+def _statements(block: ast.AST) -> Iterator[ast.AST]:
+    """Functions and handlers are statements, so no expression is looked into."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        inner = getattr(block, name, ())
+        for node in inner if isinstance(inner, list) else ():
+            yield node
+            yield from _statements(node)
+
+
+def _is_broad(node: ast.ExceptHandler) -> bool:
+    return node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception")
 
 
 def test_files_stay_readable() -> None:
@@ -63,11 +87,7 @@ def test_files_stay_readable() -> None:
 
 
 def test_functions_stay_readable() -> None:
-    long = [
-        f"{path.name}:{node.name}"
-        for path, node in functions()
-        if (node.end_lineno or 0) - node.body[0].lineno + 1 > MAX_FUNCTION
-    ]
+    long = [f"{one.path.name}:{one.name}" for one in parsed()[0] if one.lines > MAX_FUNCTION]
     assert long == []
 
 
@@ -79,27 +99,26 @@ def test_a_measure_opens_with_its_formula_and_section() -> None:
     files = [path for path in SOURCES if path.name == "measures.py"]
     assert len(files) >= 4
     silent = [
-        f"{path.parent.name}.{node.name}"
-        for path, node in functions()
-        if path in files and not node.name.startswith("_") and not _has_section(node)
+        f"{one.path.parent.name}.{one.name}"
+        for one in parsed()[0]
+        if one.path in files and not one.name.startswith("_") and not _has_section(one.docstring)
     ]
     assert silent == []
 
 
-def _has_section(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    first = (ast.get_docstring(node) or "").split("\n")[0]
-    return bool(re.search(r"003|001|C-\d+", first))
+def _has_section(docstring: str) -> bool:
+    return bool(re.search(r"003|001|C-\d+", docstring.split("\n")[0]))
 
 
 def test_docstrings_comments_and_messages_are_plain_english() -> None:
     """As in the glossary of CONTRIBUTING: the field's nouns, no private language."""
-    found = [
+    words = [
         f"{name}:{line}: {word!r}; write: {NOT_PLAIN[word]}"
         for path in SOURCES
         if (name := str(path.relative_to(ROOT / "src" / "callscore"))) not in VERBATIM
         for line, word in _private_words(path.read_text(encoding="utf-8"))
     ]
-    assert found == [], "\n".join(found)
+    assert words == [], "\n".join(words)
 
 
 def test_a_private_word_is_found_in_prose_and_not_in_code() -> None:
@@ -120,12 +139,7 @@ def _private_words(source: str) -> Iterator[tuple[int, str]]:
 
 
 def test_there_is_one_broad_except_where_calls_are_made() -> None:
-    broad = [
-        str(path.relative_to(ROOT / "src" / "callscore"))
-        for path, node in nodes()
-        if isinstance(node, ast.ExceptHandler)
-        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
-    ]
+    broad = [str(path.relative_to(ROOT / "src" / "callscore")) for path in parsed()[1]]
     assert broad == ["engine/retry.py"]
 
 

@@ -33,6 +33,7 @@ from callscore.engine.off_loop import off_loop
 from callscore.runner.prepare import RunOptions
 from commands import run as run_command
 from eval_files import cases_file, eval_file
+from scenario_runs import SCENARIOS
 
 CASES = [qa_case([question()], name) for name in ("a", "b")]
 OUTPUTS = [output(name, form(question(reason="Agent said Good morning"))) for name in ("a", "b")]
@@ -235,7 +236,18 @@ class TestOptions:
         with pytest.raises(callscore.ConfigError, match="^embedder: .*unknown provider"):
             callscore.score(CASES, OUTPUTS, embedder={"name": "e", "provider": "x", "model": "m"})
 
+    def test_scenarios_take_a_mapping_and_the_options_of_the_command(self, tmp_path: Path) -> None:
+        config = {"data": SCENARIOS, "models": [PERFECT], "store": tmp_path / "runs.db"}
+        steps = tmp_path / "steps.jsonl"
+        card = callscore.run(config, export=tmp_path / "out", trajectories=steps)
+        assert card.suite == "orchestration"
+        assert steps.exists() and list((tmp_path / "out").rglob("*_out.json"))
+        with pytest.raises(UsageError, match="^mode 'public'; expected one of standard, compat$"):
+            callscore.run(config, mode="public")  # type: ignore[arg-type]
+
     def test_a_judge_that_is_none_is_named(self) -> None:
+        with pytest.raises(UsageError, match="^judge: int was given; expected a name"):
+            callscore.score(CASES, OUTPUTS, judge=7)  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="^judge 'ofline'; expected none, offline, or a YAML"):
             callscore.score(CASES, OUTPUTS, judge="ofline")
 

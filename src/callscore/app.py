@@ -6,14 +6,19 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from callscore.config.choices import default_embedder, embedder_choice, judge_choice
-from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.config.score import (
+    DEFAULT_STORE,
+    ScoreConfig,
+    default_embedder,
+    embedder_choice,
+    judge_choice,
+)
 from callscore.core.consent import trusted
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.keywords import names_nearest
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
@@ -150,7 +155,9 @@ def _score_given(
 def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
     if isinstance(given, os.PathLike):
         given = os.fspath(given)
-    return judge_choice(given) if isinstance(given, (str, Mapping, Sequence)) else given
+    if isinstance(given, (str, Mapping, Sequence)):
+        return judge_choice(given)
+    return _with_method(given, "judge", "judge")
 
 
 def _embedder(given: EmbedderSource | None, judge: object) -> str | Embedder | ModelSpec:
@@ -158,7 +165,20 @@ def _embedder(given: EmbedderSource | None, judge: object) -> str | Embedder | M
         return default_embedder(judge)
     if isinstance(given, os.PathLike):
         given = os.fspath(given)
-    return embedder_choice(given) if isinstance(given, (str, Mapping)) else given
+    if isinstance(given, (str, Mapping)):
+        return embedder_choice(given)
+    return _with_method(given, "embedder", "similarities")
+
+
+T = TypeVar("T")
+
+
+def _with_method(given: T, option: str, method: str) -> T:
+    """An object that a caller passes as a judge or an embedder."""
+    if not callable(getattr(given, method, None)):
+        found = type(given).__name__
+        raise UsageError(f"{option}: {found} was given; expected a name, a file, or `{method}()`")
+    return given
 
 
 class OutputPaths(msgspec.Struct, frozen=True):
@@ -331,6 +351,8 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
     """Paths unchanged; dicts are written to a file first, so that there is one parser."""
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
+    if isinstance(records, tuple) and not records:
+        return ()
     paths: list[Path] = []
     with spool.open("wb") as file:
         for line in numbered_lines(rows_of(records), spool.stem):

@@ -30,11 +30,19 @@ if TYPE_CHECKING:
         ProviderRequest,
         ProviderResponse,
     )
-    from callscore.core.rating import Band, Rating
-    from callscore.core.reply_json import Parsed, read_object
     from callscore.core.run import Limits, ModelSpec, Price
     from callscore.core.scorecard import TemplateRow
-    from callscore.core.spec import Gate, MetricSpec, ScoreSettings, Severity, Spec, Threshold
+    from callscore.core.spec import (
+        Band,
+        Gate,
+        MetricSpec,
+        Rating,
+        ScoreSettings,
+        Severity,
+        Spec,
+        Threshold,
+    )
+    from callscore.core.strict_json import Parsed, read_object
     from callscore.core.suite import (
         BenchmarkLayer,
         DataNames,
@@ -126,11 +134,19 @@ _MODULES = {
     "core.measure": ("Measure",),
     "core.noise": ("FakeReply", "Noise"),
     "core.provider": ("AttemptFailed", "FailureKind", "ProviderRequest", "ProviderResponse"),
-    "core.rating": ("Band", "Rating"),
-    "core.reply_json": ("Parsed", "read_object"),
     "core.run": ("Limits", "ModelSpec", "Price"),
     "core.scorecard": ("TemplateRow",),
-    "core.spec": ("Gate", "MetricSpec", "ScoreSettings", "Severity", "Spec", "Threshold"),
+    "core.spec": (
+        "Band",
+        "Gate",
+        "MetricSpec",
+        "Rating",
+        "ScoreSettings",
+        "Severity",
+        "Spec",
+        "Threshold",
+    ),
+    "core.strict_json": ("Parsed", "read_object"),
     "core.suite": (
         "BenchmarkLayer",
         "DataNames",

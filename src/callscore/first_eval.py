@@ -1,4 +1,4 @@
-"""A first eval file: written from a few answers, with its schema, and tried on two cases."""
+"""Writes a first eval file with its schema, and tries it on two cases."""
 
 from __future__ import annotations
 
@@ -14,47 +14,46 @@ from callscore.core.errors import CallscoreError, UsageError
 from callscore.store.files import atomic_write
 
 SCHEMA_FILE = "eval.schema.json"
-TRIED = 2
+TRIAL_CASES = 2
 
 
-class FoundModel(msgspec.Struct, frozen=True):
-    """A provider whose key is in the environment."""
+class KnownProvider(msgspec.Struct, frozen=True):
+    """A provider, the environment variable of its key, and an example model."""
 
     provider: str
     key: str
     example: str
-    """An example model, to be replaced."""
 
 
-KNOWN: Sequence[FoundModel] = (
-    FoundModel("openai", "OPENAI_API_KEY", "gpt-5-mini"),
-    FoundModel("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
-    FoundModel("gemini", "GEMINI_API_KEY", "gemini-2.5-flash"),
+KNOWN_PROVIDERS: Sequence[KnownProvider] = (
+    KnownProvider("openai", "OPENAI_API_KEY", "gpt-5-mini"),
+    KnownProvider("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
+    KnownProvider("gemini", "GEMINI_API_KEY", "gemini-2.5-flash"),
 )
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """The answers of the user."""
+    """The choices of the user."""
 
     data: str
     tasks: Sequence[str] = ()
-    models: Sequence[FoundModel] = ()
+    models: Sequence[KnownProvider] = ()
     offline: bool = True
     """Whether simulated models are included."""
     judge: str = "offline"
     budget_usd: float = 5.0
 
 
-def models_in(environment: Mapping[str, str] = os.environ) -> list[FoundModel]:
-    """The providers whose usual key is set; the key itself is not read."""
-    return [model for model in KNOWN if environment.get(model.key)]
+def providers_with_keys(environment: Mapping[str, str] = os.environ) -> list[KnownProvider]:
+    """The providers whose key is in the environment."""
+    return [model for model in KNOWN_PROVIDERS if environment.get(model.key)]
 
 
-def eval_text(choices: Choices) -> str:
-    """The commented eval file for these answers."""
+def render_eval(choices: Choices) -> str:
+    """The text of the eval file, with comments."""
     lines = [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",
-        "# What is evaluated, by whom, and how it is scored. All keys: docs/run.md.",
+        "# The data, the models and the judge of an evaluation. All keys: docs/run.md.",
         "name: first evaluation",
         "",
         "# Case files or globs, relative to this file; `sample` is the bundled sample.",
@@ -63,32 +62,34 @@ def eval_text(choices: Choices) -> str:
     ]
     if choices.tasks:
         lines += ["# Only cases of these tasks.", f"tasks: [{', '.join(choices.tasks)}]", ""]
-    lines += ["# The models to compare. Keys stay in the environment: only their name is here."]
+    lines += [
+        "# The models to compare. Keys stay in the environment; `api_key_env` is the variable."
+    ]
     lines += ["models:"]
     for model in choices.models:
         lines += [
             f"  - name: {model.example}",
             f"    provider: {model.provider}",
-            f"    model: {model.example}          # replace by the model that you want",
+            f"    model: {model.example}          # replace it by your model",
             f"    api_key_env: {model.key}",
-            "    # price: {input: 0.25, output: 2.00}   # dollars per million tokens, if unknown",
+            "    # price: {input: 0.25, output: 2.00}   # US dollars per million tokens",
         ]
     if choices.offline:
         lines += [
-            "  # Simulated models are the expected answers made worse: no network, no cost.",
+            "  # Simulated models return the expected answers with errors: no network, no cost.",
             "  - {name: simulated-good, provider: simulated, params: {wrong_scores: 0.03}}",
             "  - {name: simulated-poor, provider: simulated, params: {wrong_scores: 0.25}}",
         ]
     lines += [
         "",
-        "# Who decides what code cannot: `offline` is an estimate by rules, `none` leaves",
-        "# such rows open, a model here judges them (docs/judge.md).",
+        "# Judges what code cannot decide: `offline` estimates by rules, `none` leaves these",
+        "# rows without a value, a model judges them (docs/judge.md).",
         f"judge: {choices.judge}",
         "",
-        "# The run stops before it spends more than this, in dollars.",
+        "# The run stops before it costs more than this, in US dollars.",
         f"budget_usd: {choices.budget_usd:g}",
         "",
-        "# What must hold for the command to end with 0:",
+        "# Conditions for exit code 0:",
         "# gates:",
         "#   - {of: final, at_least: 0.8}",
         "#   - {of: blockers, at_most: 0}",
@@ -100,13 +101,13 @@ def _quoted(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 
-def write_start(path: Path, choices: Choices) -> list[Path]:
+def write_files(path: Path, choices: Choices) -> list[Path]:
     """Write the eval file and its schema; existing files are not overwritten."""
     schema = path.with_name(SCHEMA_FILE)
     if path.exists():
         raise UsageError(f"{path}: exists; expected another name (--file)")
     with atomic_write(path) as file:
-        file.write(eval_text(choices).encode())
+        file.write(render_eval(choices).encode())
     if not schema.exists():
         with atomic_write(schema) as file:
             raw = msgspec.json.encode(eval_schema())
@@ -114,21 +115,21 @@ def write_start(path: Path, choices: Choices) -> list[Path]:
     return [path, schema]
 
 
-def case_files_in(folder: Path) -> list[str]:
-    """JSON Lines files of a folder that look like cases, by name."""
-    found = []
+def find_case_files(folder: Path) -> list[str]:
+    """The names of the JSON Lines files in a folder that look like case files."""
+    names = []
     for path in sorted(folder.glob("*.jsonl")):
         with path.open("rb") as file:
             head = file.read(20_000)
         if b'"expected_outcome"' in head:
-            found.append(path.name)
-    return found
+            names.append(path.name)
+    return names
 
 
 def write_and_try(path: Path, choices: Choices) -> tuple[list[Path], str]:
-    """Write the files and try them; if they do not work, none of them is left behind."""
+    """Write the files and try them; if they do not work, remove them again."""
     before = {file for file in (path, path.with_name(SCHEMA_FILE)) if file.exists()}
-    written = write_start(path, choices)
+    written = write_files(path, choices)
     try:
         return written, try_eval(path)
     except CallscoreError:
@@ -139,7 +140,7 @@ def write_and_try(path: Path, choices: Choices) -> tuple[list[Path], str]:
 
 
 def try_eval(path: Path) -> str:
-    """Run two cases through the simulated models of a file, in a temporary store."""
+    """Run two cases with the simulated models of an eval file, in a temporary store."""
     from callscore.config.config import load_eval
     from callscore.core.run import ignore_event
     from callscore.runner.prepare import RunOptions, prepare
@@ -148,7 +149,9 @@ def try_eval(path: Path) -> str:
     with TemporaryDirectory(prefix="callscore-init-") as folder:
         config = load_eval(path, Path(folder) / "runs.db")
         offline = [model for model in config.models if model.provider == "simulated"]
-        prepared = prepare(msgspec.structs.replace(config, models=offline), RunOptions(limit=TRIED))
+        prepared = prepare(
+            msgspec.structs.replace(config, models=offline), RunOptions(limit=TRIAL_CASES)
+        )
         result = run_prepared(prepared, ignore_event)
     models = result.card.models if result.card is not None else ()
     tasks = ", ".join(models[0].tasks) if models else "none"

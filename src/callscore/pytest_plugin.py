@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the gates of the eval files behind all other tests."""
+    """Add the gates of the eval files after all other tests."""
     for path in _eval_files(config):
         collector = EvalFile.from_parent(session, path=path)
         items.extend(collector.collect())
@@ -46,10 +46,10 @@ def _eval_files(config: pytest.Config) -> list[Path]:
 
 
 class EvalFile(pytest.File):
-    """An eval file: it is run when the first of its tests is."""
+    """An eval file; it is run with the first of its tests."""
 
     def collect(self) -> Iterator[GateItem]:
-        """One test for every gate and model; one for the run itself if it has no gates."""
+        """One test per gate and model; a single test of the run if there are no gates."""
         from callscore.config.config import load_eval
         from callscore.core.errors import CallscoreError
 
@@ -63,13 +63,15 @@ class EvalFile(pytest.File):
         for gate in config.gates:
             for model in config.models:
                 if gate.model in (None, model.name):
-                    name = f"{model.name}: {_words(gate)}"
+                    name = f"{model.name}: {_describe_gate(gate)}"
                     names[name] = names.get(name, 0) + 1
-                    more = f" ({names[name]})" if names[name] > 1 else ""
-                    yield GateItem.from_parent(self, name=name + more, gate=gate, model=model.name)
+                    suffix = f" ({names[name]})" if names[name] > 1 else ""
+                    yield GateItem.from_parent(
+                        self, name=name + suffix, gate=gate, model=model.name
+                    )
 
 
-def _words(gate: GateEntry) -> str:
+def _describe_gate(gate: GateEntry) -> str:
     parts = [gate.of]
     parts += [f"at least {gate.at_least:g}"] if gate.at_least is not None else []
     parts += [f"at most {gate.at_most:g}"] if gate.at_most is not None else []
@@ -85,14 +87,14 @@ class GateItem(pytest.Item):
         self._gate, self._model = gate, model
 
     def runtest(self) -> None:
-        """Run the eval file, unless it was; fail if the gate is missed or undecided."""
+        """Run the eval file once; fail if the gate is missed or undecided."""
         assert isinstance(self.parent, EvalFile)
-        ran = _checked_run(self.config, self.parent.path)
+        run = _gated_run(self.config, self.parent.path)
         if self._gate is None:
-            if ran.status != "complete":
-                raise GateMissed(f"the run is {ran.status}")
+            if run.status != "complete":
+                raise GateMissed(f"the run is {run.status}")
             return
-        for check in ran.checks_of(self._gate, self._model):
+        for check in run.checks_of(self._gate, self._model):
             if check.status != "passed":
                 raise GateMissed(f"{check.model}: {check.name} {check.message} ({check.status})")
 
@@ -105,7 +107,7 @@ class GateItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Its place: in the eval file."""
+        """The location of the test: the eval file."""
         return self.path, None, f"{self.path.name}: {self.name}"
 
 
@@ -116,8 +118,8 @@ class GateMissed(Exception):
 _RUNS = pytest.StashKey[dict[Path, "GatedRun"]]()
 
 
-def _checked_run(config: pytest.Config, path: Path) -> GatedRun:
-    """The run of an eval file, once a session."""
+def _gated_run(config: pytest.Config, path: Path) -> GatedRun:
+    """The run of an eval file, at most one per session."""
     from callscore.comparison.run_gates import run_eval
 
     runs = config.stash.setdefault(_RUNS, {})
@@ -131,8 +133,8 @@ def callscore_card(pytestconfig: pytest.Config) -> Scorecard:
     """The scorecard of the eval file that --callscore names."""
     paths = _eval_files(pytestconfig)
     if not paths:
-        pytest.skip(f"give {OPTION} EVAL.yaml")
-    card = _checked_run(pytestconfig, paths[0]).card
+        pytest.skip(f"needs {OPTION} EVAL.yaml")
+    card = _gated_run(pytestconfig, paths[0]).card
     if card is None:
-        pytest.skip(f"{paths[0]}: holds scenarios only")
+        pytest.skip(f"{paths[0]}: contains only scenarios")
     return card

@@ -215,7 +215,7 @@ def test_a_race_without_scores_ends_after_its_first_round(tmp_path: Path) -> Non
         done = run("run", eval_file(tmp_path, models), "--race", "--no-preflight")
         assert len(stub.requests) == 20
     assert done.returncode == 2
-    assert "no answer of qa has a score" in done.stderr
+    assert "no reply of qa has a score" in done.stderr
     assert "20/120" in run("runs", tmp_path / "eval.yaml").stdout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -58,11 +58,17 @@ def resealed(files: Files) -> Files:
 
 
 @pytest.fixture(scope="module")
-def files(project: Path) -> Files:
-    """The dossier of the stored run, file by file."""
+def stored(project: Path) -> Iterator[ReportSource]:
+    """A small stored run."""
     with open_source(SourceRequest("1", project / ".callscore" / "runs.db")) as source:
-        raw = written(source)
-        assert raw == written(source)
+        yield source
+
+
+@pytest.fixture(scope="module")
+def files(stored: ReportSource) -> Files:
+    """Its dossier, file by file."""
+    raw = written(stored)
+    assert raw == written(stored)
     return unzipped(raw)
 
 
@@ -225,10 +231,10 @@ class TestSigning:
         return private, public
 
     def test_a_signed_dossier_is_checked_with_the_public_key(
-        self, sample: ReportSource, keys: tuple[Path, Path], tmp_path: Path
+        self, stored: ReportSource, keys: tuple[Path, Path], tmp_path: Path
     ) -> None:
         private, public = keys
-        signed = unzipped(written(sample, ReportOptions(sign=load_signer(private))))
+        signed = unzipped(written(stored, ReportOptions(sign=load_signer(private))))
         found = verified(signed, tmp_path, key=public)
         assert told(found) == ""
         assert "the signature" in found.checked
@@ -297,7 +303,7 @@ def test_s09_a_bomb_is_refused(files: Files, tmp_path: Path) -> None:
 
 def test_one_that_is_larger_than_allowed_is_refused(files: Files, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="size limit"):
-        verified(files, tmp_path, most_bytes=10_000)
+        verified(files, tmp_path, max_bytes=10_000)
 
 
 @pytest.mark.parametrize("cut", [0, 10, 2_000, -30])

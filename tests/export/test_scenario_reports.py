@@ -20,6 +20,7 @@ from callscore.demo.orchestration import sample_runs
 from callscore.evaluate.scenarios import score_outputs
 from callscore.export.sources import run_source
 from callscore.export.step_cases import StepCases
+from callscore.export.verification import verify
 from callscore.report.formats import BUILT_IN, report_format
 from callscore.report.source import ReportOptions, ReportSource
 from callscore.suites.orchestration.step_views import writable
@@ -99,9 +100,11 @@ def test_every_format_can_be_written_twice_alike(name: str, source: ReportSource
     assert written(source, name) == written(source, name)
 
 
-def test_a_dossier_is_about_calls(source: ReportSource) -> None:
+def test_a_dossier_is_about_calls(source: ReportSource, tmp_path: Path) -> None:
     if any(view.case.task != "scenario" for view in source.cases):
-        assert written(source, "dossier").startswith(b"PK")
+        file = tmp_path / "dossier.zip"
+        file.write_bytes(written(source, "dossier"))
+        assert verify(file).differences == []
         return
     with pytest.raises(UsageError, match="only scenarios; .* --export"):
         written(source, "dossier")
@@ -112,8 +115,7 @@ def recorded() -> list[StepView]:
     """Every step of the bundled recordings, of both models."""
     found: list[StepView] = []
     with sample_runs() as jobs:
-        for job in jobs:
-            score_outputs(job, ScenarioSinks(on_step=found.append))
+        score_outputs(jobs, ScenarioSinks(on_step=found.append))
     return found
 
 

@@ -74,7 +74,7 @@ def test_a_format_shows_scenarios_as_it_did(name: str) -> None:
 def recorded_source() -> Iterator[ReportSource]:
     """The bundled recordings of one model on six scenarios."""
     with sample_runs() as (_, job), StepCases() as steps:
-        scored = score_outputs(job, ScenarioSinks(on_step=steps.add))
+        scored = score_outputs([job], ScenarioSinks(on_step=steps.add))
         yield source_of_outputs(job, scored, steps)
 
 

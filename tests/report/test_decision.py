@@ -28,7 +28,7 @@ FALSE_PASS = form(question("Q1"), question("Q2"))
 def said(folder: Path, outputs: list[dict[str, Any]], **options: Any) -> dict[str, str]:
     """The statements on answers to one QA case, by their heads."""
     card = score([qa_case(TWO)], outputs, folder, **{**QA_ALONE, **options}).card
-    return {statement.head: statement.text for statement in state_decision(card)}
+    return {statement.keyword: statement.text for statement in state_decision(card)}
 
 
 def said_on_calls(
@@ -48,7 +48,7 @@ def said_on_calls(
 def test_best_value_and_best_quality_are_named_apart(tmp_path: Path) -> None:
     forms = {"big": [RIGHT] * 8, "small": [HALF] * 8}
     found = said_on_calls(tmp_path, forms, {"big": 0.010, "small": 0.001})
-    assert [(statement.head, statement.text) for statement in found] == [
+    assert [(statement.keyword, statement.text) for statement in found] == [
         ("CHOOSE", "small: best value. Final 0.630, $1.000 per 1000 calls. 1 row rated Fail."),
         ("OR", "big: best quality. Final 1.000, $10.00 per 1000 calls (10.0 × as much)."),
     ]
@@ -57,14 +57,14 @@ def test_best_value_and_best_quality_are_named_apart(tmp_path: Path) -> None:
 def test_one_model_that_is_both_is_named_once(tmp_path: Path) -> None:
     forms = {"good": [RIGHT] * 8, "bad": [HALF] * 8}
     found = said_on_calls(tmp_path, forms, {"good": 0.001, "bad": 0.002})
-    assert [statement.head for statement in found] == ["CHOOSE"]
+    assert [statement.keyword for statement in found] == ["CHOOSE"]
     assert found[0].text.startswith("good: best quality and best value. Final 1.000")
 
 
 def test_models_that_the_calls_do_not_tell_apart_are_a_tie(tmp_path: Path) -> None:
     forms = {"a": [RIGHT] * 5 + [HALF], "b": [HALF, RIGHT, HALF, RIGHT, RIGHT, RIGHT]}
     found = said_on_calls(tmp_path, forms, {"a": 0.001, "b": 0.001})
-    assert found[0].head == "TIE"
+    assert found[0].keyword == "TIE"
     assert found[0].text.startswith(
         "a and b cannot be distinguished by value with these 6 calls; about "
     )
@@ -75,7 +75,7 @@ def test_models_that_the_calls_do_not_tell_apart_are_a_tie(tmp_path: Path) -> No
 def test_the_cheaper_of_two_equals_is_best_value(tmp_path: Path) -> None:
     forms = {"dear": [RIGHT] * 11 + [HALF], "cheap": [HALF, HALF] + [RIGHT] * 10}
     found = said_on_calls(tmp_path, forms, {"dear": 0.010, "cheap": 0.001})
-    assert found[0].head == "CHOOSE"
+    assert found[0].keyword == "CHOOSE"
     assert found[0].text.startswith("cheap: best value.")
     assert found[1].text.startswith(
         "dear and cheap cannot be distinguished by quality with these 12"
@@ -85,7 +85,7 @@ def test_the_cheaper_of_two_equals_is_best_value(tmp_path: Path) -> None:
 def test_without_intervals_it_says_that_chance_is_not_known(tmp_path: Path) -> None:
     forms = {"good": [RIGHT] * 2, "bad": [HALF] * 2}
     found = said_on_calls(tmp_path, forms, {"good": 0.001, "bad": 0.002}, intervals=False)
-    assert found[0].head == "CHOOSE"
+    assert found[0].keyword == "CHOOSE"
     assert found[-1].text == "whether differences are significant with 2 calls per task."
 
 
@@ -137,7 +137,7 @@ def test_the_weights_that_are_offered_give_a_final_score(tmp_path: Path) -> None
 
 def test_an_unknown_cost_is_said(tmp_path: Path) -> None:
     forms = {"a": [RIGHT] * 8, "b": [HALF] * 8}
-    found = {s.head: s.text for s in said_on_calls(tmp_path, forms, {"a": None, "b": None})}
+    found = {s.keyword: s.text for s in said_on_calls(tmp_path, forms, {"a": None, "b": None})}
     assert "a: best quality. Final 1.000; its cost is unknown" in found["CHOOSE"]
     assert "the cost of a, b" in found["UNKNOWN"]
 
@@ -152,7 +152,7 @@ def test_an_estimate_is_called_one_and_its_open_blockers_are_counted(tmp_path: P
         judge=ScriptedJudge(approximate=True),
         weights={"text": 1.0},
     ).card
-    found = {statement.head: statement.text for statement in state_decision(card)}
+    found = {statement.keyword: statement.text for statement in state_decision(card)}
     assert found["ESTIMATE"].startswith("m: best quality and best value.")
     assert "2 blocker rows of m not judged" in found["UNKNOWN"]
 

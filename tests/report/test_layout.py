@@ -34,7 +34,7 @@ def squeezed(text: str) -> str:
 def test_a_table_keeps_its_width_and_its_text(
     rows: list[tuple[str, str, str]], width: int, most: int
 ) -> None:
-    columns = [Column("One"), Column("Two", most=most), Column("Three", is_number=True)]
+    columns = [Column("One"), Column("Two", max_width=most), Column("Three", is_number=True)]
     cells = [[StyledText(text) for text in row] for row in rows]
     found = [written(tuple(line)) for line in table(columns, cells, width)]
     assert all(display_width(line) <= width for line in found)
@@ -67,7 +67,7 @@ def test_wide_letters_take_two_columns_and_marks_none() -> None:
 def test_a_word_that_fits_nowhere_is_cut() -> None:
     lines = [
         written(tuple(line)).strip()
-        for line in table([Column("A", most=4)], [[StyledText("abcdefghij")]], 40)
+        for line in table([Column("A", max_width=4)], [[StyledText("abcdefghij")]], 40)
     ]
     assert lines[2:] == ["abcd", "efgh", "ij"]
 

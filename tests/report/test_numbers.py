@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.core.rating import Band, Rating
+from callscore.core.spec import Band, Rating
 from callscore.report.numbers import show, show_count, show_money, show_near_limits
 from callscore.report.safe_text import plain
 

@@ -11,12 +11,12 @@ from callscore.core.measure import Measure, failed, ratio, undefined
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
-from callscore.runner.race_outcomes import Runs, call_outcome, case_outcome, gates_of
+from callscore.runner.race_observations import Runs, collect_gates, observe_call, observe_case
 from callscore.scorecard.formula import CaseScore
 from callscore.scorecard.tally import ScoredReply
 from callscore.suites.registry import Catalog
 
-GATES = gates_of(["entity", "qa"], Catalog())
+GATES = collect_gates(["entity", "qa"], Catalog())
 ADHERENCE = "entity.config_adherence"
 
 
@@ -35,12 +35,12 @@ def answer(
 
 
 def outcome(*runs: MeasuredReply | tuple[int, Failed], repeats: int = 1) -> tuple[float, float]:
-    found = case_outcome("entity", runs, repeats, GATES)
+    found = observe_case("entity", runs, repeats, GATES)
     return found.least, found.most
 
 
 def counts(*runs: MeasuredReply | tuple[int, Failed]) -> tuple[float, float] | None:
-    return case_outcome("entity", runs, 1, GATES).counts[ADHERENCE]
+    return observe_case("entity", runs, 1, GATES).counts[ADHERENCE]
 
 
 FAILED: Runs = [(1, Failed("model", "timeout"))]
@@ -84,8 +84,8 @@ def test_c125_neither_an_estimate_nor_a_failure_counts_for_a_gate() -> None:
 
 
 def test_the_cases_of_a_call_are_added_or_averaged() -> None:
-    one = case_outcome("entity", [answer(1.0, ratio(3, 4))], 1, GATES)
-    two = case_outcome("entity", [answer(0.5, ratio(2, 2))], 1, GATES)
-    assert call_outcome([one, two], mean=False).scores == {"entity": (1.5, 1.5)}
-    assert call_outcome([one, two], mean=True).scores == {"entity": (0.75, 0.75)}
-    assert call_outcome([one, two], mean=False).counts[ADHERENCE] == (1, 6)
+    one = observe_case("entity", [answer(1.0, ratio(3, 4))], 1, GATES)
+    two = observe_case("entity", [answer(0.5, ratio(2, 2))], 1, GATES)
+    assert observe_call([one, two], mean=False).scores == {"entity": (1.5, 1.5)}
+    assert observe_call([one, two], mean=True).scores == {"entity": (0.75, 0.75)}
+    assert observe_call([one, two], mean=False).counts[ADHERENCE] == (1, 6)

@@ -49,22 +49,36 @@ def test_the_rows_have_the_intervals_of_the_document(tmp_path: Path) -> None:
     limits = card.document()["x_extension"]["intervals"]["ci95"]
     model = card.models[0]
     task = model.tasks["scenario"]
-    found = {slug: metric.ci95 for slug, metric in task.metrics.items()}
-    for slug, name in (("scenario.plan", "Plan"), ("scenario.fc", "FC")):
-        interval = found[slug]
+    for part, name in (("plan", "Plan"), ("fc", "FC")):
+        interval = task.subscores[part].ci95
         assert interval is not None
         assert [round(end, 4) for end in interval] == limits[f"key_metrics.{name}"]
-    assert task.ci95 == found["scenario.average"] == model.final.ci95
+    assert task.ci95 == task.ungated_ci95 == model.final.ci95
     assert task.few_calls and task.calls == 6
     assert card.intervals is not None and card.intervals.about == "future scenarios"
 
 
-def test_a_file_of_calls_and_scenarios_gives_the_card_of_calls_with_documents(
+def test_a_file_of_calls_and_scenarios_gives_one_card_with_the_rows_of_both(
     tmp_path: Path,
 ) -> None:
     cases = cases_file(tmp_path, 2)
-    card = callscore.run(eval_file(tmp_path, [PERFECT], data=[cases.name, SCENARIOS]))
-    assert card.suite == "calls"
+    mixed = eval_file(tmp_path, [PERFECT], data=[cases.name, SCENARIOS])
+    card = callscore.run(mixed)
+    file = tmp_path / "mixed.json"
+    assert run("run", mixed, "--resume", "--json", file).returncode == 0
+    calls = callscore.run(eval_file(tmp_path, [PERFECT], data=[cases.name]))
+    alone = callscore.run(eval_file(tmp_path, [PERFECT], data=SCENARIOS))
+    assert (card.suite, card.title) == (
+        "calls+orchestration",
+        "Call Intelligence + Orchestration",
+    )
+    (both,), (of_calls,), (of_scenarios,) = card.models, calls.models, alone.models
+    assert both.tasks == {**of_calls.tasks, **of_scenarios.tasks}
+    assert (both.final, both.cost) == (of_calls.final, of_calls.cost)
+    assert card.documents == alone.documents
+    assert [*read_json(file)["models"][0]["tasks"]] == [*both.tasks]
+    shown = [row.template.label for row in scorecard_rows(card, template_of(card))]
+    assert "SCENARIOS (001)" in shown and "QA Score" in shown
     assert "overall_statistics" in card.document("p")
     with pytest.raises(KeyError, match="there is: p"):
         card.document("q")

@@ -16,7 +16,6 @@ from callscore.suites.orchestration.decision.confusion import (
     call_decision,
     call_failed_rate,
     cell,
-    classification_score,
     error_patterns,
     recall_strict,
     reject_decision,
@@ -28,7 +27,7 @@ from callscore.suites.orchestration.decision.parse import (
     Rejected,
     read_answer,
 )
-from callscore.suites.orchestration.final import Ran, mean_defined, overall
+from callscore.suites.orchestration.final import Overall, mean_defined, overall
 from callscore.suites.orchestration.plan.similarity import structural_distance
 from callscore.suites.orchestration.result import About, standard_outcome
 from callscore.suites.orchestration.result_format import four_decimals
@@ -43,6 +42,7 @@ from callscore.suites.orchestration.scenario.model import (
 )
 from callscore.suites.orchestration.scenario.parse import Place
 from callscore.suites.orchestration.scenario.recording import RecordedReply, read_recording
+from callscore.suites.orchestration.scenario_tally import score_of, tally_of
 from callscore.suites.orchestration.standard import Evaluated, evaluate
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)
@@ -66,6 +66,10 @@ def a_row(
         confusion.call_cases,
         confusion.rejection_cases,
     )
+
+
+def totals_of(row: Row) -> Overall:
+    return overall([row], score_of(tally_of([row])))
 
 
 def test_w_ob_1_headline_of_the_document() -> None:
@@ -135,7 +139,7 @@ def test_w_ob_2_every_number() -> None:
     assert reject.precision.value == pytest.approx(5 / 7)
     assert reject.f1.value == pytest.approx(2 / 3)
     assert fc.precision.value == fc.recall.value == fc.f1.value == pytest.approx(2 / 3)
-    assert classification_score(c) == pytest.approx(2 / 3)
+    assert totals_of(a_row(c)).key_metrics.classification.value == pytest.approx(2 / 3)
 
 
 def test_c_110_errors_are_shared_out_to_one() -> None:
@@ -146,9 +150,7 @@ def test_c_110_errors_are_shared_out_to_one() -> None:
 
 
 def test_c_110_without_errors_all_three_are_written_as_zero() -> None:
-    written = result_format.document(
-        "d", overall([a_row(Confusion(fc_fc=1))], 1, Ran()), (), four_decimals
-    )
+    written = result_format.document("d", totals_of(a_row(Confusion(fc_fc=1))), (), four_decimals)
     scores = written["overall_statistics"]["score_details"]["call_rejection_scores"]
     assert set(scores["error_patterns"].values()) == {0.0}
 
@@ -193,7 +195,7 @@ def test_c_114_the_average_is_not_computed_from_rounded_parts() -> None:
     row = a_row(
         Confusion(fc_fc=1), PlanRow(third, third, third, third, 0, 1), CallRow(third, third, third)
     )
-    metrics = overall([row], 1, Ran()).key_metrics
+    metrics = totals_of(row).key_metrics
     assert metrics.average.value == pytest.approx((0.5 + 1 / 3 + 1 / 3) / 3, abs=1e-15)
 
 
@@ -241,7 +243,7 @@ def test_c_115_a_wrong_name_does_not_force_keys_and_values_to_zero() -> None:
 
 def test_c_116_successful_calls_are_those_made_where_due() -> None:
     assert call_failed_rate(W_OB_2).value == pytest.approx(1 / 3)
-    assert overall([a_row()], 1, Ran()).successful_calls == 6
+    assert totals_of(a_row()).successful_calls == 6
     assert call_failed_rate(Confusion()).absence == "undefined"
 
 

@@ -111,7 +111,7 @@ def test_c130_a_perfect_answer_in_the_prompts_own_schema_scores_one(
     cases = cases if config else without_config(cases)
     asked = prompts_of(cases, tmp_path)
     outputs = [output(case.id, perfect(case, prompt)) for case, prompt in asked]
-    assert_perfect(callscore.score([*cases], outputs))
+    assert_perfect(callscore.score([*cases], outputs, intervals=False))
 
 
 @every_data_set
@@ -127,7 +127,7 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
         answered = asyncio.run(provider.attempt(provider.request(prompt, 1)))
         assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
-    (model,) = callscore.score([*cases], outputs).models
+    (model,) = callscore.score([*cases], outputs, intervals=False).models
     structure = {name: task.metrics.get(f"{name}.structure") for name, task in model.tasks.items()}
     assert {found.value for found in structure.values() if found and found.n} == {1.0}
 
@@ -141,7 +141,7 @@ def test_c130_simulated_answers_without_any_fault_are_perfect(tmp_path: Path, na
         answered = asyncio.run(provider.attempt(provider.request_for(case, prompt, 1)))
         assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
-    assert_perfect(callscore.score([*cases], outputs))
+    assert_perfect(callscore.score([*cases], outputs, intervals=False))
 
 
 def test_c130_the_real_files_are_all_here() -> None:

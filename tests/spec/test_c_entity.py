@@ -8,7 +8,7 @@ import pytest
 
 from calls_suite import formula_of
 from callscore.core.case import Case
-from callscore.core.rating import Rating, rate
+from callscore.core.spec import Rating, rate
 from callscore.scorecard.formula import CaseScore, score_case
 from callscore.suites.calls.spec import load
 from entity_cases import CONFIG, entity_case, flags, measured, measures, outcome, values

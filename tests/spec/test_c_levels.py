@@ -27,7 +27,7 @@ from calls_suite import formula_for, template
 from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS
-from callscore.core.rating import Band, Rating, holds, rate
+from callscore.core.spec import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
 from callscore.report.cells import scorecard_rows
@@ -36,6 +36,7 @@ from callscore.scorecard.formula import score_case
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.items import match
+from entity_cases import unrefused
 
 
 def good(case_id: str = "c1") -> dict[str, object]:
@@ -208,7 +209,7 @@ def test_c05_every_marked_row_is_a_gate(gates: str, expected: float | None) -> N
     names = [f"word{i}" for i in range(50)]
     given = entity_case(names, configured=names[:47], transcript=" ".join(names))
     task = EntityTask(spec.settings())
-    reference = task.reference(msgspec.convert(given, Case))
+    reference = unrefused(msgspec.convert(given, Case))
     answer = task.read(reference, Reply(msgspec.json.encode(entity_output(names))))
     result = score_case(
         formula_for("entity", spec.settings({"gates": gates})),

@@ -10,7 +10,7 @@ import pytest
 
 from builders import evidence, form, output, qa_case, question, score
 from callscore.core.measure import Measure
-from callscore.core.rating import rate
+from callscore.core.spec import rate
 from callscore.report.numbers import show
 from callscore.scorecard.formula import task_score
 from callscore.suites.calls import spec

@@ -9,7 +9,7 @@ import pytest
 
 from callscore.core.case import Case
 from callscore.core.judging import Verdicts
-from callscore.core.rating import Rating, rate
+from callscore.core.spec import Rating, rate
 from callscore.suites.calls.spec import load, settings
 from text_cases import (
     EMOTION,

@@ -11,7 +11,7 @@ from builders import output, score
 from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.judging import Verdict
-from callscore.core.rating import rate
+from callscore.core.spec import rate
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls.spec import load
 from translation_cases import cosine, measured, number, outcome, translation_case, value, word

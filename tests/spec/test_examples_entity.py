@@ -8,7 +8,7 @@ import pytest
 
 from calls_suite import formula_of
 from callscore.core.measure import Measure
-from callscore.core.rating import Rating, rate
+from callscore.core.spec import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
 from callscore.scorecard.formula import score_case

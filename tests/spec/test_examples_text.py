@@ -9,7 +9,7 @@ import pytest
 
 from calls_suite import formula_of
 from callscore.core.measure import Measure
-from callscore.core.rating import Rating, rate
+from callscore.core.spec import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.labels import macro_f1
 from callscore.scorecard.formula import part_score, score_case

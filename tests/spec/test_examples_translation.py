@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from callscore.core.rating import rate
+from callscore.core.spec import rate
 from callscore.scorecard.formula import task_score
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.translation import measures

@@ -15,8 +15,8 @@ from builders import form, qa_case, question
 from calls_suite import final_score, formula_of, rank
 from callscore.core.case import Case, Reply
 from callscore.core.measure import Measure, percent, ratio
-from callscore.core.rating import Band, Rating, rate
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
+from callscore.core.spec import Band, Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
 from callscore.scorecard.criteria import consistency

@@ -14,36 +14,36 @@ from hypothesis import strategies as st
 
 from callscore.stats.betting import GRID
 from callscore.stats.blocks import About, Kind, schedule
-from callscore.stats.race import Outcome, Race, Rules, Standing
+from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
 from callscore.stats.race_gates import GateWatch, RateGate
 
 QA: Kind = ("qa",)
 IDS = [f"c{at:04d}" for at in range(400)]
 
 
-def score(value: float) -> Outcome:
-    return Outcome({"qa": (value, value)})
+def score(value: float) -> CallOutcome:
+    return CallOutcome({"qa": (value, value)})
 
 
-DEFAULT = Rules()
-FAILED = Outcome({"qa": (0.0, 1.0)}, {"qa.false_pass_rate": None})
+DEFAULT = RaceRules()
+FAILED = CallOutcome({"qa": (0.0, 1.0)}, {"qa.false_pass_rate": None})
 
 
 def run(
-    answers: Mapping[str, Sequence[Outcome]], about: About = "pool", rules: Rules = DEFAULT
-) -> tuple[Standing, dict[str, int]]:
+    answers: Mapping[str, Sequence[CallOutcome]], about: About = "pool", rules: RaceRules = DEFAULT
+) -> tuple[RaceState, dict[str, int]]:
     """A race over these outcomes, one a call; with what was asked of every model."""
     ids = IDS[: len(next(iter(answers.values())))]
     plan = schedule(dict.fromkeys(ids, QA), {"qa": 1.0}, 3, about)
     running = Race(plan, list(answers), rules)
     paid = dict.fromkeys(answers, 0)
-    while wanted := running.wanted():
+    while wanted := running.missing_calls():
         for model, calls in wanted.items():
             paid[model] += len(calls)
             for call in calls:
                 running.observe(model, call, answers[model][ids.index(call)])
         assert running.advance()
-    return running.standing(), paid
+    return running.state(), paid
 
 
 def plain_race(
@@ -88,11 +88,11 @@ def test_the_race_drops_whom_and_when_the_plain_one_drops(about: About, seed: in
     order = [IDS.index(block.calls[0]) for block in plan.blocks]
     expected = plain_race(scores, order, 0.05, about)
     answers = {f"m{m}": [score(v) for v in scores[m]] for m in range(3)}
-    standing, _ = run(answers, about, Rules(margin=0.0))
+    state, _ = run(answers, about, RaceRules(margin=0.0))
     found = [
-        standing.dropped[f"m{m}"].blocks if f"m{m}" in standing.dropped else 0 for m in range(3)
+        state.eliminated[f"m{m}"].blocks if f"m{m}" in state.eliminated else 0 for m in range(3)
     ]
-    if standing.stopped == "futile":
+    if state.stopped == "futile":
         assert all(not f or f == e for f, e in zip(found, expected, strict=True))
     else:
         assert found == expected
@@ -103,10 +103,10 @@ def test_the_race_drops_whom_and_when_the_plain_one_drops(about: About, seed: in
 def test_the_order_of_completion_never_matters(order: int, seed: int) -> None:
     """Answers come in any order, some long before their round, and nobody looks at the same time"""
     found = simulate(np.random.default_rng(seed), [0.8, 0.75, 0.8], 120, "mixed")
-    expected = race(found).standing
+    expected = race(found).state
     names, ids = ["m0", "m1", "m2"], [f"c{at:05d}" for at in range(120)]
     plan = schedule(dict.fromkeys(ids, ("entity", "qa", "text", "translation")), WEIGHTS, 0, "pool")
-    rules = Rules(gates=[GATE], call_gates={CALL_GATE: "text"}, tolerance=found.tolerance)
+    rules = RaceRules(gates=[GATE], call_gates={CALL_GATE: "text"}, tolerance=found.tolerance)
     running = Race(plan, names, rules)
     everything = [(m, c) for m in range(3) for c in range(120)]
     shuffle = random.Random(order)
@@ -118,37 +118,37 @@ def test_the_order_of_completion_never_matters(order: int, seed: int) -> None:
                 pass
     while running.advance():
         pass
-    assert running.standing() == expected
+    assert running.state() == expected
 
 
 def test_a_round_is_read_only_when_it_is_complete() -> None:
     plan = schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
-    running = Race(plan, ["a", "b"], Rules())
-    calls = running.wanted()["a"]
+    running = Race(plan, ["a", "b"], RaceRules())
+    calls = running.missing_calls()["a"]
     assert len(calls) == 10
     for call in calls:
         running.observe("a", call, score(1.0))
     assert not running.advance()
-    assert running.wanted() == {"b": calls}
+    assert running.missing_calls() == {"b": calls}
     for call in calls:
         running.observe("b", call, score(0.0))
     assert running.advance()
-    assert running.standing().racing == ["a"]
+    assert running.state().racing == ["a"]
 
 
 def test_failed_calls_never_drop_the_model_that_failed() -> None:
     """A failed call is at its worst bound for every claim, on either side of it"""
-    standing, _ = run({"down": [FAILED] * 100, "weak": [score(0.2)] * 100})
-    assert standing.stopped == "data spent"
-    assert standing.racing == ["down", "weak"]
-    assert standing.means["down"] == pytest.approx((0.0, 1.0))
+    state, _ = run({"down": [FAILED] * 100, "weak": [score(0.2)] * 100})
+    assert state.stopped == "data spent"
+    assert state.racing == ["down", "weak"]
+    assert state.means["down"] == pytest.approx((0.0, 1.0))
 
 
 def test_equal_models_are_a_tie_within_the_margin() -> None:
-    standing, paid = run({"a": [score(0.8)] * 400, "b": [score(0.8)] * 400})
-    assert (standing.stopped, standing.racing) == ("futile", ["a", "b"])
-    assert standing.estimate
-    wide, _ = run({"a": [score(0.8)] * 400, "b": [score(0.8)] * 400}, rules=Rules(margin=0.5))
+    state, paid = run({"a": [score(0.8)] * 400, "b": [score(0.8)] * 400})
+    assert (state.stopped, state.racing) == ("futile", ["a", "b"])
+    assert state.estimate
+    wide, _ = run({"a": [score(0.8)] * 400, "b": [score(0.8)] * 400}, rules=RaceRules(margin=0.5))
     assert (wide.stopped, wide.estimate) == ("within margin", False)
     assert paid["a"] < 400
 
@@ -157,20 +157,20 @@ def test_about_future_calls_the_lead_in_this_data_is_no_certainty() -> None:
     """What the rest cannot take back decides the pool at its end, and nothing about other calls"""
     leading = [score(0.5 + 0.004 * (at % 3)) for at in range(60)]
     equal = [score(0.5)] * 60
-    pool, _ = run({"a": leading, "b": equal}, "pool", Rules(margin=0.0))
-    future, _ = run({"a": leading, "b": equal}, "future", Rules(margin=0.0))
+    pool, _ = run({"a": leading, "b": equal}, "pool", RaceRules(margin=0.0))
+    future, _ = run({"a": leading, "b": equal}, "future", RaceRules(margin=0.0))
     assert pool.racing == ["a"]
-    assert pool.dropped["b"].why == "bound"
+    assert pool.eliminated["b"].why == "bound"
     assert future.racing == ["a", "b"]
 
 
 def test_a_breach_of_a_call_gate_decides_at_once() -> None:
-    broken = Outcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
+    broken = CallOutcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
     answers = {"a": [score(0.9)] * 99 + [broken], "b": [score(0.5)] * 100}
-    rules = Rules(call_gates={"qa.structure": "qa"}, margin=0.0)
+    rules = RaceRules(call_gates={"qa.structure": "qa"}, margin=0.0)
     always = {"a": [broken] * 100, "b": [score(0.5)] * 100}
-    standing, _ = run(always, rules=rules)
-    assert standing.dropped["a"] == ("call_gate", 10, None, "qa.structure")
+    state, _ = run(always, rules=rules)
+    assert state.eliminated["a"] == ("call_gate", 10, None, "qa.structure")
     tolerant, _ = run(answers, rules=rules._replace(tolerance=0.02))
     assert tolerant.racing == ["a"]
 
@@ -179,23 +179,23 @@ def test_who_was_dropped_by_a_model_that_turns_out_invalid_races_again() -> None
     """The leader drops all others, then breaches a gate: the best of the rest must be found"""
     plan = schedule(dict.fromkeys(IDS[:200], QA), {"qa": 1.0}, 3, "pool")
     late = plan.blocks[75].calls[0]
-    broken = Outcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
+    broken = CallOutcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
     leader = [broken if call == late else score(0.99) for call in IDS[:200]]
     rival = [score(0.97)] * 200
     answers = {"leader": leader, "rival": rival, "weak": [score(0.5)] * 200}
-    standing, paid = run(answers, rules=Rules(call_gates={"qa.structure": "qa"}, margin=0.0))
-    assert standing.dropped["leader"].why == "call_gate"
-    assert standing.dropped["weak"].by == "rival"
-    assert standing.racing == ["rival"]
+    state, paid = run(answers, rules=RaceRules(call_gates={"qa.structure": "qa"}, margin=0.0))
+    assert state.eliminated["leader"].why == "call_gate"
+    assert state.eliminated["weak"].by == "rival"
+    assert state.racing == ["rival"]
     assert paid["weak"] <= 80
 
 
 def test_nobody_left_is_an_answer() -> None:
-    broken = Outcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
-    standing, paid = run(
-        {"a": [broken] * 50, "b": [broken] * 50}, rules=Rules(call_gates={"qa.structure": "qa"})
+    broken = CallOutcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
+    state, paid = run(
+        {"a": [broken] * 50, "b": [broken] * 50}, rules=RaceRules(call_gates={"qa.structure": "qa"})
     )
-    assert (standing.stopped, standing.racing) == ("none left", [])
+    assert (state.stopped, state.racing) == ("none left", [])
     assert paid == {"a": 10, "b": 10}
 
 
@@ -203,22 +203,22 @@ def test_nobody_left_is_an_answer() -> None:
 def test_a_rate_gate_is_shown_to_be_breached_or_to_hold(about: About) -> None:
     gate = RateGate("qa.false_pass_rate", "qa", 0.03)
 
-    def counted(every: int) -> list[Outcome]:
+    def counted(every: int) -> list[CallOutcome]:
         return [
-            Outcome({"qa": (0.8, 0.8)}, {gate.slug: (float(at % every == 0), 2.0)})
+            CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (float(at % every == 0), 2.0)})
             for at in range(400)
         ]
 
-    standing, _ = run(
-        {"wrong": counted(4), "clean": counted(10_000)}, about, Rules(gates=[gate], margin=0.0)
+    state, _ = run(
+        {"wrong": counted(4), "clean": counted(10_000)}, about, RaceRules(gates=[gate], margin=0.0)
     )
-    assert standing.dropped["wrong"].why == "rate_gate"
-    assert standing.gates["wrong"][gate.slug] == "breached"
+    assert state.eliminated["wrong"].why == "rate_gate"
+    assert state.gates["wrong"][gate.slug] == "breached"
 
 
 def test_a_clean_model_is_shown_to_keep_its_rate_limit() -> None:
     gate = RateGate("qa.false_pass_rate", "qa", 0.03)
-    clean = Outcome({"qa": (0.8, 0.8)}, {gate.slug: (0.0, 1.0)})
+    clean = CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (0.0, 1.0)})
     plan = schedule(dict.fromkeys(IDS, QA), {"qa": 1.0}, 3, "pool")
     watch, read = GateWatch(plan, [gate]), 0
     while watch.states(math.log(100))[gate.slug] == "open":
@@ -234,33 +234,34 @@ def test_the_last_call_decides_a_rate_exactly() -> None:
     """3 of 100 is not above 3 %, 4 of 100 is, whatever the bets said"""
     gate = RateGate("qa.false_pass_rate", "qa", 0.03)
 
-    def with_events(events: int) -> list[Outcome]:
+    def with_events(events: int) -> list[CallOutcome]:
         return [
-            Outcome({"qa": (0.8, 0.8)}, {gate.slug: (float(at < events), 1.0)}) for at in range(100)
+            CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (float(at < events), 1.0)})
+            for at in range(100)
         ]
 
-    standing, _ = run(
-        {"three": with_events(3), "four": with_events(4)}, rules=Rules(gates=[gate], margin=0.0)
+    state, _ = run(
+        {"three": with_events(3), "four": with_events(4)}, rules=RaceRules(gates=[gate], margin=0.0)
     )
-    assert standing.gates == {
+    assert state.gates == {
         "three": {gate.slug: "held"},
         "four": {gate.slug: "breached"},
     }
-    assert standing.racing == ["three"]
+    assert state.racing == ["three"]
 
 
 def test_one_model_alone_needs_no_call() -> None:
-    standing, paid = run({"only": [score(0.8)] * 30})
-    assert (standing.stopped, paid) == ("one left", {"only": 0})
+    state, paid = run({"only": [score(0.8)] * 30})
+    assert (state.stopped, paid) == ("one left", {"only": 0})
 
 
 def test_a_model_that_cannot_be_asked_leaves_and_drops_nobody() -> None:
     plan = schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
-    running = Race(plan, ["a", "b", "c"], Rules())
+    running = Race(plan, ["a", "b", "c"], RaceRules())
     for model, value in (("a", 1.0), ("b", 0.4), ("c", 0.5)):
-        for call in running.wanted()[model]:
+        for call in running.missing_calls()[model]:
             running.observe(model, call, score(value))
     running.withdraw("a")
     assert running.advance()
-    assert running.standing().racing == ["b", "c"]
-    assert running.standing().dropped["a"].why == "withdrawn"
+    assert running.state().racing == ["b", "c"]
+    assert running.state().eliminated["a"].why == "withdrawn"

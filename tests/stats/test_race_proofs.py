@@ -81,7 +81,7 @@ def test_on_resampled_matrices_the_best_of_the_data_is_kept(about: About, k: int
         )
         finished = race(found, about=about, seed=run)
         lost.append(
-            finished.lost_best if about == "pool" else f"m{best}" in finished.standing.dropped
+            finished.lost_best if about == "pool" else f"m{best}" in finished.state.eliminated
         )
     assert float(np.mean(lost)) <= allowed()
 
@@ -100,6 +100,6 @@ def test_a_model_at_its_limit_is_not_called_invalid(about: About) -> None:
         if about == "future":
             events = np.where(random.random((2, 200)) < 0.06, 5.0, 0.0)
         found = found._replace(items=items, events=events)
-        dropped = race(found, about=about, seed=run).standing.dropped
+        dropped = race(found, about=about, seed=run).state.eliminated
         wrong.append(any(how.gate == GATE.slug and how.blocks < 200 for how in dropped.values()))
     assert float(np.mean(wrong)) <= 0.02 + 3 * math.sqrt(0.02 * 0.98 / RUNS)

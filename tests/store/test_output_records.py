@@ -8,7 +8,7 @@ import pytest
 
 from callscore.core.case import Malformed, Reply
 from callscore.core.errors import DataError
-from callscore.core.reply_json import read_object
+from callscore.core.strict_json import read_object
 from callscore.store.files import Line
 from callscore.store.input_records import read_output, reply_of, run_of
 

@@ -17,9 +17,8 @@ from builders import Json, form, output, qa_case, question
 from callscore.core.case import Case, turns
 from callscore.core.strict_json import JsonFault, decode
 from callscore.runner.log import EventLog
-from callscore.suites.calls.prompting import build_prompt
-from callscore.suites.calls.structure import Sources
-from callscore.suites.calls.validation import structure_of
+from callscore.suites.calls.parse import Sources, structure_of
+from callscore.suites.calls.prompt import build_prompt
 from commands import run, run_python
 from eval_files import cases_file, eval_file, read_lines, remote, right_answer
 from stub_servers import Answer, Request, chat_completion, serving

@@ -75,7 +75,7 @@ def compare(
         encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
         texts[json_file] = escape_json(encoded)
     if markdown is not None:
-        text = comparison_markdown(found, all_rows=all_rows, most_cases=cases)
+        text = comparison_markdown(found, all_rows=all_rows, max_cases=cases)
         texts[markdown] = text.encode()
     for target, raw in texts.items():
         if target == output.STANDARD_OUTPUT:
@@ -86,7 +86,7 @@ def compare(
     if output.STANDARD_OUTPUT in texts:
         return
     output.print_lines(
-        lambda width: comparison_lines(found, width, all_rows=all_rows, most_cases=cases)
+        lambda width: comparison_lines(found, width, all_rows=all_rows, max_cases=cases)
     )
     if found.not_comparable:
         say("compared though it is not comparable (--force)", err=True)

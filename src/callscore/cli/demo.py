@@ -42,7 +42,6 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     from callscore.cli import output
     from callscore.cli.orchestration import score_samples, show
     from callscore.demo import sample_calls
-    from callscore.evaluate.scenarios import scenario_card
     from callscore.export.report_file import write_html
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
@@ -55,18 +54,19 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     ):
         card = source.card
         output.write_scorecard(card, json_file)
-        scores = score_samples(steps.add)
-        source = with_scenarios(source, scenario_card(scores), steps)
+        scenarios = score_samples(steps.add)
+        source = with_scenarios(source, scenarios, steps)
         write_html(msgspec.structs.replace(source, title=TITLE), html)
     if json_file == output.STANDARD_OUTPUT:
         return
     output.print_card(card, TITLE, all_rows=all_rows, closing=False)
     averages = []
-    for model, score in scores.items():
+    for model in scenarios.models:
         say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
-        show(score.document, None)
-        numbers = score.document["overall_statistics"]["key_metrics"]
-        averages.append(f"{model} {numbers['Average']}")
+        document = scenarios.document(model.model)
+        show(document, None)
+        numbers = document["overall_statistics"]["key_metrics"]
+        averages.append(f"{model.model} {numbers['Average']}")
     say("\nSAMPLE DATA: what these made-up numbers decide")
     output.print_verdict(card)
     say(f"AGENTS    average of plan, calls and refusals: {', '.join(averages)}.")

@@ -10,7 +10,7 @@ import click
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
-    from callscore.first_eval import FoundModel
+    from callscore.first_eval import KnownProvider
 
 
 @click.command()
@@ -40,9 +40,15 @@ def init(
     Asks for data, tasks, models and judge. Own transcripts are read by `callscore import`, and
     labelled by `callscore annotate`, first. The trial uses simulated models only: nothing is sent.
     """
-    from callscore.first_eval import Choices, case_files_in, models_in, write_and_try, write_start
+    from callscore.first_eval import (
+        Choices,
+        find_case_files,
+        providers_with_keys,
+        write_and_try,
+        write_files,
+    )
 
-    found = case_files_in(Path.cwd())
+    found = find_case_files(Path.cwd())
     ask = not yes
     if data is None:
         default = found[0] if found else "sample"
@@ -51,7 +57,7 @@ def init(
     if tasks is None:
         question = "Tasks, separated by commas (empty: all)"
         tasks = click.prompt(question, default="", show_default=False) if ask else ""
-    named = _models(models_in(), models, ask=ask)
+    named = _models(providers_with_keys(), models, ask=ask)
     if judge is None:
         question = "Judge: offline (an estimate) or none"
         options = click.Choice(["offline", "none"])
@@ -59,7 +65,7 @@ def init(
     chosen = Choices(
         data, [task.strip() for task in tasks.split(",") if task.strip()], named, True, judge
     )
-    written, tried = (write_start(path, chosen), "") if no_try else write_and_try(path, chosen)
+    written, tried = (write_files(path, chosen), "") if no_try else write_and_try(path, chosen)
     for file in written:
         say(f"wrote {file}")
     if tried:
@@ -67,7 +73,7 @@ def init(
     say(f"Next:  callscore run {path} --dry-run   then   callscore run {path}")
 
 
-def _models(found: list[FoundModel], wanted: bool | None, *, ask: bool) -> list[FoundModel]:
+def _models(found: list[KnownProvider], wanted: bool | None, *, ask: bool) -> list[KnownProvider]:
     if not found or wanted is False:
         return []
     names = ", ".join(f"{model.provider} ({model.key})" for model in found)

@@ -11,7 +11,7 @@ import click
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
-from callscore.config.choices import default_embedder, judge_choice
+from callscore.config.score import default_embedder, judge_choice
 
 if TYPE_CHECKING:
     from callscore.evaluate.judge_validation import MetricCalibration

@@ -15,7 +15,8 @@ from callscore.cli.variadic import GreedyCommand
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
-    from callscore.core.scenarios import OnStep, ScenarioScore
+    from callscore.core.scenarios import OnStep
+    from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scenarios import OutputsJob
 
 PATH = click.Path(path_type=Path)
@@ -90,10 +91,10 @@ def score(
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
     from callscore.app import OutputPaths
+    from callscore.cli import output
     from callscore.cli.output import path_unless_stdout
-    from callscore.config.choices import judge_choice
-    from callscore.config.score import DEFAULT_STORE
-    from callscore.core.errors import Inconclusive, UsageError
+    from callscore.config.score import DEFAULT_STORE, judge_choice
+    from callscore.core.errors import UsageError
     from callscore.core.scenarios import RecordedOutputs
     from callscore.evaluate.scenarios import OutputsJob
     from callscore.runner.document import result_files
@@ -105,19 +106,18 @@ def score(
         raise UsageError("compat keeps no record of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
     scored = _scored(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
-    document, headline = scored.document, scored.headline
+    document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
         files = result_files(file_name, [document])
         check_targets(files, job.files)
         for path, part in files.items():
             write(part, path)
-    if require_complete and not headline.complete:
-        failed = headline.scenarios - headline.evaluated
-        raise Inconclusive(f"not complete: {failed} scenarios failed")
+    if require_complete:
+        output.require_complete(scored)
 
 
-def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
+def _scored(job: OutputsJob, targets: OutputPaths) -> Scorecard:
     """Score the job, and write the files that are asked for."""
     from callscore.app import opened_sinks
     from callscore.core.scenarios import ScenarioSinks
@@ -125,14 +125,14 @@ def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
 
     with opened_sinks(targets) as sinks:
         if targets.html is None:
-            return score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+            return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
         from callscore.export.report_file import write_html
         from callscore.export.sources import source_of_outputs
         from callscore.export.step_cases import StepCases
 
         with StepCases() as steps:
             wanted = ScenarioSinks(on_record=sinks.on_record, on_step=steps.add)
-            scored = score_outputs(job, wanted, sinks.on_verdict)
+            scored = score_outputs([job], wanted, sinks.on_verdict)
             write_html(source_of_outputs(job, scored, steps), targets.html)
         return scored
 
@@ -209,13 +209,11 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
 
-def score_samples(on_step: OnStep) -> dict[str, ScenarioScore]:
-    """The bundled sample runs, scored, by model; `on_step` receives every step of them."""
+def score_samples(on_step: OnStep) -> Scorecard:
+    """The bundled sample runs, scored; `on_step` receives every step of them."""
     from callscore.core.scenarios import ScenarioSinks
     from callscore.demo.orchestration import sample_runs
     from callscore.evaluate.scenarios import score_outputs
 
     with sample_runs() as jobs:
-        return {
-            job.recorded.model: score_outputs(job, ScenarioSinks(on_step=on_step)) for job in jobs
-        }
+        return score_outputs(jobs, ScenarioSinks(on_step=on_step))

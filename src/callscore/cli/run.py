@@ -346,28 +346,28 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
-    if ran.card is not None:
+    if ran.card is not None and not ran.has_only_scenarios:
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
-    for score in ran.scenarios.values():
-        say(result_text(score.document))
-        for line in free_running_lines(score.document):
+    for document in ran.documents.values():
+        say(result_text(document))
+        for line in free_running_lines(document):
             say(line)
-    for line in model_table({name: score.document for name, score in ran.scenarios.items()}):
+    for line in model_table(ran.documents):
         say(line)
-    for note in ran.notes if ran.card is None else ():
+    for note in ran.notes if ran.has_only_scenarios else ():
         say(note)
 
 
 def _write_beside(ran: RunResult, joint: Path) -> None:
     """Write one file per model and language, unless the run's own file is just that."""
-    if not ran.scenarios:
+    if not ran.documents:
         return
     from callscore.cli.orchestration import write
     from callscore.runner.document import result_files
 
-    parts = result_files(joint, [score.document for score in ran.scenarios.values()])
-    if len(parts) > 1 or ran.card is not None:
+    parts = result_files(joint, ran.documents.values())
+    if len(parts) > 1 or not ran.has_only_scenarios:
         for path, document in parts.items():
             write(document, path)
 
@@ -389,12 +389,6 @@ def _check_gates(
 
 def _require_complete(ran: RunResult, *, wanted: bool) -> None:
     from callscore.cli import output
-    from callscore.core.errors import Inconclusive
 
-    if not wanted:
-        return
-    if ran.card is not None:
+    if wanted and ran.card is not None:
         output.require_complete(ran.card)
-    scores = ran.scenarios.items()
-    if unfinished := [model for model, score in scores if not score.headline.complete]:
-        raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

@@ -12,7 +12,7 @@ import click
 from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
-from callscore.config.choices import default_embedder, embedder_choice, judge_choice
+from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths

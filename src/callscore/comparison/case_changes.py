@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.comparison import CaseChange, ChangeKind
-from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import CaseResult
+from callscore.core.spec import TOLERANCE
 
 Results = Mapping[str, Sequence[CaseResult]]
 NO_REPLY = ("error", "not_run")

@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.comparison import RowDifference
 from callscore.stats.bca import Bounds, bca_interval
-from callscore.stats.contributions import Contributions, ModelShape, TaskShape
+from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.matrix import ALL_CALLS, MOST_UNITS, CallMatrix, call_matrix, units_of
 from callscore.stats.paired import CLOSE, MOST_EXACT, discordant, holm, mcnemar_p, sign_flip_p
 from callscore.stats.power import (
@@ -56,7 +56,11 @@ class RowLabel(NamedTuple):
 
 def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> ModelShape:
     """The formula of the tasks that both models have, with weights that sum to 1."""
-    tasks = {name: shape for name, shape in first.tasks.items() if name in second.tasks}
+    tasks = {
+        name: msgspec.structs.replace(shape, parts=_parts_of_either(shape, second.tasks[name]))
+        for name, shape in first.tasks.items()
+        if name in second.tasks
+    }
     weights = {name: w for name, w in first.zeroed.items() if name in second.zeroed}
     whole = math.fsum(weights.values())
     criteria = {criterion.slug for criterion in second.criteria}
@@ -70,6 +74,16 @@ def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> M
         criteria=[criterion for criterion in first.criteria if criterion.slug in criteria],
         cost=None,
     )
+
+
+def _parts_of_either(
+    one: TaskShape, other: TaskShape
+) -> list[tuple[str, float, Sequence[tuple[str, float]]]]:
+    """The formula with every row that counts on one of the sides at least."""
+    return [
+        (name, weight, list(dict([*terms, *others]).items()))
+        for (name, weight, terms), (_, _, others) in zip(one.parts, other.parts, strict=True)
+    ]
 
 
 def _without_counts(shape: TaskShape) -> TaskShape:
@@ -101,7 +115,7 @@ def pair_calls(first: Contributions, second: Contributions, shape: ModelShape) -
         for side in (0, 1):
             answered[side] |= has_cases[side]
         both |= shared
-        for line in (line for name, line in place.items() if name[0] == task):
+        for line in (line for name, line in place.items() if name[0].split(STRATUM)[0] == task):
             for of_model in sums:
                 of_model[line, ~shared] = 0.0
     common = np.flatnonzero(both)

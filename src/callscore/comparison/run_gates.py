@@ -32,7 +32,6 @@ def check_gates(
 
     `tallies` are those of the scoring pass: gates with `sure` against a baseline need them.
     """
-    headlines = {model: score.headline for model, score in result.scenarios.items()}
     required = config.scoring.checked_settings().coverage_required
 
     def per_call() -> dict[str, BaselineModel]:
@@ -42,7 +41,7 @@ def check_gates(
         return pseudovalues_by_model(contributions_by_model(tallies), shapes)
 
     baselines = BaselineRuns(load_baselines(config), per_call)
-    return gate_checks(result.card, config.gates, required, headlines, baselines)
+    return gate_checks(result.card, config.gates, required, baselines)
 
 
 class GatedRun(NamedTuple):

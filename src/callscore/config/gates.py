@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from callscore.config.file import GateEntry
 from callscore.config.regression import NO_BASELINE, BaselineRuns, Now, regression_check
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
-from callscore.core.rating import TOLERANCE
-from callscore.core.scenarios import Headline
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.spec import TOLERANCE, ScoreSpec
 from callscore.suites import registry
 
 FINAL = "final"
@@ -81,32 +80,31 @@ def check_gates(
     card: Scorecard | None,
     gates: Sequence[GateEntry],
     coverage: float = 1.0,
-    scenarios: Mapping[str, Headline] | None = None,
     baselines: BaselineRuns = NO_BASELINE,
 ) -> None:
     """Raise GateFailed if a gate fails, Inconclusive if none fails but one is undecided."""
-    raise_unless_passed(gate_checks(card, gates, coverage, scenarios, baselines))
+    raise_unless_passed(gate_checks(card, gates, coverage, baselines))
 
 
 def gate_checks(
     card: Scorecard | None,
     gates: Sequence[GateEntry],
     coverage: float = 1.0,
-    scenarios: Mapping[str, Headline] | None = None,
     baselines: BaselineRuns = NO_BASELINE,
 ) -> list[Check]:
     """Check every gate for each of its models.
 
     A blocked score fails every gate on it; a metric over too few cases (`coverage` is the share
     that must have been evaluated), or without answers that no judge decided, can miss a gate but
-    not pass it. `scenarios` are the scores of the other suite, by model.
+    not pass it.
     """
     checks: list[Check] = []
+    models = card.models if card is not None else ()
     for gate in gates:
         found_of_all = (
-            _of_scenarios(scenarios or {}, gate.of)
+            _of_scenarios(models, gate.of)
             if is_of_scenarios(gate)
-            else _of_calls(card.models if card is not None else (), gate.of, coverage)
+            else _of_calls(models, gate.of, coverage)
         )
         mine = [found for found in found_of_all if gate.model in (None, found.model)]
         if gate.no_regression is not None and card is not None:
@@ -190,14 +188,38 @@ def _of_calls(models: Sequence[ModelScore], of: str, coverage: float) -> Iterato
         )
 
 
-def _of_scenarios(scenarios: Mapping[str, Headline], of: str) -> Iterator[_Found]:
-    for model, headline in scenarios.items():
-        number = headline.numbers[of]
-        rests = f"rests on {headline.evaluated} of {headline.scenarios} scenarios"
-        left_out = "" if headline.complete else rests
-        spread = headline.spreads.get(of)
-        limits = None if spread is None else Limits(spread.low, spread.high)
-        yield _Found(model, number.value, "", left_out, number.approximate, limits)
+def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
+    """A headline number of document 001: a task score, or a part of it."""
+    task, _, part = registry.scenario_suite().headlines[of].partition("/")
+    for model in models:
+        score = model.tasks.get(task)
+        if score is None:
+            continue
+        found = score.subscores[part] if part else score
+        value = found.score if part else score.ungated_score
+        interval = found.ci95 if part else score.ungated_ci95
+        rests = f"rests on {score.n} of {score.cases} scenarios"
+        required = _spec_of(task).coverage or 1.0
+        yield _Found(
+            model.model,
+            value,
+            left_out="" if _covers(score, required) else rests,
+            is_lower_bound=any(score.metrics[slug].approximate for slug in _rows_of(task, part)),
+            limits=None if interval is None else Limits(*interval),
+        )
+
+
+def _spec_of(task: str) -> ScoreSpec:
+    suite = registry.suite_of(task)
+    assert suite is not None  # a headline is about a task of a suite
+    return suite.spec.scores[task]
+
+
+def _rows_of(task: str, part: str) -> Iterator[str]:
+    """The metrics in the formula of a task, or of one part of it."""
+    for name, of in _spec_of(task).formula.items():
+        if part in ("", name):
+            yield from of.weights
 
 
 def _value(model: ModelScore, of: str) -> float | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.choices import BUILT_IN_JUDGES, default_embedder, known_judges
 from callscore.config.file import OFFLINE, ModelEntry
 from callscore.config.models import checked_model
 from callscore.config.parse import converted
+from callscore.config.score import BUILT_IN_JUDGES, default_embedder, known_judges
 from callscore.core.run import ModelSpec
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 

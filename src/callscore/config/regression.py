@@ -9,9 +9,9 @@ from typing import NamedTuple
 from callscore.config.baseline import Baseline, BaselineModel
 from callscore.config.file import GateEntry
 from callscore.core.checks import Check
-from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between
+from callscore.core.spec import TOLERANCE
 from callscore.stats.bca import bca_interval
 from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import RESAMPLES, SEED, Replicates, resample_weights

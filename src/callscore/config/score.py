@@ -1,16 +1,16 @@
-"""The settings of a scoring job, and their validation."""
+"""The settings of a scoring job, and their validation; a judge by its name, or in a YAML file."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.config.choices import check_judge_name
 from callscore.core.errors import ConfigError, UsageError
+from callscore.core.plugins import plugin_names
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.spec import ScoreSettings
@@ -18,8 +18,13 @@ from callscore.scorecard.final import check_weights
 from callscore.store.files import is_special
 from callscore.suites.registry import Catalog
 
+if TYPE_CHECKING:
+    from callscore.config.judges import EmbedderChoice, JudgeChoice, ModelEntries
+
 DEFAULT_STORE = Path(".callscore", "runs.db")
 """The default store of replies."""
+BUILT_IN_JUDGES = ("none", "offline")
+YAML = (".yaml", ".yml")
 
 
 class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
@@ -100,3 +105,57 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
                 raise ConfigError(
                     f"cost of {model}: {cost}; expected a finite number of at least 0"
                 )
+
+
+def judge_choice(given: str | ModelEntries) -> JudgeChoice:
+    """`none`, `offline`, the name of an installed judge, or models."""
+    if given in BUILT_IN_JUDGES:
+        return str(given)
+    if isinstance(given, str) and _is_name(given) and given in known_judges():
+        return given
+    from callscore.config.judges import load_judge
+
+    if not isinstance(given, str):
+        return load_judge(given)
+    return load_judge(_file("judge", given, ", ".join(known_judges())))
+
+
+def known_judges() -> Sequence[str]:
+    """The names of judges: the built-in ones, and those of installed packages."""
+    return (*BUILT_IN_JUDGES, *plugin_names("callscore.judges"))
+
+
+def check_judge_name(name: str) -> None:
+    """Raise UsageError if no judge has this name."""
+    if name not in BUILT_IN_JUDGES and name not in (known := known_judges()):
+        raise UsageError(f"judge {name!r} is unknown; expected {', '.join(known)} or models")
+
+
+def _is_name(given: str) -> bool:
+    return Path(given).suffix not in YAML
+
+
+def default_embedder(judge: object) -> str:
+    """The default embedder: with a judge, sentences are compared too."""
+    return "none" if judge == "none" else "auto"
+
+
+def embedder_choice(given: str | Mapping[str, Any]) -> EmbedderChoice:
+    """The name of an embedder, or a model."""
+    if given == "none":
+        return "none"
+    from callscore.config.judges import load_embedder
+    from callscore.embeddings.catalog import NAMES
+
+    if not isinstance(given, str):
+        return load_embedder(given)
+    if given in NAMES:
+        return given
+    return load_embedder(_file("embedder", given, ", ".join(NAMES)))
+
+
+def _file(option: str, given: str, words: str) -> Path:
+    path = Path(given)
+    if _is_name(given):
+        raise UsageError(f"{option} {given!r}; expected {words}, or a YAML file")
+    return path

@@ -6,6 +6,8 @@ import msgspec
 
 Interval = tuple[float, float]
 """The limits of a 95 % interval: about future calls, of which those scored are a sample."""
+FEW_CALLS = 15
+"""Intervals from fewer calls are marked as rough (STATS §2)."""
 
 
 class GateClaim(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a race decided, what it paid and what it saved: the `race` section of a scorecard."""
+"""The `race` section of a scorecard: the decision, its cost and its savings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Literal
 import msgspec
 
 RaceStatus = Literal["decided", "tie", "none", "open"]
-"""One model is left; several that cannot be distinguished; no valid one; it ended before that."""
+"""One model is left; several that are not distinguishable; no valid model; not finished."""
 
 
 class OutOfRace(msgspec.Struct, frozen=True, omit_defaults=True):
-    """When a model left the race, and why."""
+    """When and why a model was eliminated."""
 
     why: str
-    """`worse`, `bound` (the rest could not bring it up), `call_gate`, `rate_gate`, `withdrawn`."""
+    """`worse`, `bound` (no later call can change it), `call_gate`, `rate_gate`, `withdrawn`."""
     after_blocks: int
     by: str | None = None
     """The better model."""
@@ -23,20 +23,20 @@ class OutOfRace(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RacingModel(msgspec.Struct, frozen=True):
-    """One model's part of a race."""
+    """One model of a race."""
 
     model: str
     blocks: int
-    """Blocks that were read of it."""
+    """Blocks of the model that were read."""
     requests: int
-    """Requests it was asked, cached ones included."""
+    """Requests that were sent or cached."""
     of_requests: int
     """Requests of the full run."""
     paid_usd: float | None
     saved_usd: float | None
-    """What the requests that were not asked would have cost, at the mean of the others."""
+    """The estimated cost of the requests that were not sent."""
     mean_score: tuple[float, float] | None
-    """Mean score of its calls under the Final's weights: least and most, where calls failed."""
+    """Lower and upper bound of the mean score of its calls; equal if no call failed."""
     out: OutOfRace | None
     gates: Mapping[str, str]
     """By rate gate: `held`, `breached` or `open`."""
@@ -51,9 +51,9 @@ class RaceCard(msgspec.Struct, frozen=True):
     tie_band: Sequence[str]
     """The models left, if there are several."""
     stopped: str
-    """Why no further round was asked."""
+    """Why the race stopped."""
     estimate: bool
-    """Whether it stopped on an estimate, not on a guarantee."""
+    """Whether the race stopped because of an estimate, not of a guarantee."""
     about: str
     """`pool`: the full data set; `future`: future calls like these."""
     alpha: float
@@ -67,5 +67,5 @@ class RaceCard(msgspec.Struct, frozen=True):
     saved_requests: float
     """Share of all requests."""
     saved_cost: float | None
-    """Share of what all requests would have cost, estimated; None without prices."""
+    """Estimated share of the cost of all requests; None without prices."""
     models: Sequence[RacingModel]

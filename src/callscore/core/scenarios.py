@@ -14,10 +14,9 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
+from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Question, Verdict
-from callscore.core.measure import Measure
-from callscore.core.scorecard import CaseResult, Cost, TaskScore
-from callscore.core.spec import Spec
+from callscore.core.scorecard import CaseResult, TaskScore
 
 Json = dict[str, Any]
 Mode = Literal["standard", "compat"]
@@ -137,50 +136,33 @@ class Identities(Protocol):
         ...
 
 
-class Spread(NamedTuple):
-    """A 95 % interval over scenarios, and how it was found (STATS §2)."""
+class ScenarioRows(msgspec.Struct, frozen=True):
+    """What the scorecard says about one model's scenarios."""
 
-    low: float
-    high: float
-    method: str
-
-
-class Headline(msgspec.Struct, frozen=True):
-    """The headline numbers of one model, not rounded; of several languages their mean.
-
-    An approximate one is a lower bound: undecided values count as unequal (C-115), and a
-    search that was cut off has found the best so far (C-117).
-    """
-
-    numbers: Mapping[str, Measure]
-    scenarios: int
-    evaluated: int
-    complete: bool
-    """Whether few enough scenarios failed to be evaluated, in every language (C-119)."""
-    spreads: Mapping[str, Spread] = {}
-    """By number, how far it can be trusted; none if it has no value."""
+    languages: Mapping[str, TaskScore] = {}
+    mean: TaskScore | None = None
+    """Of all languages."""
+    method: IntervalMethod | None = None
+    """How the intervals were computed; None without intervals."""
 
 
-class ScenarioCost(NamedTuple):
-    """What one model's answers to one folder of scenarios took."""
-
-    scenarios: int
-    """How many were asked, every run counted."""
-    answers: int
-    usd: float | None
+NO_ROWS = ScenarioRows()
 
 
 class ScenarioScore(msgspec.Struct, frozen=True):
-    """The result of one model."""
+    """The scenarios of one model, measured and added up."""
 
-    document: Json
-    """The result file of the suite's own format; of several languages, each and their mean."""
-    headline: Headline
-    signature: str
-    """What must agree before two results may be compared (C-126)."""
-    task: TaskScore
-    """The same as rows of a scorecard."""
-    cost: Cost
+    tallies: Mapping[str, Any]
+    """By language, a TaskTally of its scenarios."""
+    identity: Mapping[str, str]
+    """What must agree before two results may be compared, by part of the signature (C-126)."""
+    data: str
+    """The hash of the scenarios."""
+    judge: str
+    """What decided the values that code cannot compare; empty if nothing did."""
+    document: Callable[[ScenarioRows], Json]
+    """The result file of the suite's own format: a report of the rows of the scorecard."""
+    judging: Sequence[Mapping[str, Any]] = ()
     warnings: Sequence[str] = ()
 
 
@@ -258,7 +240,7 @@ class Attempts(Protocol):
     def scores(
         self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
-        """The result of every model; `judged` has what a judge has said."""
+        """The scenarios of every model, added up; `judged` has what a judge has said."""
         ...
 
 
@@ -344,13 +326,8 @@ class ScenarioSuite(Protocol):
     verdict_metric: str
     """The metric of verdicts on steps."""
     verdict_words: Sequence[str]
-    headlines: Sequence[str]
-    """What a gate may be about."""
-
-    @property
-    def spec(self) -> Spec:
-        """The rows of scenarios on a scorecard."""
-        ...
+    headlines: Mapping[str, str]
+    """What a gate may name: the task on the scorecard, or `task/part`."""
 
     @property
     def public_protocol(self) -> PublicProtocol:

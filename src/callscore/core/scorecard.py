@@ -13,7 +13,7 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
-from callscore.core.rating import Band
+from callscore.core.spec import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
 """What a result can be (C-01). `invalid` is the model's doing, `error` never is."""

@@ -8,6 +8,9 @@ from typing import NamedTuple
 VERSION = "callscore"
 """The part that may differ: a newer Callscore gives the same numbers."""
 
+SCENARIOS = "scenarios"
+"""The last part of the signature of calls and scenarios together: all that of the scenarios."""
+
 WORDS = {
     "suite": "suite",
     "framework": "framework version",
@@ -18,6 +21,11 @@ WORDS = {
     "embedder": "embedder",
     "weights": "weights",
     "workload": "workload",
+    "mode": "reading",
+    "protocol": "protocol",
+    "lang": "languages",
+    "ged": "budget of the search for plans",
+    "spec": "specification",
 }
 
 

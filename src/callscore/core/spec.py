@@ -1,15 +1,18 @@
-"""What a suite's `spec.toml` holds: metrics, bands, gates, weights and default settings."""
+"""What a suite's `spec.toml` holds: metrics, bands, gates, weights and default settings.
+
+A value is compared with a limit, and rated by bands, in one way (C-08, C-10, C-11).
+"""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.rating import Band, Operator, Rating, holds
 from callscore.core.resources import parse_table
 
 MOST_RUNS = 100
@@ -17,6 +20,51 @@ MOST_RUNS = 100
 QUOTE_TOLERANCE_S = 5.0
 DIGEST_BYTES = 6
 """Of the hash of a specification, as a signature carries it."""
+TOLERANCE = 1e-9
+"""Every comparison with a limit allows this much (C-08)."""
+
+Operator = Literal[">=", "<=", ">", "<"]
+
+
+class Rating(StrEnum):
+    """The words of the framework's rating tables."""
+
+    GOOD = "Good"
+    ACCEPTABLE = "Acceptable"
+    WARNING = "Warning"
+    FAIL = "Fail"
+    BLOCKER = "Blocker"
+
+
+def holds(value: float, comparison: Operator, limit: float) -> bool:
+    """value ⋚ limit, with the tolerance in favour of equality        C-08"""
+    if comparison == ">=":
+        return value - limit >= -TOLERANCE
+    if comparison == "<=":
+        return value - limit <= TOLERANCE
+    if comparison == ">":
+        return value - limit > TOLERANCE
+    return value - limit < -TOLERANCE
+
+
+class Band(msgspec.Struct, frozen=True, array_like=True):
+    """One row of a rating table: the rating, and the comparison that a value must satisfy."""
+
+    rating: Rating
+    comparison: Operator
+    limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value reaches this rating or a better one."""
+        return holds(value, self.comparison, self.limit)
+
+
+def rate(value: float, bands: tuple[Band, ...], otherwise: Rating | None) -> Rating | None:
+    """The first band from the top that the value satisfies, else `otherwise`        C-10"""
+    for band in bands:
+        if band.holds(value):
+            return band.rating
+    return otherwise
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -63,6 +111,11 @@ class MetricSpec(msgspec.Struct, frozen=True):
     gate: Gate | None = None
     pooled: bool = False
     """Σ numerators / Σ denominators instead of the mean over calls (C-06)."""
+    resampled: bool = False
+    """Whether the interval of a pooled row is the bootstrap alone: the counts of an F1 are no
+    independent items (STATS §2, orchestration numbers)."""
+    zero_if_undefined: bool = False
+    """Whether it counts 0 in the task score where cases have it and none defines it (C-113)."""
     shows_resolution: bool = False
     """Whether reports give the interval and the smallest rate that could be seen (C-36)."""
     template_row: bool = True
@@ -82,6 +135,10 @@ class Part(msgspec.Struct, frozen=True):
 
     weight: float
     weights: Mapping[str, float]
+    label: str = ""
+    """Its row, if it is not `<Name> Score`."""
+    template_row: bool = False
+    """Whether the row is on the scorecard; otherwise it is shown on request only."""
 
 
 class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
@@ -92,6 +149,10 @@ class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
     parts: Mapping[str, Part] = {}
     section: str = ""
     """The heading of the task's rows, if it is not `<LABEL> TASK METRICS`."""
+    unit: str = "call"
+    """What its cases are taken from: intervals are about future ones of these."""
+    coverage: float | None = None
+    """The share of cases that must be evaluated, if the setting does not decide (C-119)."""
 
     @cached_property
     def formula(self) -> Mapping[str, Part]:
@@ -175,6 +236,9 @@ class Spec(msgspec.Struct, frozen=True):
     """The defaults of the settings."""
     benchmarks: Benchmarks = Benchmarks()
     digest: str = ""
+    alternatives: bool = False
+    """Whether its tasks are separate benchmarks: a card has the rows of those that were run, and
+    its Final Score is that of the first of them."""
 
     def slugs_of(self, task: str) -> tuple[str, ...]:
         """The metrics of a task: those whose slug begins with its name."""
@@ -186,6 +250,20 @@ def read_spec(file: Path) -> Spec:
     raw = file.read_bytes()
     digest = hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest()
     return msgspec.convert({**parse_table(raw.decode()), "digest": digest}, Spec)
+
+
+def with_tasks(spec: Spec, tasks: Collection[str]) -> Spec:
+    """The specification for these tasks: all of it, unless its tasks are alternatives."""
+    if not spec.alternatives:
+        return spec
+    ran = tuple(task for task in spec.tasks if task in tasks)
+    return msgspec.structs.replace(
+        spec,
+        tasks=ran,
+        scores={task: spec.scores[task] for task in ran},
+        metrics={slug: spec.metrics[slug] for task in ran for slug in spec.slugs_of(task)},
+        final={"b": {task: 1.0 for task in ran[:1]}},
+    )
 
 
 def combined(specs: Sequence[Spec]) -> Spec:

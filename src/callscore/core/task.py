@@ -109,10 +109,6 @@ class Task(Protocol[Reference, Output]):
 
     # Hooks of the data, the records and the simulated provider
 
-    def check_reference(self, reference: Reference) -> None:
-        """Raise DataError if even a perfect answer would be blocked        C-131"""
-        return
-
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
         """What in a reference, or between it and its config, cannot all be met        C-131"""
         return ()

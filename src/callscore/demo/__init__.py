@@ -1,4 +1,4 @@
-"""Sample data that ships with the package, labelled as such, and how to score it."""
+"""Bundled sample data, and how to score it; all of it is fictional."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.config.score import ScoreConfig
 
 @contextmanager
 def sample_calls() -> Iterator[ScoreConfig]:
-    """The bundled sample calls as a scoring job; every line of them is made up."""
+    """The settings to score the sample calls."""
     folder = resources.files(__package__).joinpath("calls")
     with ExitStack() as stack:
         paths = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.interval import GateClaim
+from callscore.core.interval import FEW_CALLS, GateClaim
 from callscore.core.scorecard import (
     BenchmarkScore,
     FinalScore,
@@ -23,9 +23,6 @@ from callscore.stats.contributions import Contributions, ModelShape, Row
 from callscore.stats.rates import claim, equal_interval, rate_interval
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
-
-FEW_CALLS = 15
-"""An interval from fewer calls is marked."""
 
 SHARE = (0.0, 1.0)
 Cell = Mapping[str, Any]
@@ -121,7 +118,7 @@ def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Met
     if metric.value is None or kept is None:
         return msgspec.structs.replace(metric, ci95=None)
     calls = calls_with_value(kept, row.slug)
-    if row.kind == "pooled":
+    if row.kind == "pooled" and not evidence.specs[row.slug].resampled:
         return _rate(task, row, metric, evidence)
     reach = (0.0, 100.0) if row.percent else SHARE
     if row.kind == "count":

@@ -32,6 +32,7 @@ def with_intervals(
     formula_of: FormulaOf,
     criteria: Mapping[str, Criterion],
     resamples: int = RESAMPLES,
+    about: str = "future calls",
 ) -> Scorecard:
     """The same card with an interval for every number that has a value.
 
@@ -64,7 +65,7 @@ def with_intervals(
         )
         for model, shape, of_model in zip(kept, shapes, found, strict=True)
     }
-    method = IntervalMethod(LEVEL, "future calls", len(units.calls), units.size, resamples, SEED)
+    method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
     return with_bands(_filled(card, evidence, method), found_of, len(units.calls))
 

@@ -8,8 +8,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from callscore.config.choices import BUILT_IN_JUDGES
-from callscore.config.score import ScoreConfig
+from callscore.config.score import BUILT_IN_JUDGES, ScoreConfig
 from callscore.core.framework import DOCUMENT
 from callscore.core.plugins import load_plugin
 from callscore.core.ports import Embedder, Judge

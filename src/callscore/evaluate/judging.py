@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Failed, Reply, turns
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
 from callscore.core.ports import Embedder, Judge
-from callscore.core.reply_json import Parsed, read_object
+from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 
 if TYPE_CHECKING:

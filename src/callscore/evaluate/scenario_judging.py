@@ -1,4 +1,4 @@
-"""What judging the scenarios of several models took, from their documents."""
+"""What judging the scenarios of several models took."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from typing import Any
 import msgspec
 
 from callscore.core.judging_summary import Judging
-from callscore.core.scenarios import Json
 
 
-def judging_of_documents(documents: Sequence[Json]) -> Judging | None:
+def judging_together(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
     """The judge and what it did, all models and languages together; None if none was asked."""
-    found = [
-        msgspec.convert(raw, Judging)
-        for document in documents
-        for raw in _judgings(document)
-        if raw is not None
-    ]
+    found = [msgspec.convert(raw, Judging) for raw in judgings]
     if not found:
         return None
     rejudged = sum(each.rejudged for each in found)
@@ -42,11 +36,6 @@ def judging_of_documents(documents: Sequence[Json]) -> Judging | None:
         flags=_added(each.flags for each in found),
         answered_by=list(dict.fromkeys(name for each in found for name in each.answered_by)),
     )
-
-
-def _judgings(document: Json) -> Iterator[Any]:
-    for part in document.get("languages", {"": document}).values():
-        yield part["x_extension"].get("judging")
 
 
 def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:

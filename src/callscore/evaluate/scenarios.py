@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Verdict
 from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
@@ -19,34 +18,26 @@ from callscore.core.scenarios import (
     OpenStep,
     Part,
     RecordedOutputs,
+    ScenarioRows,
     ScenarioScore,
     ScenarioSinks,
     StepVerdicts,
 )
-from callscore.core.scorecard import (
-    BenchmarkScore,
-    FinalScore,
-    ModelScore,
-    Scorecard,
-    TaskScore,
-)
+from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.evaluate.scenario_judging import judging_of_documents
+from callscore.evaluate.scenario_judging import judging_together
+from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.worklist import open_items
-from callscore.scorecard.final import final_score
-from callscore.scorecard.ranking import rank
-from callscore.stats.intervals import LEVEL
-from callscore.stats.resampling import RESAMPLES, SEED
+from callscore.scorecard.strata import stratified
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
-from callscore.suites.registry import scenario_suite, suite_of
+from callscore.suites.registry import scenario_suite
 
 if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
 
 NO_SINKS = ScenarioSinks()
-ABOUT_SCENARIOS = "future scenarios"
 JudgedParts = Mapping[Part, StepVerdicts]
 
 
@@ -151,10 +142,23 @@ class OutputsJob(msgspec.Struct, frozen=True):
 
 
 def score_outputs(
-    job: OutputsJob,
+    jobs: Sequence[OutputsJob],
     sinks: ScenarioSinks = NO_SINKS,
     on_verdict: Callable[[VerdictRecord], None] | None = None,
-) -> ScenarioScore:
+) -> Scorecard:
+    """The scorecard of recorded outputs, each job being a model of it."""
+    from callscore.config.score import ScoreConfig
+    from callscore.evaluate.scorecards import scorecard
+
+    scores: dict[str, ScenarioScore] = {}
+    for job in jobs:
+        scores |= _scores_of(job, sinks, on_verdict)
+    return scorecard(ScoreConfig(cases=()), scenario_tallies(scores), None)
+
+
+def _scores_of(
+    job: OutputsJob, sinks: ScenarioSinks, on_verdict: Callable[[VerdictRecord], None] | None
+) -> Mapping[str, ScenarioScore]:
     """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
     attempts = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
@@ -162,7 +166,7 @@ def score_outputs(
     if on_verdict is not None:
         for record in verdict_records(judged):
             on_verdict(record)
-    return next(iter(attempts.scores(judged, sinks).values()))
+    return attempts.scores(judged, sinks)
 
 
 def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
@@ -173,8 +177,7 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
     import asyncio
 
-    from callscore.config.choices import default_embedder
-    from callscore.config.score import ScoreConfig
+    from callscore.config.score import ScoreConfig, default_embedder
     from callscore.evaluate.judge_setup import open_judge_runner
 
     config = ScoreConfig(
@@ -184,67 +187,43 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         return asyncio.run(judge_attempts(attempts, judge_runner))
 
 
-def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()) -> Scorecard:
-    """The scorecard of all models, with the result documents."""
-    suite = suite_of(SCENARIO)
-    assert suite is not None and suite.scenarios is not None  # it is built in
-    spec, settings = suite.scenarios.spec, suite.settings({})
-    unscored = BenchmarkScore("not_run", None, {})
-    models = [
-        ModelScore(
-            model=model,
-            tasks={SCENARIO: score.task},
-            benchmarks=unscored,
-            final=_with_spread(
-                final_score(spec, {SCENARIO: score.task}, unscored, settings), score.task
-            ),
-            cost=score.cost,
-            blockers=[],
-            blocked_calls=0,
+def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
+    """The scenarios of every model as one task, each row being the mean of the languages."""
+    return Tallied(
+        tallies={model: {SCENARIO: stratified(score.tallies)} for model, score in scores.items()},
+        dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
+        judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
+        skipped=(),
+        unused_verdicts=0,
+        scenarios=scores,
+    )
+
+
+def of_language(tallied: Tallied, language: str) -> Tallied:
+    """The scenarios of one language."""
+    tallies = {
+        model: {SCENARIO: score.tallies[language]} for model, score in tallied.scenarios.items()
+    }
+    return msgspec.structs.replace(tallied, tallies=tallies, scenarios={})
+
+
+def with_documents(
+    card: Scorecard,
+    scores: Mapping[str, ScenarioScore],
+    card_of_language: Callable[[str], Scorecard],
+) -> Scorecard:
+    """The scorecard with the result files of its scenarios, which are reports of it."""
+    languages = dict.fromkeys(name for score in scores.values() for name in score.tallies)
+    cards = {name: card if len(languages) == 1 else card_of_language(name) for name in languages}
+    documents = {
+        model: score.document(
+            ScenarioRows(
+                {name: cards[name].model(model).tasks[SCENARIO] for name in score.tallies},
+                card.model(model).tasks[SCENARIO],
+                card.intervals,
+            )
         )
         for model, score in scores.items()
-    ]
-    signatures = [score.signature for score in scores.values()]
-    return Scorecard(
-        framework=spec.framework,
-        suite=suite.name,
-        title=suite.title,
-        signature=f"spec:{spec.digest}|{'; '.join(dict.fromkeys(signatures))}",
-        models=models,
-        ranking=rank(models, spec),
-        notes=[*notes, *dict.fromkeys(w for score in scores.values() for w in score.warnings)],
-        estimate=any(not score.task.official for score in scores.values()),
-        documents={model: score.document for model, score in scores.items()},
-        judging=judging_of_documents([score.document for score in scores.values()]),
-        intervals=_method([score.task for score in scores.values()]),
-    )
-
-
-def beside_calls(card: Scorecard, scored: Scorecard) -> Scorecard:
-    """A scorecard of calls with the rows of scenarios; they are no part of its Final Score."""
-    rows = {model.model: model.tasks for model in scored.models}
-    models = [
-        msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
-        for model in card.models
-    ]
-    return msgspec.structs.replace(card, models=models, documents=scored.documents)
-
-
-def _with_spread(final: FinalScore, task: TaskScore) -> FinalScore:
-    """The Final Score of scenarios is their Average: it has the same interval."""
-    if final.score is None or task.ci95 is None:
-        return final
-    return msgspec.structs.replace(
-        final,
-        ci95=task.ci95,
-        ci95_method=task.ci95_method,
-        few_calls=task.few_calls,
-        calls=task.calls,
-    )
-
-
-def _method(tasks: Sequence[TaskScore]) -> IntervalMethod | None:
-    scenarios = max((task.calls for task in tasks), default=0)
-    if not scenarios:
-        return None
-    return IntervalMethod(LEVEL, ABOUT_SCENARIOS, scenarios, scenarios, RESAMPLES, SEED)
+    }
+    judging = judging_together([each for score in scores.values() for each in score.judging])
+    return msgspec.structs.replace(card, documents=documents, judging=judging)

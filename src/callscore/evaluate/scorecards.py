@@ -9,9 +9,9 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.judging_summary import Judging
-from callscore.core.rating import TOLERANCE, holds
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
-from callscore.core.spec import ScoreSettings, Spec
+from callscore.core.signature import SCENARIOS, VERSION, parts_of
+from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
@@ -20,7 +20,6 @@ from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
-from callscore.scorecard.suite import changed_settings
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
 
@@ -30,7 +29,7 @@ LEAKS_SHOWN = 5
 
 def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    tasks = {task: None for tallies in tallied.tallies.values() for task in tallies}
+    tasks = _tasks_in(tallied)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     models = [
@@ -57,7 +56,52 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
         if judge_runner is not None
         else None,
     )
-    return _with_intervals(card, config, tallied, spec) if config.intervals else card
+    card = _with_intervals(card, config, tallied, spec) if config.intervals else card
+    if not tallied.scenarios:
+        return card
+    from callscore.evaluate.scenarios import of_language, with_documents
+
+    return with_documents(
+        card,
+        tallied.scenarios,
+        lambda language: scorecard(config, of_language(tallied, language), None),
+    )
+
+
+def joint_scorecard(
+    config: ScoreConfig, parts: Sequence[Tallied], judge_runner: JudgeRunner | None
+) -> Scorecard:
+    """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
+    cards = [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
+    return cards[0] if len(cards) == 1 else beside(*cards)
+
+
+def beside(card: Scorecard, other: Scorecard) -> Scorecard:
+    """A scorecard with the rows of another one, which are no part of its Final Score."""
+    rows = {model.model: model.tasks for model in other.models}
+    return msgspec.structs.replace(
+        card,
+        framework=f"{card.framework}+{other.framework}",
+        suite=f"{card.suite}+{other.suite}",
+        title=f"{card.title} + {other.title}",
+        signature=f"{card.signature}|{SCENARIOS}:{_in_one_part(other.signature)}",
+        models=[
+            msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
+            for model in card.models
+        ],
+        notes=[*card.notes, *other.notes],
+        documents=other.documents,
+    )
+
+
+def _in_one_part(signature: str) -> str:
+    """A signature as the value of one part of another; the version is in that one already."""
+    parts = parts_of(signature)
+    return ",".join(f"{key}={value}" for key, value in parts.items() if key != VERSION)
+
+
+def _tasks_in(tallied: Tallied) -> dict[str, None]:
+    return {task: None for tallies in tallied.tallies.values() for task in tallies}
 
 
 def _with_intervals(
@@ -72,6 +116,7 @@ def _with_intervals(
         {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
         config.catalog.formula,
         spec.benchmarks.criteria,
+        about=f"future {spec.scores[spec.tasks[0]].unit}s",
     )
 
 
@@ -186,15 +231,16 @@ def _signature(
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
-        for suite, own in zip(suites, settings, strict=True)
-        for key, value in changed_settings(own, suite.settings({})).items()
+        for suite in suites
+        for key, value in config.catalog.changed_settings(suite).items()
     }
     specs = [config.catalog.spec_of(suite) for suite in suites]
     parts = {
         "suite": "+".join(suite.name for suite in suites),
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
-        "data": tallied.dataset[:16],
+        **_identity(tallied),
+        "data": tallied.dataset if tallied.scenarios else tallied.dataset[:16],
         "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
@@ -208,6 +254,11 @@ def _signature(
 
 def _named(numbers: Mapping[str, float]) -> str:
     return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
+
+
+def _identity(tallied: Tallied) -> Mapping[str, str]:
+    """How scenarios were asked and read: the same for all models."""
+    return next((score.identity for score in tallied.scenarios.values()), {})
 
 
 def _repeats(tallied: Tallied) -> str:
@@ -234,7 +285,9 @@ def _own(config: ScoreConfig) -> list[str]:
 
 
 def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
-    notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
+    warnings = [w for score in tallied.scenarios.values() for w in score.warnings]
+    notes = [*dict.fromkeys(warnings)]
+    notes += [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
     notes += _leak_notes(tallied.leaks)
     if tallied.unused_verdicts:
         notes.append(

@@ -16,6 +16,7 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item
+from callscore.core.scenarios import ScenarioScore
 from callscore.core.suite import Floor
 from callscore.evaluate.case_steps import (
     NOT_JUDGED,
@@ -87,6 +88,8 @@ class Tallied(msgspec.Struct, frozen=True):
     """Notes on references that contradict themselves (C-131)."""
     leaks: Mapping[tuple[str, str], Sequence[str]] = {}
     """By model and kind, the cases whose replies have data that must not be written down."""
+    scenarios: Mapping[str, ScenarioScore] = {}
+    """By model, what only scenarios have: languages, documents, warnings."""
 
 
 OnTallied = Callable[[Tallied], None]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore
+from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.scorecard.formula import TaskFormula
+from callscore.scorecard.strata import counts_zero
 from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape
 
 
@@ -18,7 +19,7 @@ def model_shape(
 ) -> ModelShape:
     """The formulas that turn the contributions of a model into its column of the card."""
     return ModelShape(
-        tasks={task: task_shape(formula_of(task)) for task in model.tasks},
+        tasks={task: task_shape(formula_of(task), score) for task, score in model.tasks.items()},
         final={name: weight for name, weight in model.final.weights.items() if weight},
         zeroed=_zeroed_weights(model.final),
         workload=model.cost.workload,
@@ -33,15 +34,19 @@ def model_shape(
     )
 
 
-def task_shape(formula: TaskFormula) -> TaskShape:
-    """Rows and weights of a task."""
+def task_shape(formula: TaskFormula, score: TaskScore) -> TaskShape:
+    """Rows and weights of a task, without rows that count 0 because no case defines them.
+
+    A resample that lacks another row has no number: what is due depends on the data (C-113).
+    """
+    zeros = {slug for slug, m in score.metrics.items() if counts_zero(formula.specs[slug], m)}
     return TaskShape(
         rows=[
             Row(slug, _kind(formula.specs[slug]), formula.specs[slug].unit == "percent")
             for slug in formula.slugs
         ],
         parts=[
-            (name, part.weight, list(part.weights.items()))
+            (name, part.weight, [(s, w) for s, w in part.weights.items() if s not in zeros])
             for name, part in formula.score.formula.items()
         ],
     )

@@ -13,7 +13,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.report.dossier import (
     CASES,
     INSTRUCTIONS,
-    MOST_PROMPTS,
+    MAX_PROMPTS,
     OUTPUTS,
     PROMPTS,
     RESULTS,
@@ -109,9 +109,9 @@ class CaseComparison:
             if what not in self.differences.get(INSTRUCTIONS, ()):
                 self._add(INSTRUCTIONS, what)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Report lines of the dossier without a case, and missing prompt lines."""
-        if self._prompts.context() and self.prompts_checked < min(self.cases, MOST_PROMPTS):
+        if self._prompts.context() and self.prompts_checked < min(self.cases, MAX_PROMPTS):
             self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
             self._add(RESULTS, f"case {case_id!r}: is not in {CASES}")

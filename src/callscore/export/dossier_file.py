@@ -15,8 +15,8 @@ from callscore.report.dossier import CONTENT, ENVELOPE, MANIFEST, STATEMENT
 from callscore.store.files import open_for_reading
 
 KNOWN_NAMES = frozenset({*CONTENT, MANIFEST, STATEMENT, ENVELOPE})
-MOST_BYTES = 1_000_000_000
-MOST_RATIO = 100
+MAX_BYTES = 1_000_000_000
+MAX_RATIO = 100
 SMALL_BYTES = 10_000_000
 """Below this size, the compression ratio is not checked."""
 BLOCK_BYTES = 1 << 18
@@ -34,14 +34,14 @@ class UnpackedDossier(msgspec.Struct, frozen=True):
         return self.folder / name
 
 
-def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> UnpackedDossier:
+def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> UnpackedDossier:
     """Extract the files of a dossier into a folder.
 
     DataError if the file is not a dossier. Names in the zip are compared with the known ones and
     are never used as paths.
     """
     digests: dict[str, str] = {}
-    left = most_bytes
+    left = max_bytes
     try:
         with open_for_reading(path) as raw, ZipFile(raw) as archive:
             for info in archive.infolist():
@@ -77,7 +77,7 @@ def _extract(
             size += len(block)
             if size > left:
                 raise _bad_dossier(path, f"{info.filename} exceeds the size limit (--max-gb)")
-            if size > SMALL_BYTES and size > MOST_RATIO * packed:
+            if size > SMALL_BYTES and size > MAX_RATIO * packed:
                 raise _bad_dossier(path, f"{info.filename} is a zip bomb: {size} bytes in {packed}")
             digest.update(block)
             file.write(block)

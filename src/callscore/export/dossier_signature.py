@@ -16,7 +16,7 @@ from callscore.report.dossier import PAYLOAD_TYPE, pre_authentication_encoding
 from callscore.report.source import DossierSignature
 from callscore.store.files import open_for_reading
 
-MOST_KEY_BYTES = 100_000
+MAX_KEY_BYTES = 100_000
 
 
 def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
@@ -122,4 +122,4 @@ def _serialization() -> Any:
 
 def _read(path: Path) -> bytes:
     with open_for_reading(path) as file:
-        return file.read(MOST_KEY_BYTES)
+        return file.read(MAX_KEY_BYTES)

@@ -24,14 +24,14 @@ from callscore.report.svg.picture import Picture, standalone_picture
 from callscore.report.svg.rank_bands import draw_rank_bands
 from callscore.suites.registry import template_of
 
-KINDS = ("cost_quality", "ranks", "metric")
+PICTURE_KINDS = ("cost_quality", "ranks", "metric")
 
 
 def card_html(card: Scorecard) -> str:
     """Return the first screen of the HTML report as one element, with all rows in a fold."""
     template = template_of(card)
     rows = collapsible("All rows", scorecard_table(card, template))
-    shown = tag("div", first_screen(card, template, is_alone=True), rows, class_="callscore")
+    shown = tag("div", first_screen(card, template, standalone=True), rows, class_="callscore")
     return f"<style>{style_sheet()}</style>{shown}"
 
 
@@ -43,7 +43,7 @@ def plot(card: Scorecard, kind: str, metric: str | None = None) -> Picture:
         return _ranks(card)
     if kind == "metric":
         return _metric(card, metric)
-    raise UsageError(f"{kind!r} is not a picture; expected one of {', '.join(KINDS)}")
+    raise UsageError(f"{kind!r} is not a picture; expected one of {', '.join(PICTURE_KINDS)}")
 
 
 def _ranks(card: Scorecard) -> Picture:

@@ -15,10 +15,10 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
-from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.cases import NamesInData
-from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
+from callscore.evaluate.scenarios import OutputsJob
+from callscore.evaluate.scorecards import beside
 from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
 from callscore.export.provenance import (
     provenance_of_outputs,
@@ -35,8 +35,8 @@ from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
 from callscore.suites.registry import NamesOf, all_suites, template_of
 
-MOST_CARD_BYTES = 500_000_000
-NAMES = "names"
+MAX_CARD_BYTES = 500_000_000
+NAMES_KEY = "names"
 NO_STEPS = "steps: mode `compat` does not record them"
 CARD_ONLY = "cases: a scorecard file does not contain them; pass the run or its eval file"
 
@@ -78,9 +78,9 @@ def open_source(wanted: SourceRequest) -> Iterator[ReportSource]:
 def card_source(path: Path) -> ReportSource:
     """Read a scorecard that `--json` wrote; it has no cases."""
     with open_for_reading(path) as file:
-        raw = file.read(MOST_CARD_BYTES + 1)
-    if len(raw) > MOST_CARD_BYTES:
-        raise UsageError(f"{path}: more than {MOST_CARD_BYTES} bytes; expected a scorecard in JSON")
+        raw = file.read(MAX_CARD_BYTES + 1)
+    if len(raw) > MAX_CARD_BYTES:
+        raise UsageError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a scorecard in JSON")
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
         documents = msgspec.json.decode(raw, type=_WithDocuments).orchestration
@@ -115,10 +115,8 @@ def scored_source(
         )
 
 
-def source_of_outputs(job: OutputsJob, scored: ScenarioScore, steps: Cases) -> ReportSource:
+def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportSource:
     """Return the source for recorded scenarios that were just scored; `steps` holds their steps."""
-    first = next(iter(scored.document.get("languages", {"": scored.document}).values()))
-    card = scenario_card({first["x_extension"]["model"]: scored})
     return ReportSource(
         card,
         template_of(card),
@@ -157,7 +155,7 @@ def rescore_run(
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
     fingerprint, _, limit = record.header.config_hash.partition("/")
-    caveats = [] if fingerprint == config.fingerprint else [_CHANGED.format(config.path)]
+    caveats = [] if fingerprint == config.fingerprint else [EVAL_FILE_CHANGED.format(config.path)]
     if limit.isdecimal():
         options = msgspec.structs.replace(options, limit=int(limit))
     with closing(prepare(config, options, sending=False)) as prepared:
@@ -168,7 +166,7 @@ def rescore_run(
 
 
 def _card_of(ran: RunResult) -> Scorecard:
-    card = ran.card or ran.scenario_card
+    card = ran.card
     if card is None:
         raise UsageError(f"run {ran.run_id}: has no scores; expected a run with cases or scenarios")
     return card
@@ -184,36 +182,30 @@ def source_of_run(
     config, card = prepared.config, _card_of(ran)
     record = _record(config.store, ran.run_id)
     models = [model.spec for model in prepared.models]
-    source = ReportSource(
+    return ReportSource(
         card,
         template_of(card),
         f"{record.header.name} · {title_of(card)}",
-        cases,
+        CombinedCases(cases, steps) if ran.documents else cases,
         provenance=provenance_of_run(config.scoring, record, config.path, models),
         prompts=TaskPromptBuilder(config.scoring),
+        documents=ran.documents,
     )
-    if ran.scenario_card is None:
-        return source
-    return with_scenarios(source, ran.scenario_card, steps)
 
 
 def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> ReportSource:
-    """Add the rows, steps and documents of scenarios to a source.
-
-    If the source has no calls, the result is about the scenarios alone.
-    """
-    card = source.card if source.card is scored else beside_calls(source.card, scored)
-    documents = scored.documents
+    """Add the rows, steps and documents of scenarios, scored on their own, to a source of calls."""
+    card = beside(source.card, scored)
     return msgspec.structs.replace(
         source,
         card=card,
         template=template_of(card),
         cases=CombinedCases(source.cases, steps),
-        documents={} if documents is msgspec.UNSET else documents,
+        documents={} if scored.documents is msgspec.UNSET else scored.documents,
     )
 
 
-_CHANGED = (
+EVAL_FILE_CHANGED = (
     "{} has changed since the run: scored with its current settings and the replies of the run"
 )
 
@@ -263,7 +255,7 @@ class TaskPromptBuilder:
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """Take the context from the case files if none is passed."""
-        kept = None if context is None else context.get(NAMES)
+        kept = None if context is None else context.get(NAMES_KEY)
         self._names: NamesOf = NamesInData(config.cases)
         if kept is not None:
             self._names = lambda suite: tuple(kept.get(suite.name, ()))
@@ -276,4 +268,4 @@ class TaskPromptBuilder:
     def context(self) -> Mapping[str, Any]:
         """Return the names in the whole data set by suite, including cases that were not asked."""
         found = {suite.name: list(self._names(suite)) for suite in all_suites()}
-        return {NAMES: {suite: names for suite, names in found.items() if names}}
+        return {NAMES_KEY: {suite: names for suite, names in found.items() if names}}

@@ -19,7 +19,7 @@ from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
 from callscore.core.version import __version__
 from callscore.export.dossier_comparison import CardComparison, CaseComparison
-from callscore.export.dossier_file import MOST_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
 from callscore.export.dossier_signature import check_envelope, read_envelope
 from callscore.export.sources import TaskPromptBuilder
 from callscore.report.dossier import (
@@ -40,7 +40,7 @@ from callscore.report.dossier import (
 )
 from callscore.store.files import lines_of
 
-MOST_NAMED = 20
+MAX_LISTED = 20
 """Differences of one kind that are listed; the rest is counted."""
 
 
@@ -120,10 +120,10 @@ class _OutputLine(msgspec.Struct):
     cost_from: str = ""
 
 
-def verify(path: Path, key: Path | None = None, most_bytes: int = MOST_BYTES) -> VerificationResult:
+def verify(path: Path, key: Path | None = None, max_bytes: int = MAX_BYTES) -> VerificationResult:
     """Check the hashes, the signature, the costs and every score of a dossier."""
     with tempfile.TemporaryDirectory(prefix="callscore-") as folder:
-        return _Verification(unpack(path, Path(folder), most_bytes)).carry_out(key)
+        return _Verification(unpack(path, Path(folder), max_bytes)).run(key)
 
 
 class _Verification:
@@ -137,7 +137,7 @@ class _Verification:
         self._checked: list[str] = []
         self._not_checked: list[str] = []
 
-    def carry_out(self, key: Path | None) -> VerificationResult:
+    def run(self, key: Path | None) -> VerificationResult:
         """Run all checks and return the differences in the order of the files."""
         self._check_hashes()
         self._check_signature(key)
@@ -222,15 +222,15 @@ class _Verification:
                     MODELS, f"price of {model!r}: does not match any of its costs; {found[0]}"
                 )
             else:
-                self._name(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
+                self._add_all(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
         if seen:
             self._checked.append(f"the cost of {sum(seen.values())} answers from tokens and prices")
 
-    def _name(self, file: str, found: Sequence[str]) -> None:
-        for sentence in found[:MOST_NAMED]:
+    def _add_all(self, file: str, found: Sequence[str]) -> None:
+        for sentence in found[:MAX_LISTED]:
             self._add(file, sentence)
-        if len(found) > MOST_NAMED:
-            self._add(file, f"and {len(found) - MOST_NAMED} more of the same kind")
+        if len(found) > MAX_LISTED:
+            self._add(file, f"and {len(found) - MAX_LISTED} more of the same kind")
 
     def _outputs(self) -> Iterator[_OutputLine]:
         decode = msgspec.json.Decoder(_OutputLine).decode
@@ -268,11 +268,11 @@ class _Verification:
         except CallscoreError as error:
             self._add(CASES, f"cannot be scored: {self._without_folder(str(error))}")
             return
-        cases.end()
+        cases.finish()
         for file, found in cases.differences.items():
-            self._name(file, found)
+            self._add_all(file, found)
         compared = CardComparison(self._read(CARD, Scorecard), card, lenient=cases.has_unjudged)
-        self._name(CARD, compared.differences())
+        self._add_all(CARD, compared.differences())
         self._checked.append(
             f"{cases.results} results of {cases.cases} cases, the scorecard, and "
             f"{cases.prompts_checked} prompts"

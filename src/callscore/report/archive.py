@@ -9,7 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """The modification time of every file in the zip, fixed so that equal results give equal bytes."""
-LEVEL = 3
+COMPRESSION_LEVEL = 3
 BLOCK_BYTES = 1 << 18
 
 
@@ -40,7 +40,7 @@ class Archive:
 
     def __init__(self) -> None:
         self._out = _ChunkBuffer()
-        self._zip = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=LEVEL)
+        self._zip = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=COMPRESSION_LEVEL)
         self.digests: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -57,7 +57,7 @@ class Archive:
         self.digests[name] = {"sha256": digest.hexdigest(), "bytes": size}
         yield self._out.take()
 
-    def end(self) -> bytes:
+    def finish(self) -> bytes:
         """Return the last bytes of the zip."""
         self._zip.close()
         return self._out.take()

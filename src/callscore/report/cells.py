@@ -71,7 +71,7 @@ def scorecard_rows(
 
     Tasks that no model ran are left out; so are details, unless `all_rows` is set.
     """
-    ran = {task for model in card.models for task in model.tasks}
+    ran = task_names(card)
     has_benchmarks = any(
         model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
     )
@@ -97,9 +97,14 @@ TASK_KINDS = ("section", "metric", "subscore", "task")
 BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
 
+def task_names(card: Scorecard) -> list[str]:
+    """Return the tasks that at least one model ran, in the order of the models."""
+    return list(dict.fromkeys(task for model in card.models for task in model.tasks))
+
+
 def tasks_not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
     """Return the names of the tasks in the template that no model ran."""
-    ran = {task for model in card.models for task in model.tasks}
+    ran = task_names(card)
     return [
         row.label.removesuffix(" Score")
         for row in template
@@ -115,7 +120,7 @@ def _is_needed_detail(row: TemplateRow, card: Scorecard) -> bool:
     return any(task is not None and task.status == "incomplete" for task in tasks)
 
 
-def _has_task(row: TemplateRow, task: str, ran: set[str]) -> bool:
+def _has_task(row: TemplateRow, task: str, ran: Sequence[str]) -> bool:
     return task in ran or (row.kind == "section" and task in ("benchmarks", "final"))
 
 
@@ -318,11 +323,16 @@ def _rank(entry: Ranked) -> Cell:
     return Cell(f"{entry.rank}{free}{marks}", interval=interval)
 
 
+def count_undecided_gates(model: ModelScore) -> int:
+    """Return how many gates of a model are not decided, over all tasks."""
+    return sum(len(task.undecided_gates) for task in model.tasks.values())
+
+
 def _blocker(model: ModelScore) -> Cell:
     """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
     calls = f"{show_count(model.blocked_calls, 'call')} blocked"
     marks = [calls] if model.blocked_calls else []
-    undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
+    undecided = count_undecided_gates(model)
     if model.blockers:
         word, tone = "Yes", TONES["Blocker"]
         if not any(blocker.gating for blocker in model.blockers):

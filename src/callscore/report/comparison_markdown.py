@@ -9,22 +9,22 @@ from callscore.report import comparison_rows as cells
 from callscore.report.markdown_text import code, table
 
 MARKS = {"better": "🟢", "worse": "🔴", "": ""}
-MOST_BYTES = 60_000
+MAX_BYTES = 60_000
 """GitHub limits a comment to 65,536 characters."""
 
 
 def comparison_markdown(
-    comparison: Comparison, *, all_rows: bool = False, most_cases: int = 20
+    comparison: Comparison, *, all_rows: bool = False, max_cases: int = 20
 ) -> str:
     """Return the comparison, with fewer cases if it would exceed the size of a comment."""
-    for most in (most_cases, most_cases // 4, 0):
-        text = "\n".join(_parts(comparison, most, all_rows=all_rows)) + "\n"
-        if len(text) <= MOST_BYTES:
+    for count in (max_cases, max_cases // 4, 0):
+        text = "\n".join(_parts(comparison, count, all_rows=all_rows)) + "\n"
+        if len(text) <= MAX_BYTES:
             break
     return text
 
 
-def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterator[str]:
+def _parts(comparison: Comparison, max_cases: int, *, all_rows: bool) -> Iterator[str]:
     first, second = comparison.first, comparison.second
     names = [code(side.label, 60, in_table=False) for side in (first, second)]
     yield f"### Callscore: {names[0]} → {names[1]}"
@@ -46,7 +46,7 @@ def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterat
         if found:
             yield f"{head}: {', '.join(code(slug, in_table=False) for slug in found)}"
             yield ""
-    yield from _cases(comparison, most_cases)
+    yield from _cases(comparison, max_cases)
     foot = [cells.describe_pairing(comparison)] if comparison.calls else []
     for note in [*foot, *comparison.notes]:
         yield f"- {code(note, 400, in_table=False)}"
@@ -65,7 +65,7 @@ def _row(row: RowDifference) -> list[str]:
     ]
 
 
-def _cases(comparison: Comparison, most: int) -> Iterator[str]:
+def _cases(comparison: Comparison, max_cases: int) -> Iterator[str]:
     if not comparison.cases:
         return
     yield "<details>"
@@ -79,13 +79,13 @@ def _cases(comparison: Comparison, most: int) -> Iterator[str]:
             cells.show_difference(change.change, "fraction") if change.change else "",
             code(cells.describe_case(change), 200),
         ]
-        for change in changed[:most]
+        for change in changed[:max_cases]
     ]
     if rows:
         yield from table(["case", "task", "change", ""], rows)
-    if len(changed) > most:
+    if len(changed) > max_cases:
         yield ""
-        yield f"{len(changed) - most} more."
+        yield f"{len(changed) - max_cases} more."
     yield ""
     yield "</details>"
     yield ""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.comparison import CaseChange, Comparison, RowDifference
+from callscore.core.interval import FEW_CALLS
 from callscore.report.cells import Tone
 from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05
-FEW_CALLS = 15
-"""Intervals from fewer calls are marked as rough (STATS §2)."""
 KIND_WORDS = {
     "fixed": "fixed",
     "broken": "broken",
@@ -101,7 +100,7 @@ def describe_pairing(comparison: Comparison) -> str:
     return f"paired on {show_count(comparison.calls, 'call')} that both answered{left_out}{few}"
 
 
-def describe_case(change: CaseChange, most: int = 3) -> str:
+def describe_case(change: CaseChange, max_metrics: int = 3) -> str:
     """Describe the changes of a case: kinds, gates, metrics."""
     parts = [KIND_WORDS[kind] for kind in change.kinds if kind != "new_blocker"]
     if change.new_gates:
@@ -112,8 +111,8 @@ def describe_case(change: CaseChange, most: int = 3) -> str:
         f"{slug} {_short_number(one)} → {_short_number(other)}"
         for slug, (one, other) in change.metrics.items()
     ]
-    more = len(metrics) - most
-    parts += [*metrics[:most], *([f"{more} more"] if more > 0 else [])]
+    more = len(metrics) - max_metrics
+    parts += [*metrics[:max_metrics], *([f"{more} more"] if more > 0 else [])]
     return "; ".join(parts)
 
 

@@ -14,7 +14,7 @@ ROOM_FOR_P = 110
 
 
 def comparison_lines(
-    comparison: Comparison, width: int, *, all_rows: bool = False, most_cases: int = 20
+    comparison: Comparison, width: int, *, all_rows: bool = False, max_cases: int = 20
 ) -> Iterator[Line]:
     """Yield the lines of a comparison, most important first."""
     first, second = comparison.first, comparison.second
@@ -31,7 +31,7 @@ def comparison_lines(
     yield from _table(comparison, width, all_rows=all_rows)
     yield []
     yield from _blockers(comparison, width)
-    yield from _cases(comparison, width, most_cases)
+    yield from _cases(comparison, width, max_cases)
     for note in comparison.notes:
         yield from paragraph([StyledText(plain(note, 400), "dim")], width)
 
@@ -72,7 +72,7 @@ def _blockers(comparison: Comparison, width: int) -> Iterator[Line]:
             yield from paragraph([StyledText(f"{head}: {', '.join(found)}", style)], width)
 
 
-def _cases(comparison: Comparison, width: int, most: int) -> Iterator[Line]:
+def _cases(comparison: Comparison, width: int, max_cases: int) -> Iterator[Line]:
     if not comparison.cases:
         return
     changed = cells.worst_first(comparison.cases)
@@ -86,10 +86,12 @@ def _cases(comparison: Comparison, width: int, most: int) -> Iterator[Line]:
             StyledText(cells.show_difference(change.change, "fraction") if change.change else ""),
             StyledText(plain(cells.describe_case(change), 200), "dim"),
         ]
-        for change in changed[:most]
+        for change in changed[:max_cases]
     ]
     if rows:
         yield from table(columns, rows, width)
-    if len(changed) > most:
-        yield [StyledText(f"{len(changed) - most} more; --cases N shows more, --json all", "dim")]
+    if len(changed) > max_cases:
+        yield [
+            StyledText(f"{len(changed) - max_cases} more; --cases N shows more, --json all", "dim")
+        ]
     yield []

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard
-from callscore.report.cells import Tone
+from callscore.report.cells import Tone, count_undecided_gates, task_names
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
@@ -17,7 +17,7 @@ from callscore.report.ties import calls_needed, describe_tie, find_ties, other_m
 
 NAMES_SHOWN = 3
 MODELS_SHOWN = 3
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 
 REMEDIES: Mapping[str, str] = {
     "truncated": "cut off by its token limit: raise max_tokens",
@@ -36,14 +36,14 @@ REMEDIES: Mapping[str, str] = {
 class Statement(NamedTuple):
     """One sentence of the decision, with a keyword in front."""
 
-    head: str
+    keyword: str
     text: str
     tone: Tone = "plain"
 
 
 def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision that a scorecard supports, most important statement first."""
-    unread = list(_unreadable(card))[:MODELS_SHOWN]
+    unread = list(_malformed(card))[:MODELS_SHOWN]
     return [*_race(card), *_decision(card), *_blocked(card), *unread, *_unknown(card)]
 
 
@@ -95,15 +95,15 @@ def _leaders(
         by = " by value" if value else ""
         tied = _describe_ties(leader.model, ties, by)
         sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
-        yield Statement(_head(leader, "TIE"), sentence, "middling")
+        yield Statement(_keyword(leader, "TIE"), sentence, "middling")
     else:
         sentence = f"{names}: {why}. Final {_final(best)}{price}.{weak}"
-        yield Statement(_head(leader, "CHOOSE"), sentence, "good")
+        yield Statement(_keyword(leader, "CHOOSE"), sentence, "good")
     if value:
         yield from _quality(card, quality, leader, models)
 
 
-def _head(entry: Ranked, official: str) -> str:
+def _keyword(entry: Ranked, official: str) -> str:
     return "ESTIMATE" if entry.estimate else official
 
 
@@ -133,7 +133,7 @@ def _describe_ties(model: str, ties: Sequence[ModelContrast], by: str) -> str:
     """Return `old and new cannot be distinguished with these 48 calls; about 310 would do`."""
     others = [other_model(pair, model) for pair in ties]
     sentence = describe_tie(ties[0].calls, calls_needed(ties), by)
-    return f"{plain(model, LONGEST_NAME)} and {_join_names(others)} {sentence}"
+    return f"{plain(model, MAX_NAME_LENGTH)} and {_join_names(others)} {sentence}"
 
 
 def _weak_rows(model: ModelScore) -> str:
@@ -148,8 +148,8 @@ def _closest(card: Scorecard) -> Iterator[Statement]:
     score = show(first.zeroed_final or 0.0)
     yield Statement(
         "NO MODEL",
-        f"passes every blocker. Closest: {plain(first.model, LONGEST_NAME)}, {score} with blocked "
-        f"calls counted as 0 (not official), {_cost(first.cost_per_1000_calls)}.",
+        f"passes every blocker. Closest: {plain(first.model, MAX_NAME_LENGTH)}, {score} with "
+        f"blocked calls counted as 0 (not official), {_cost(first.cost_per_1000_calls)}.",
         "blocked",
     )
     if ties := find_ties(card, "zeroed_final", first.model):
@@ -160,14 +160,14 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
     """List the task scores of all models when no model has a Final Score."""
     reasons = dict.fromkeys(entry.reason for entry in card.ranking if entry.reason)
     yield Statement("NO FINAL", f"{'; '.join(list(reasons)[:NAMES_SHOWN])}.", "middling")
-    for task in dict.fromkeys(task for model in card.models for task in model.tasks):
+    for task in task_names(card):
         scores = [(model.model, model.tasks[task].score) for model in card.models]
         known = sorted(
             ((name, score) for name, score in scores if score is not None),
             key=lambda found: (-found[1], found[0]),
         )
         if known:
-            listed = ", ".join(f"{plain(name, LONGEST_NAME)} {show(s)}" for name, s in known[:4])
+            listed = ", ".join(f"{plain(name, MAX_NAME_LENGTH)} {show(s)}" for name, s in known[:4])
             yield Statement("", f"{task}: {listed}")
 
 
@@ -178,7 +178,7 @@ def _blocked(card: Scorecard) -> Iterator[Statement]:
     for entry in blocked[:MODELS_SHOWN]:
         more = len(entry.obstacles) - 1
         rest = f"; and {more} more" if more else ""
-        name = plain(entry.model, LONGEST_NAME)
+        name = plain(entry.model, MAX_NAME_LENGTH)
         text = f"{name} ({_cost(entry.cost_per_1000_calls)}): {entry.obstacles[0]}{rest}."
         yield Statement("OUT", text, "blocked")
     if len(blocked) > MODELS_SHOWN:
@@ -186,7 +186,7 @@ def _blocked(card: Scorecard) -> Iterator[Statement]:
         yield Statement("", f"{left} out; see the blockers below.", "blocked")
 
 
-def _unreadable(card: Scorecard) -> Iterator[Statement]:
+def _malformed(card: Scorecard) -> Iterator[Statement]:
     """State how many replies could not be parsed, with the remedy for the most frequent cause."""
     for model in card.models:
         for task, score in model.tasks.items():
@@ -194,7 +194,7 @@ def _unreadable(card: Scorecard) -> Iterator[Statement]:
                 continue
             cause, number = max(score.malformed.items(), key=lambda found: found[1])
             why = REMEDIES.get(cause, cause.replace("_", " "))
-            name = plain(model.model, LONGEST_NAME)
+            name = plain(model.model, MAX_NAME_LENGTH)
             text = f"{name}, {task}: {number} of {score.answers} answers {why}."
             yield Statement("MALFORMED", text, "bad")
 
@@ -215,18 +215,16 @@ def _unfinished(card: Scorecard) -> Iterator[str]:
     has_official = any(e.final_score is not None for e in card.ranking)
     for entry in card.ranking:
         if has_official and entry.reason and entry.reason.startswith("Final Score incomplete"):
-            yield f"{plain(entry.model, LONGEST_NAME)}: {entry.reason}"
-    undecided = [model for model in card.models if _undecided(model) and not model.blockers]
+            yield f"{plain(entry.model, MAX_NAME_LENGTH)}: {entry.reason}"
+    undecided = [
+        model for model in card.models if count_undecided_gates(model) and not model.blockers
+    ]
     if undecided:
-        rows = max(_undecided(model) for model in undecided)
+        rows = max(count_undecided_gates(model) for model in undecided)
         yield (
             f"{show_count(rows, 'blocker row')} of {_join_names([m.model for m in undecided])} "
             "not judged (--judge, --verdicts)"
         )
-
-
-def _undecided(model: ModelScore) -> int:
-    return sum(len(task.undecided_gates) for task in model.tasks.values())
 
 
 def _unpriced(card: Scorecard) -> Iterator[str]:
@@ -240,7 +238,7 @@ def _names(entries: Sequence[Ranked]) -> str:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    shown = [plain(name, LONGEST_NAME) for name in names[:NAMES_SHOWN]]
+    shown = [plain(name, MAX_NAME_LENGTH) for name in names[:NAMES_SHOWN]]
     more = len(names) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 

@@ -15,6 +15,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.core.signature import SCENARIOS
 from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
 from callscore.report.archive import Archive, read_blocks
@@ -42,7 +43,7 @@ PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
 NO_SCENARIOS = "scenarios: a dossier contains only calls, which `verify` can recompute"
-MOST_PROMPTS = 20_000
+MAX_PROMPTS = 20_000
 """Only the prompts of the first cases are hashed; all follow from case, settings and instructions.
 """
 
@@ -67,7 +68,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             sealed[ENVELOPE] = encode_document(sign_statement(statement, options))
         for name, raw in sealed.items():
             yield from archive.add(name, [raw])
-    yield archive.end()
+    yield archive.finish()
 
 
 def _write_lines(
@@ -76,10 +77,10 @@ def _write_lines(
     """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for number, view in enumerate(_recomputable(source)):
-        _refuse_unscored(view)
+    for number, view in enumerate(_recomputable_cases(source)):
+        _check_scored(view)
         files[CASES].write(case_line(view, without_text=without_text))
-        if source.prompts is not None and number < MOST_PROMPTS:
+        if source.prompts is not None and number < MAX_PROMPTS:
             prompt = source.prompts(view.case)
             files[PROMPTS].write(prompt_line(view.case.id, prompt))
             for message in prompt.messages:
@@ -93,7 +94,7 @@ def _write_lines(
     return instructions
 
 
-def _recomputable(source: ReportSource) -> Iterator[CaseView]:
+def _recomputable_cases(source: ReportSource) -> Iterator[CaseView]:
     """Yield every case but steps of scenarios, which can only be scored together."""
     number = 0
     for view in source.cases:
@@ -109,13 +110,23 @@ def _recomputable(source: ReportSource) -> Iterator[CaseView]:
 
 def _card_of_calls(card: Scorecard) -> Scorecard:
     """Return the card without rows and documents of scenarios, which `verify` cannot recompute."""
+    if card.documents is msgspec.UNSET:
+        return card
     models = [
         msgspec.structs.replace(
             model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
         )
         for model in card.models
     ]
-    return msgspec.structs.replace(card, models=models, documents=msgspec.UNSET)
+    return msgspec.structs.replace(
+        card,
+        framework=card.framework.rpartition("+")[0],
+        suite=card.suite.rpartition("+")[0],
+        title=card.title.rpartition(" + ")[0],
+        signature=card.signature.partition(f"|{SCENARIOS}:")[0],
+        models=models,
+        documents=msgspec.UNSET,
+    )
 
 
 def _absent(source: ReportSource) -> Sequence[str]:
@@ -123,7 +134,7 @@ def _absent(source: ReportSource) -> Sequence[str]:
     return [*source.absent, NO_SCENARIOS] if has_scenarios else source.absent
 
 
-def _refuse_unscored(view: CaseView) -> None:
+def _check_scored(view: CaseView) -> None:
     if not view.answers:
         raise UsageError(f"case {view.case.id!r} has no answers; expected a source with scores")
 
@@ -178,10 +189,11 @@ def build_statement(
 ) -> dict[str, Any]:
     """Return an in-toto statement (v1) about the files, with the signature of the scorecard."""
     subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
+    card = _card_of_calls(source.card)
     predicate = {
         "callscore": __version__,
-        "framework": source.card.framework,
-        "signature": source.card.signature,
+        "framework": card.framework,
+        "signature": card.signature,
     }
     return {
         "_type": STATEMENT_TYPE,

@@ -8,7 +8,7 @@ from callscore.core.checks import Check, CheckStatus
 from callscore.report.markdown_text import code, table
 from callscore.report.safe_text import plain
 
-LONGEST = 1_000
+MAX_LENGTH = 1_000
 WORDS: Mapping[CheckStatus, str] = {
     "passed": "✅ holds",
     "failed": "❌ missed",
@@ -30,7 +30,7 @@ def annotation_lines(checks: Sequence[Check]) -> list[str]:
 
 def _data(text: str) -> str:
     """Escape the text of a command; a line end would start another command."""
-    shown = plain(text, LONGEST)
+    shown = plain(text, MAX_LENGTH)
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -97,4 +97,4 @@ def write_model_archive(source: ReportSource, made: ModelFiles) -> Iterator[byte
         for model in source.card.models:
             for name, chunks in made.files(model, lines[model.model], archive):
                 yield from archive.add(name, chunks)
-    yield archive.end()
+    yield archive.finish()

@@ -13,8 +13,8 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-LONGEST_NAME = 200
-LONGEST_MESSAGE = 2_000
+MAX_NAME_LENGTH = 200
+MAX_MESSAGE_LENGTH = 2_000
 _NOT_IN_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 """Characters that are valid text but not allowed in XML."""
 
@@ -40,7 +40,7 @@ def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
 def _add_outcome(case: Element, check: Check) -> None:
     from xml.etree import ElementTree
 
-    message = _text(check.message, LONGEST_MESSAGE)
+    message = _text(check.message, MAX_MESSAGE_LENGTH)
     if check.status == "failed":
         ElementTree.SubElement(case, "failure", {"message": message, "type": "failed"})
     elif check.status == "undecided":
@@ -58,8 +58,8 @@ def _counts(checks: Sequence[Check]) -> dict[str, str]:
     return {key: str(count) for key, count in counts.items()}
 
 
-def _text(text: str, longest: int = LONGEST_NAME) -> str:
-    return plain(text, longest).translate(_NOT_IN_XML)
+def _text(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
+    return plain(text, max_length).translate(_NOT_IN_XML)
 
 
 def scorecard_checks(card: Scorecard) -> list[Check]:

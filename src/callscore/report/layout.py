@@ -13,7 +13,7 @@ from typing import NamedTuple
 from callscore.report.safe_text import plain
 
 GAP = 3
-LONGEST_CELL = 60
+MAX_CELL_LENGTH = 60
 
 
 class StyledText(NamedTuple):
@@ -30,8 +30,8 @@ class Column(NamedTuple):
     """The heading of a column, its minimum and maximum width, and its alignment."""
 
     heading: str
-    least: int = 0
-    most: int | None = None
+    min_width: int = 0
+    max_width: int | None = None
     is_number: bool = False
 
 
@@ -47,7 +47,7 @@ def table(columns: Sequence[Column], rows: Sequence[Line], width: int) -> Iterat
 
 def align_columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Align rows of text, one line each: the first column to the left, all others to the right."""
-    cells = [list(headings), *([plain(cell, LONGEST_CELL) for cell in row] for row in rows)]
+    cells = [list(headings), *([plain(cell, MAX_CELL_LENGTH) for cell in row] for row in rows)]
     widths = [max(display_width(row[place]) for row in cells) for place in range(len(headings))]
     return [
         "  ".join(
@@ -98,11 +98,11 @@ def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list
     widths = []
     for place, column in enumerate(columns):
         cells = [display_width(row[place].text) for row in rows if row]
-        widest = max([display_width(column.heading), column.least, *cells])
-        widths.append(widest if column.most is None else min(widest, column.most))
-    least = [column.least or 1 for column in columns]
+        widest = max([display_width(column.heading), column.min_width, *cells])
+        widths.append(widest if column.max_width is None else min(widest, column.max_width))
+    min_widths = [column.min_width or 1 for column in columns]
     while sum(widths) + GAP * (len(widths) - 1) > width:
-        room = [wide - low for wide, low in zip(widths, least, strict=True)]
+        room = [wide - low for wide, low in zip(widths, min_widths, strict=True)]
         if max(room) <= 0:
             break
         widest = max(range(len(widths)), key=lambda place: (room[place] > 0, widths[place]))
@@ -112,8 +112,8 @@ def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list
 
 def _row(cells: Line, aligned: Sequence[tuple[int, bool]]) -> Iterator[Line]:
     """Yield the lines of a row, as many as its longest cell needs."""
-    folded = [_wrap(cell.text, width) for cell, (width, _) in zip(cells, aligned, strict=True)]
-    for texts in zip_longest(*folded, fillvalue=""):
+    wrapped = [_wrap(cell.text, width) for cell, (width, _) in zip(cells, aligned, strict=True)]
+    for texts in zip_longest(*wrapped, fillvalue=""):
         line = [StyledText(" ")]
         for text, cell, (width, is_number) in zip(texts, cells, aligned, strict=True):
             padding = _padding(text, width)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, Ranked, Scorecard, TemplateRow
-from callscore.report.cells import Cell, scorecard_rows, show_score_interval
+from callscore.report.cells import Cell, scorecard_rows, show_score_interval, task_names
 from callscore.report.decision import state_decision
 from callscore.report.markdown_text import code, prose, table
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 STRONG = ("section", "task", "benchmarks")
-LONGEST_STATEMENT = 500
+MAX_STATEMENT_LENGTH = 500
 CASES_SHOWN = 10
 BLOCKERS_SHOWN = 5
 MODELS_SHOWN = 12
@@ -48,8 +48,8 @@ def _decision(card: Scorecard) -> Iterator[str]:
         yield "**Offline estimate: built-in rules, no judge.**"
         yield ""
     for statement in state_decision(card):
-        head = f"**{statement.head.capitalize()}** " if statement.head else ""
-        yield f"- {head}{prose(statement.text, LONGEST_STATEMENT)}"
+        head = f"**{statement.keyword.capitalize()}** " if statement.keyword else ""
+        yield f"- {head}{prose(statement.text, MAX_STATEMENT_LENGTH)}"
     yield ""
 
 
@@ -111,7 +111,7 @@ def _ranking(card: Scorecard) -> Iterator[str]:
             "—" if entry.rank is None else str(entry.rank),
             code(entry.model, 60),
             "n/a" if entry.final_score is None else show(entry.final_score),
-            _cost(entry.cost_per_1000_calls),
+            show_cost(entry.cost_per_1000_calls),
             "yes" if entry.pareto else "",
             "estimate" if entry.estimate else code(entry.reason, 300) if entry.reason else "",
         ]
@@ -126,7 +126,7 @@ def _short_document(source: ReportSource) -> Iterator[str]:
     yield f"### {prose(source.title, 120)}"
     yield ""
     yield from _decision(card)
-    tasks = list(dict.fromkeys(task for model in card.models for task in model.tasks))
+    tasks = task_names(card)
     ranking = {entry.model: entry for entry in card.ranking}
     shown = sorted(card.models, key=lambda model: _order(ranking[model.model]))
     found = [_model_line(model, ranking[model.model], tasks) for model in shown[:MODELS_SHOWN]]
@@ -165,7 +165,7 @@ def _model_line(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> list[
         scored,
         *(_task(model, task) for task in tasks),
         show_count(len(model.blockers), "blocker") if model.blockers else "none",
-        _cost(entry.cost_per_1000_calls),
+        show_cost(entry.cost_per_1000_calls),
         "—" if entry.rank is None else str(entry.rank),
     ]
 
@@ -175,7 +175,3 @@ def _task(model: ModelScore, name: str) -> str:
     if task is None:
         return "not run"
     return task.status if task.score is None else show(task.score)
-
-
-def _cost(cost: float | None) -> str:
-    return "unknown" if cost is None else show_money(cost)

@@ -11,23 +11,23 @@ _SENTENCE = re.compile(r"[A-Za-z][A-Za-z0-9 .,;()$%×·–—?'\"-]*(: [A-Za-z0-
 """Words, numbers and punctuation. A colon must be followed by a space, which excludes links."""
 
 
-def code(text: str, longest: int = 80, *, in_table: bool = True) -> str:
+def code(text: str, max_length: int = 80, *, in_table: bool = True) -> str:
     """Return a code span: nothing in it is markup, and no name in it is notified.
 
     A bar is escaped, as it would end the cell of a table even between backticks.
     """
-    shown = plain(text, longest) or " "
+    shown = plain(text, max_length) or " "
     fence = "`" * (max((len(run) for run in _TICKS.findall(shown)), default=0) + 1)
     if shown.startswith("`") or shown.endswith("`"):
         shown = f" {shown} "
     return fence + (shown.replace("|", "\\|") if in_table else shown) + fence
 
 
-def prose(text: str, longest: int = 500) -> str:
+def prose(text: str, max_length: int = 500) -> str:
     """Return a sentence unchanged if nothing in it could be markup, else as a code span."""
-    shown = plain(text, longest)
+    shown = plain(text, max_length)
     harmless = _SENTENCE.fullmatch(shown) is not None and "www." not in shown.lower()
-    return shown if harmless else code(text, longest, in_table=False)
+    return shown if harmless else code(text, max_length, in_table=False)
 
 
 def table(headings: list[str], rows: list[list[str]]) -> list[str]:

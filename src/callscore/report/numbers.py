@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from callscore.core.rating import Band
+from callscore.core.spec import Band
 from callscore.metrics.rounding import half_up
 
-MOST_PLACES = 12
+MAX_DECIMALS = 12
 """Further digits of a price are float noise."""
 
 
@@ -36,7 +36,12 @@ def show_money(value: float) -> str:
     if not value:
         return "$0"
     places = 2 if value >= 10 else 3 if value >= 0.01 else 1 - math.floor(math.log10(value))
-    return f"${half_up(value, min(places, MOST_PLACES))}"
+    return f"${half_up(value, min(places, MAX_DECIMALS))}"
+
+
+def show_cost(value: float | None) -> str:
+    """Return a cost in dollars, or `unknown`."""
+    return "unknown" if value is None else show_money(value)
 
 
 def show_interval(

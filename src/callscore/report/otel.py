@@ -10,7 +10,7 @@ from callscore.report.interchange import run_time, to_json
 from callscore.report.source import Answer, ReportFormat, ReportOptions, ReportSource
 
 EVENT = "gen_ai.evaluation.result"
-INFORMATION = 9
+INFO_SEVERITY = 9
 """The severity number of INFO."""
 NAME = "gen_ai.evaluation.name"
 VALUE = "gen_ai.evaluation.score.value"
@@ -39,7 +39,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
                 {
                     "timeUnixNano": nanoseconds,
                     "observedTimeUnixNano": nanoseconds,
-                    "severityNumber": INFORMATION,
+                    "severityNumber": INFO_SEVERITY,
                     "eventName": EVENT,
                     "attributes": _attributes(attributes),
                 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from callscore.core.race import OutOfRace, RaceCard
 from callscore.report.safe_text import plain
 
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 
 
 def describe_decision(race: RaceCard) -> str:
@@ -60,4 +60,4 @@ def _percent(share: float) -> str:
 
 
 def _name(model: str) -> str:
-    return plain(model, LONGEST_NAME)
+    return plain(model, MAX_NAME_LENGTH)

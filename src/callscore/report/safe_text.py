@@ -16,12 +16,12 @@ _TERMINAL_CONTROLS = re.compile(
 """DEL, C1 controls, line separators and direction marks, in UTF-8."""
 
 
-def plain(text: str, longest: int = 200) -> str:
-    """Return one line without escape sequences or direction marks, truncated to `longest`."""
-    if text.isascii() and text.isprintable() and len(text) <= longest:
+def plain(text: str, max_length: int = 200) -> str:
+    """Return one line without escape sequences or direction marks, truncated to `max_length`."""
+    if text.isascii() and text.isprintable() and len(text) <= max_length:
         return text
     line = " ".join(text.split())
-    return sanitize(line) if len(line) <= longest else sanitize(line[: longest - 1]) + "…"
+    return sanitize(line) if len(line) <= max_length else sanitize(line[: max_length - 1]) + "…"
 
 
 def sanitize(text: str) -> str:

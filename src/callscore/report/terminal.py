@@ -24,7 +24,7 @@ from callscore.report.cells import (
 )
 from callscore.report.decision import state_decision
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
-from callscore.report.numbers import show, show_count, show_interval, show_money
+from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
 from callscore.report.ties import show_rank
 
@@ -52,8 +52,8 @@ class TableLayout(NamedTuple):
 
 
 LABEL_WIDTH = 41
-LEAST_THRESHOLD = 10
-LEAST_RANKING = 6
+MIN_THRESHOLD_WIDTH = 10
+MIN_RANKING_WIDTH = 6
 """The minimum width of a column in the ranking; a longer heading is split."""
 ROOM_FOR_REASONS = 100
 """From this width on, reasons for a missing rank are a column, else lines below the table."""
@@ -97,7 +97,7 @@ def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """Yield the statements of the decision, each indented after its keyword."""
     for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = StyledText(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
+        head = StyledText(f"{statement.keyword:<{HEAD_WIDTH}}", f"bold {style}".strip())
         indent = StyledText(" " * HEAD_WIDTH)
         for number, line in enumerate(
             paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
@@ -140,8 +140,7 @@ def _judging(judging: Judging) -> str:
         tokens = judging.input_tokens + judging.output_tokens
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
-        cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
-        parts.append(f"cost {cost}, not part of the models' cost")
+        parts.append(f"cost {show_cost(judging.cost_usd)}, not part of the models' cost")
     if judging.failed:
         parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
     if judging.disputed:
@@ -228,9 +227,9 @@ def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> 
     """Return the columns; labels are wrapped if they would take more than half of the width."""
     models = [plain(model.model, 40) for model in card.models[shown]]
     return [
-        Column("Metric", least=min(LABEL_WIDTH - 2, width // 2)),
-        *(Column(model, least=layout.model - 3) for model in models),
-        Column("Threshold", least=LEAST_THRESHOLD, most=layout.threshold),
+        Column("Metric", min_width=min(LABEL_WIDTH - 2, width // 2)),
+        *(Column(model, min_width=layout.model - 3) for model in models),
+        Column("Threshold", min_width=MIN_THRESHOLD_WIDTH, max_width=layout.threshold),
     ]
 
 
@@ -350,7 +349,6 @@ def _with_interval(
 
 
 def _zeroed_cells(entry: Zeroed) -> Line:
-    cost = entry.cost_per_1000_calls
     more = len(entry.obstacles) - OBSTACLES_SHOWN
     sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
@@ -358,7 +356,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
         StyledText(show_rank(entry.rank, entry.band) or "—"),
         StyledText(plain(entry.model, 40)),
         StyledText("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
-        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_cost(entry.cost_per_1000_calls)),
         StyledText(sentence, "dim"),
     ]
 
@@ -366,7 +364,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
 def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
     """Yield a ranking; remarks on a model are a column if there is room, else lines below."""
     columns = [
-        Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
+        Column(name, min_width=min(len(name), MIN_RANKING_WIDTH), is_number=name != "Model")
         for name in headings
     ]
     if width >= ROOM_FOR_REASONS:
@@ -380,13 +378,12 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
 
 
 def _ranking_cells(entry: Ranked) -> Line:
-    cost = entry.cost_per_1000_calls
     return [
         StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
         StyledText(plain(entry.model, 40)),
         StyledText("" if entry.efficiency is None else show(entry.efficiency)),
         StyledText("" if entry.final_score is None else show(entry.final_score)),
-        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_cost(entry.cost_per_1000_calls)),
         StyledText(show_rank(entry.quality_rank, entry.quality_band)),
         StyledText("yes" if entry.pareto else ""),
         StyledText("estimate" if entry.estimate else entry.reason or "", "dim"),

@@ -27,7 +27,13 @@ def show_rank(rank: int | None, band: tuple[int, int] | None) -> str:
     """Return a rank with its band: 1, 1 (1–2); empty without a rank."""
     if rank is None:
         return ""
-    return str(rank) if band is None or band[0] == band[1] else f"{rank} ({band[0]}–{band[1]})"
+    return str(rank) if band is None or band[0] == band[1] else f"{rank} ({show_band(band)})"
+
+
+def show_band(band: tuple[int, int]) -> str:
+    """Return a band of ranks: 2, 1–3."""
+    best, worst = band
+    return str(best) if best == worst else f"{best}–{worst}"
 
 
 def find_ties(card: Scorecard, of: str, model: str) -> Sequence[ModelContrast]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LAST_ROW = 1_048_575
 """The most rows that Excel allows below the header."""
-LONGEST_CELL = 32_767
+MAX_CELL_LENGTH = 32_767
 CHUNK_BYTES = 1 << 18
 CREATED = datetime(2000, 1, 1, tzinfo=UTC)
 """The creation time in the file, fixed so that equal results give equal bytes."""
@@ -48,7 +48,7 @@ STATUS_TONES: Mapping[str, Tone] = {
 NUMBER, MONEY, WHOLE = "0.000", "$0.00####", "0"
 
 
-class _Book:
+class _WorkbookWriter:
     """Writes cells and sheets of a workbook."""
 
     def __init__(self, book: Workbook) -> None:
@@ -76,7 +76,7 @@ class _Book:
         self, sheet: Worksheet, row: int, column: int, text: str, style: Format | None = None
     ) -> None:
         """Write a text; one that would be a formula if typed in is marked as text."""
-        safe = sanitize_lines(text)[:LONGEST_CELL]
+        safe = sanitize_lines(text)[:MAX_CELL_LENGTH]
         if not safe:
             return
         if style is None and is_formula(safe):
@@ -124,7 +124,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             },
         ) as workbook:
             workbook.set_properties({"title": plain(source.title), "created": CREATED})
-            book = _Book(workbook)
+            book = _WorkbookWriter(workbook)
             _write_scorecard(book, source)
             _write_ranking(book, source)
             left_out = _write_cases(book, source)
@@ -136,7 +136,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             yield chunk
 
 
-def _write_scorecard(book: _Book, source: ReportSource) -> None:
+def _write_scorecard(book: _WorkbookWriter, source: ReportSource) -> None:
     models = source.card.models
     columns = [("Row", 44), ("Threshold", 26), *((model.model, 22) for model in models)]
     sheet = book.sheet("Scorecard", columns, frozen=2)
@@ -169,7 +169,7 @@ def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
 
 
 def _write_cell(
-    book: _Book,
+    book: _WorkbookWriter,
     sheet: Worksheet,
     place: tuple[int, int],
     cell: Cell,
@@ -182,7 +182,7 @@ def _write_cell(
         sheet.write_number(*place, number[0], book.style(num_format=number[1], **colours))
 
 
-def _write_ranking(book: _Book, source: ReportSource) -> None:
+def _write_ranking(book: _WorkbookWriter, source: ReportSource) -> None:
     columns = (
         ("Rank", 8),
         ("Model", 30),
@@ -221,7 +221,7 @@ def _colour_scale(sheet: Worksheet, column: int, last: int) -> None:
     sheet.conditional_format(1, column, last, column, {"type": "3_color_scale", **scale, **limits})
 
 
-def _write_cases(book: _Book, source: ReportSource) -> int:
+def _write_cases(book: _WorkbookWriter, source: ReportSource) -> int:
     """Write one row per case, model and run; return how many did not fit."""
     columns = (
         ("Case", 28),
@@ -274,7 +274,7 @@ def _case_rows(source: ReportSource) -> Iterator[Sequence[object]]:
             )
 
 
-def _write_questions(book: _Book, source: ReportSource) -> None:
+def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
     """Write the agreement by question and model, lowest agreement first."""
     columns = (
         ("Question", 12),
@@ -288,8 +288,7 @@ def _write_questions(book: _Book, source: ReportSource) -> None:
         ("Unanswered", 12),
     )
     sheet = book.sheet("Questions", columns)
-    margin = source.provenance.settings.get("qa.score_margin_fraction", 0.0)
-    questions = QuestionCounter(float(margin))
+    questions = QuestionCounter(source.provenance.settings)
     for view in source.cases:
         if view.case.task == "qa":
             questions.add(decode_case(view))
@@ -313,7 +312,7 @@ def _write_questions(book: _Book, source: ReportSource) -> None:
         _colour_scale(sheet, 4, written)
 
 
-def _write_blockers(book: _Book, source: ReportSource) -> None:
+def _write_blockers(book: _WorkbookWriter, source: ReportSource) -> None:
     columns = (
         ("Model", 24),
         ("Task", 12),
@@ -327,7 +326,7 @@ def _write_blockers(book: _Book, source: ReportSource) -> None:
     book.rows(sheet, blocked_calls(source.card), {3: NUMBER, 4: NUMBER})
 
 
-def _write_settings(book: _Book, source: ReportSource, left_out: int) -> None:
+def _write_settings(book: _WorkbookWriter, source: ReportSource, left_out: int) -> None:
     sheet = book.sheet("Settings", (("What", 36), ("Value", 100)))
     more = [("rows of cases left out", left_out)] if left_out else []
     book.rows(sheet, [*setting_rows(source), *more], {})

@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
 from callscore.core.consent import trusted
+from callscore.core.errors import UsageError
 from callscore.core.keywords import names_nearest
 from callscore.core.run import OnEvent, ignore_event
+from callscore.core.scenarios import Mode
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
 from callscore.runner.prepare import RunOptions, prepare
@@ -35,7 +37,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
     open_items: str | os.PathLike[str] | None = None,
-    mode: Literal["standard", "compat"] | None = None,
+    mode: Mode | None = None,
     export: str | os.PathLike[str] | None = None,
     trajectories: str | os.PathLike[str] | None = None,
     accept_changed: bool = False,
@@ -85,6 +87,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
+    if mode is not None and mode not in get_args(Mode):
+        raise UsageError(f"mode {mode!r}; expected one of {', '.join(get_args(Mode))}")
     source = config if isinstance(config, Mapping) else Path(config)
     loaded = load_eval(source, as_path(store))
     loaded = loaded if intervals else loaded.without_intervals()
@@ -96,7 +100,7 @@ def _run(
 ) -> Scorecard:
     with trusted(trust_config), closing(prepare(loaded, options)) as prepared:
         ran = run_prepared(prepared, on_event)
-    card = ran.card or ran.scenario_card
+    card = ran.card
     if card is None:
         raise KeyboardInterrupt
     return card

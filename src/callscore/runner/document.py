@@ -16,16 +16,16 @@ from callscore.runner.run import RunResult
 def run_document(ran: RunResult) -> bytes:
     """The document of a run.
 
-    Only calls: the scorecard. Only scenarios of one model: exactly document 001.
-    Otherwise the documents are under `orchestration` by model, next to the scorecard if any.
+    The scorecard, with the documents of scenarios by model under `orchestration`; of only
+    scenarios of one model, exactly document 001.
     """
-    documents = {model: score.document for model, score in ran.scenarios.items()}
-    if ran.card is not None and not documents:
+    assert ran.card is not None  # an interrupted run has no document
+    documents = ran.documents
+    if not documents:
         return scorecard_json(ran.card)
-    if ran.card is None and len(documents) == 1:
+    if ran.has_only_scenarios and len(documents) == 1:
         return _written(next(iter(documents.values())))
-    card = json.loads(scorecard_json(ran.card)) if ran.card is not None else {}
-    return _written({**card, "orchestration": documents})
+    return _written({**json.loads(scorecard_json(ran.card)), "orchestration": documents})
 
 
 def _written(document: Any) -> bytes:

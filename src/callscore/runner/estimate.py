@@ -12,7 +12,7 @@ from callscore.core.case import Case
 from callscore.core.framework import DOCUMENT, judged_metrics
 from callscore.core.run import ModelSpec
 from callscore.core.suite import BenchmarkLayer, no_data_names
-from callscore.core.task import ItemCount, Task
+from callscore.core.task import SCENARIO, ItemCount, Task
 from callscore.judges.prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, call_of
 from callscore.runner.prepare import ModelHandle, Prepared, price_of
@@ -179,8 +179,7 @@ def _asking(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
         return None, None
     settings = suite.settings({})
     layer = suite.benchmarks(settings)
-    is_task = name in suite.spec.tasks
-    task = suite.task(name, settings, no_data_names) if is_task else None
+    task = suite.task(name, settings, no_data_names) if name != SCENARIO else None
     return task, layer if layer is not None and name in layer.tasks else None
 
 

@@ -1,4 +1,4 @@
-"""A race in a run: rounds of calls in a seeded order, until the decision is certain (STATS §4)."""
+"""The race of a run: sends calls in rounds until the decision is certain (STATS §4)."""
 
 from __future__ import annotations
 
@@ -31,29 +31,24 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.report.race_text import race_notes
 from callscore.runner.cases import CasePrompt, work_of
 from callscore.runner.prepare import Prepared
-from callscore.runner.race_card import Account, news, race_card
-from callscore.runner.race_outcomes import (
-    Runs,
-    call_outcome,
-    case_outcome,
-    gates_of,
-)
+from callscore.runner.race_card import ModelAccount, describe_changes, make_race_card
+from callscore.runner.race_observations import Runs, collect_gates, observe_call, observe_case
 from callscore.runner.scoring import RunScoring, unless_stopped
 from callscore.scorecard.final import option_weights
 from callscore.stats.blocks import About, Kind, schedule
-from callscore.stats.race import Race, Rules
+from callscore.stats.race import Race, RaceRules
 from callscore.store.files import LinesByKey
 
 if TYPE_CHECKING:
     from callscore.engine.loop import Shutdown
 
-Works = Mapping[str, Sequence[Work]]
-Ask = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]
-"""Carries out the requests of a round, by model; progress goes to whom it names."""
+WorkByModel = Mapping[str, Sequence[Work]]
+SendRound = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]
+"""Sends the requests of a round, by model, and reports progress to a callback."""
 
 
-class RaceDraw:
-    """The calls of a run in the order in which a race draws them; nothing is asked yet."""
+class RacePool:
+    """The calls of a run in the seeded order of a race."""
 
     def __init__(self, prepared: Prepared) -> None:
         config = prepared.config
@@ -62,58 +57,59 @@ class RaceDraw:
         self._files = prepared.case_files
         self.about: About = "future" if config.race.about == "future" else "pool"
         self._lines = LinesByKey(config.cases)
-        self._number: dict[str, int] = {}
+        self._call_numbers: dict[str, int] = {}
         tasks = self._index()
-        weights = _weights(config.scoring, {task for of in tasks.values() for task in of})
-        kinds = {call: self._kind(of, weights) for call, of in tasks.items()}
+        weights = _final_weights(config.scoring, {task for of in tasks.values() for task in of})
+        kinds = {call: self._task_set(of, weights) for call, of in tasks.items()}
         kinds = {call: kind for call, kind in kinds.items() if kind}
         if not kinds:
-            raise UsageError("race: no case of a task that counts in the Final; expected some")
-        self.plan = schedule(kinds, weights, config.race.seed, self.about)
-        if not self.plan.blocks:
+            raise UsageError("race: no case has a task with a weight in the Final Score")
+        self.schedule = schedule(kinds, weights, config.race.seed, self.about)
+        if not self.schedule.blocks:
             raise UsageError(
                 "race: about: future needs calls that have every task, or calls of each task; "
-                "expected about: pool, or other data"
+                "expected `about: pool`, or other data"
             )
 
     def _index(self) -> dict[str, list[str]]:
-        """The lines of the cases of every call, and its tasks."""
+        """Index the lines of every call; returns the tasks of each."""
         tasks: dict[str, list[str]] = {}
-        for asked in self._files.stream():
-            case = asked.case
-            assert asked.indexed is not None  # of a case file
+        for prompt in self._files.stream():
+            case = prompt.case
+            assert prompt.indexed is not None  # of a case file
             call = f"case/{case.id}" if case.call_id is None else f"call/{case.call_id}"
-            number = self._number.setdefault(call, len(self._number))
-            self._lines.add(number, asked.indexed.line)
+            number = self._call_numbers.setdefault(call, len(self._call_numbers))
+            self._lines.add(number, prompt.indexed.line)
             tasks.setdefault(call, []).append(case.task)
         return tasks
 
-    def _kind(self, tasks: Sequence[str], weights: Mapping[str, float]) -> Kind:
-        """The tasks of a call that count; about future calls, each once."""
+    def _task_set(self, tasks: Sequence[str], weights: Mapping[str, float]) -> Kind:
+        """The tasks of a call with a weight; for future calls, each once."""
         counted = [task for task in tasks if weights.get(task)]
         return tuple(sorted(set(counted) if self.about == "future" else counted))
 
     def cases(self, call: str) -> list[CasePrompt]:
-        """The cases of one call, read again."""
-        found = [self._files.read(line) for line in self._lines.lines(self._number[call])]
-        return [asked for asked in found if asked.case.task in self.plan.weights]
+        """Read the cases of one call."""
+        lines = self._lines.lines(self._call_numbers[call])
+        prompts = map(self._files.read, lines)
+        return [prompt for prompt in prompts if prompt.case.task in self.schedule.weights]
 
 
-def _weights(scoring: ScoreConfig, tasks: Collection[str]) -> Mapping[str, float]:
-    """What the tasks count in the Final without benchmarks."""
+def _final_weights(scoring: ScoreConfig, tasks: Collection[str]) -> Mapping[str, float]:
+    """The weights of the tasks in the Final Score without benchmarks."""
     spec, custom = scoring.catalog.spec_with(tasks), scoring.weights or None
     return option_weights(spec, "b", scoring.checked_settings(), custom)
 
 
-class _Rounds:
-    """The rounds that were asked so far."""
+class _RoundLog:
+    """Sends rounds, and adds up their summaries and progress."""
 
-    def __init__(self, models: Mapping[str, PlannedModel], ask: Ask, emit: OnEvent) -> None:
+    def __init__(self, models: Mapping[str, PlannedModel], ask: SendRound, emit: OnEvent) -> None:
         self._models, self._ask, self._emit = models, ask, emit
         self._so_far: RunSummary | None = None
 
-    async def ask(self, works: Works) -> RunSummary:
-        """Carry out the requests of one round."""
+    async def ask(self, works: WorkByModel) -> RunSummary:
+        """Send the requests of one round."""
         planned = {
             name: msgspec.structs.replace(self._models[name], work=found, total=len(found))
             for name, found in works.items()
@@ -123,18 +119,18 @@ class _Rounds:
         return part
 
     def summary(self, status: RunStatus) -> RunSummary:
-        """All rounds together."""
+        """The summary of all rounds."""
         return RunSummary(status, self._so_far.models if self._so_far is not None else {})
 
     def _emit_sum(self, event: Event) -> None:
-        """Progress counts what earlier rounds have asked."""
+        """Emit an event; progress includes the earlier rounds."""
         if isinstance(event, Progress) and self._so_far is not None:
             known = self._so_far.models.get(event.model)
-            event = event if known is None else _added(event, known)
+            event = event if known is None else _add_earlier(event, known)
         self._emit(event)
 
 
-def _added(event: Progress, known: ModelSummary) -> Progress:
+def _add_earlier(event: Progress, known: ModelSummary) -> Progress:
     done = known.answered + known.failed
     return msgspec.structs.replace(
         event,
@@ -148,29 +144,29 @@ def _added(event: Progress, known: ModelSummary) -> Progress:
 
 
 class RaceRun:
-    """The race over the case files of a run."""
+    """Runs a race over the case files of a run."""
 
     def __init__(
         self,
-        draw: RaceDraw,
+        pool: RacePool,
         scoring: RunScoring,
         judge_runner: JudgeRunner | None,
         calls: JudgeCalls,
     ) -> None:
-        prepared = draw.prepared
+        prepared = pool.prepared
         self.calls = calls
-        self._draw = draw
-        self._plan = draw.plan
+        self._pool = pool
+        self._schedule = pool.schedule
         self._prepared = prepared
         self._scoring = scoring
         self._judge_runner = judge_runner
         self._rules = prepared.config.race
         settings = prepared.config.scoring.checked_settings()
-        self._gates = gates_of(sorted(draw.plan.sizes), prepared.config.scoring.catalog)
+        self._gates = collect_gates(sorted(pool.schedule.sizes), prepared.config.scoring.catalog)
         self._race = Race(
-            draw.plan,
+            pool.schedule,
             [model.spec.name for model in prepared.models],
-            Rules(
+            RaceRules(
                 alpha=self._rules.alpha,
                 margin=self._rules.margin,
                 gates=self._gates.rates,
@@ -181,156 +177,160 @@ class RaceRun:
         self._calls: dict[str, list[CasePrompt]] = {}
         """The calls of the current round."""
         self._accounts = {
-            model.spec.name: Account(prepared.total(model)) for model in prepared.models
+            model.spec.name: ModelAccount(prepared.total(model)) for model in prepared.models
         }
-        self._scored: set[str] = set()
-        """Tasks of which an answer has a score, or failed to get one."""
-        self._without: dict[str, Sequence[str]] = {}
-        """By task, the metrics without a value of an answer that has no score."""
+        self._scored_tasks: set[str] = set()
+        """Tasks with a scored or failed reply."""
+        self._unscored_tasks: dict[str, Sequence[str]] = {}
+        """By task, the metrics without a value in a reply without a score."""
 
     async def carry_out(
-        self, models: Mapping[str, PlannedModel], ask: Ask, emit: OnEvent, stop: Shutdown
+        self, models: Mapping[str, PlannedModel], ask: SendRound, emit: OnEvent, stop: Shutdown
     ) -> RunSummary:
-        """Round after round until the race stops, the budget is spent, or an interrupt comes."""
-        rounds = _Rounds(models, ask, emit)
-        while wanted := self._race.wanted():
-            before = self._race.standing()
-            part = await rounds.ask(self._works(wanted))
+        """Send rounds until the race stops, the budget is spent, or the run is interrupted."""
+        rounds = _RoundLog(models, ask, emit)
+        while missing := self._race.missing_calls():
+            before = self._race.state()
+            part = await rounds.ask(self._plan_round(missing))
             if part.status != "complete":
                 return rounds.summary(part.status)
             for model, of_model in part.models.items():
                 if of_model.stopped:
                     self._race.withdraw(model)
-            if not await unless_stopped(self._read_round(wanted), self.calls, stop):
+            if not await unless_stopped(self._read_round(missing), self.calls, stop):
                 return rounds.summary("interrupted")
             if self.calls.out_of_budget:
                 return rounds.summary("budget")
             self._race.advance()
-            self._tell(emit, news(before, self._race.standing()))
-        rest = self._rest_of_invalid()
-        last = await rounds.ask(rest) if rest else None
-        self._note_rest(rest)
+            self._emit_round(emit, describe_changes(before, self._race.state()))
+        remaining = self._remaining_of_invalid()
+        last = await rounds.ask(remaining) if remaining else None
+        self._account_remaining(remaining)
         return rounds.summary("complete" if last is None else last.status)
 
-    def _tell(self, emit: OnEvent, told: Sequence[str]) -> None:
-        standing = self._race.standing()
+    def _emit_round(self, emit: OnEvent, changes: Sequence[str]) -> None:
+        state = self._race.state()
         emit(
             RaceRound(
-                standing.blocks,
-                len(self._plan.blocks),
-                standing.racing,
-                told,
-                sum(account.asked for account in self._accounts.values()),
+                state.blocks,
+                len(self._schedule.blocks),
+                state.racing,
+                changes,
+                sum(account.sent for account in self._accounts.values()),
                 sum(account.total for account in self._accounts.values()),
-                sum(self._accounts[model].left for model in standing.dropped),
+                sum(self._accounts[model].left for model in state.eliminated),
             )
         )
 
-    def _works(self, wanted: Mapping[str, Sequence[str]]) -> dict[str, list[Work]]:
-        self._calls = {call: self._draw.cases(call) for calls in wanted.values() for call in calls}
+    def _plan_round(self, missing: Mapping[str, Sequence[str]]) -> dict[str, list[Work]]:
+        self._calls = {call: self._pool.cases(call) for calls in missing.values() for call in calls}
         return {
-            model: self._of_model(model, [a for call in calls for a in self._calls[call]])
-            for model, calls in wanted.items()
+            model: self._work_of_model(
+                model, [prompt for call in calls for prompt in self._calls[call]]
+            )
+            for model, calls in missing.items()
         }
 
-    def _of_model(self, model: str, asked: Sequence[CasePrompt]) -> list[Work]:
+    def _work_of_model(self, model: str, prompts: Sequence[CasePrompt]) -> list[Work]:
         handle = next(m for m in self._prepared.models if m.spec.name == model)
-        works = list(work_of(model, handle.provider, asked, self._prepared.config.repeats))
-        self._accounts[model].asked += len(works)
+        works = list(work_of(model, handle.provider, prompts, self._prepared.config.repeats))
+        self._accounts[model].sent += len(works)
         return works
 
-    def _rest_of_invalid(self) -> dict[str, list[Work]]:
-        """What is left to ask invalid models, if they are to be finished."""
+    def _remaining_of_invalid(self) -> dict[str, list[Work]]:
+        """The remaining requests of invalid models, if they are to be finished."""
         if not (self._rules.finish_invalid or self._prepared.options.finish_invalid):
             return {}
-        standing = self._race.standing()
-        found = {}
-        for model, dropped in standing.dropped.items():
-            if dropped.why in ("call_gate", "rate_gate"):
-                blocks = self._plan.blocks[standing.read[model] :]
+        state = self._race.state()
+        remaining = {}
+        for model, eliminated in state.eliminated.items():
+            if eliminated.why in ("call_gate", "rate_gate"):
+                blocks = self._schedule.blocks[state.read[model] :]
                 calls = [call for block in blocks for call in block.calls]
-                asked = [asked for call in calls for asked in self._draw.cases(call)]
-                found[model] = self._of_model(model, asked)
-        return {model: works for model, works in found.items() if works}
+                prompts = [prompt for call in calls for prompt in self._pool.cases(call)]
+                remaining[model] = self._work_of_model(model, prompts)
+        return {model: works for model, works in remaining.items() if works}
 
-    def _note_rest(self, rest: Works) -> None:
-        for model, works in rest.items():
+    def _account_remaining(self, remaining: WorkByModel) -> None:
+        for model, works in remaining.items():
             for case_id in dict.fromkeys(work.case_id for work in works):
                 for reply in self._scoring.replies.of_model(model, case_id).values():
                     if isinstance(reply, Reply):
                         self._accounts[model].add(reply)
 
-    async def _read_round(self, wanted: Mapping[str, Sequence[str]]) -> None:
-        """Score the calls of the round and hand them to the race."""
-        cases = {asked.case.id: asked for asked_ in self._calls.values() for asked in asked_}
+    async def _read_round(self, missing: Mapping[str, Sequence[str]]) -> None:
+        """Score the calls of the round and add them to the race."""
+        by_id = {prompt.case.id: prompt for prompts in self._calls.values() for prompt in prompts}
         models = {
-            asked.case.id: [m for m, calls in wanted.items() if call in calls]
-            for call, asked_ in self._calls.items()
-            for asked in asked_
+            prompt.case.id: [m for m, calls in missing.items() if call in calls]
+            for call, prompts in self._calls.items()
+            for prompt in prompts
         }
         measured = await asyncio.gather(
-            *(self._measured(asked, models[case_id]) for case_id, asked in cases.items())
+            *(self._measure(prompt, models[case_id]) for case_id, prompt in by_id.items())
         )
-        by_case = dict(zip(cases, measured, strict=True))
+        by_case = dict(zip(by_id, measured, strict=True))
         repeats = self._prepared.config.repeats
-        for model, calls in wanted.items():
+        for model, calls in missing.items():
             for call in calls:
-                found = []
-                for asked in self._calls[call]:
-                    runs = by_case[asked.case.id].replies.get(model, ())
-                    found.append(case_outcome(asked.case.task, runs, repeats, self._gates))
-                    self._note(model, runs, asked.case.task)
-                mean = self._draw.about == "future"
-                self._race.observe(model, call, call_outcome(found, mean=mean))
-        self._refuse_unscored()
+                cases = []
+                for prompt in self._calls[call]:
+                    runs = by_case[prompt.case.id].replies.get(model, ())
+                    cases.append(observe_case(prompt.case.task, runs, repeats, self._gates))
+                    self._account(model, runs, prompt.case.task)
+                mean = self._pool.about == "future"
+                self._race.observe(model, call, observe_call(cases, mean=mean))
+        self._check_scores()
 
-    async def _measured(self, asked: CasePrompt, models: Sequence[str]) -> MeasuredCase:
-        assert asked.indexed is not None  # of a case file
-        stored = {model: self._scoring.replies.of_model(model, asked.case.id) for model in models}
+    async def _measure(self, prompt: CasePrompt, models: Sequence[str]) -> MeasuredCase:
+        assert prompt.indexed is not None  # of a case file
+        stored = {model: self._scoring.replies.of_model(model, prompt.case.id) for model in models}
         answers = {model: runs for model, runs in stored.items() if runs}
-        return await self._scoring.measured(asked.indexed, answers, self._judge_runner)
+        return await self._scoring.measured(prompt.indexed, answers, self._judge_runner)
 
-    def _note(self, model: str, runs: Runs, task: str) -> None:
+    def _account(self, model: str, runs: Runs, task: str) -> None:
         account = self._accounts[model]
         for run in runs:
             if isinstance(run, MeasuredReply):
                 account.add(run.read.reply)
                 score = run.scored.score
                 if score.status == "incomplete":
-                    self._without[task] = score.reasons
+                    self._unscored_tasks[task] = score.reasons
                 else:
-                    self._scored.add(task)
+                    self._scored_tasks.add(task)
 
-    def _refuse_unscored(self) -> None:
-        """Without scores nothing can ever be decided: nothing more is spent on it."""
-        for task in sorted(self._without.keys() - self._scored):
+    def _check_scores(self) -> None:
+        """Raise UsageError if a task has no score at all: a race could not decide anything."""
+        for task in sorted(self._unscored_tasks.keys() - self._scored_tasks):
             raise UsageError(
-                f"race: no answer of {task} has a score after the first round, so nothing can be "
-                f"decided: {', '.join(self._without[task])} without a value; expected a judge, "
-                "verdicts, or other tasks"
+                f"race: no reply of {task} has a score after the first round, so nothing can be "
+                f"decided: {', '.join(self._unscored_tasks[task])} have no value; expected a "
+                "judge, verdicts, or other tasks"
             )
 
     def on_card(self, card: Scorecard, status: str) -> Scorecard:
-        """The scorecard with what the race decided, as a section and in words."""
-        race = race_card(self._race.standing(), self._plan, self._rules, self._accounts, status)
+        """The scorecard with the result of the race, as a section and as notes."""
+        race = make_race_card(
+            self._race.state(), self._schedule, self._rules, self._accounts, status
+        )
         return msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
 
 
-StartRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]
+OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]
 
 
-def prepare_race(prepared: Prepared) -> StartRace:
-    """Draw the order of the calls, and refuse what cannot be raced, before anything is opened."""
-    draw = RaceDraw(prepared)
+def prepare_race(prepared: Prepared) -> OpenRace:
+    """Order the calls, and raise UsageError if no race is possible, before anything is sent."""
+    pool = RacePool(prepared)
 
     @contextmanager
     def start(scoring: RunScoring, calls: JudgeCalls) -> Iterator[RaceRun]:
-        # A judge on an account of its own: what it says is counted once, where the card is made.
+        # A separate judge: its verdicts are counted once, when the scorecard is made.
         if not prepared.config.scoring.is_judged:
-            yield RaceRun(draw, scoring, None, calls)
+            yield RaceRun(pool, scoring, None, calls)
             return
         with open_judge_runner(prepared.config.scoring, calls) as judge_runner:
             judge_runner.embedder = scoring.embedder
-            yield RaceRun(draw, scoring, judge_runner, calls)
+            yield RaceRun(pool, scoring, judge_runner, calls)
 
     return start

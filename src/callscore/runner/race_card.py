@@ -1,4 +1,4 @@
-"""What a race decided, as a section of the scorecard and in words."""
+"""The result of a race as a section of the scorecard."""
 
 from __future__ import annotations
 
@@ -8,110 +8,110 @@ from collections.abc import Mapping, Sequence
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
-from callscore.report.race_text import LONGEST_NAME, describe_exit
+from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
-from callscore.stats.race import Dropped, Standing
+from callscore.stats.race import Elimination, RaceState
 
-STOPPED = {
+STOP_REASONS = {
     "one left": "one model is left",
     "none left": "no valid model is left",
     "within margin": "all models left are within the margin",
     "futile": "not even the full data is expected to separate the models left (an estimate)",
-    "data spent": "all calls that can tell are used",
+    "data spent": "all calls that can decide are used",
     "budget": "the budget is spent",
 }
-ABOUT = {
+GUARANTEED = {
     "pool": "the best model of this data set, by the mean score of its calls,",
     "future": "the best model for future calls like these, by the mean score of a call,",
 }
 
 
-class Account:
-    """What one model was asked in a race, and what that cost."""
+class ModelAccount:
+    """The requests of one model in a race, and their cost."""
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.asked = 0
+        self.sent = 0
         self._costs: list[float] = []
-        self._unpriced = False
+        self._has_unpriced = False
 
     def add(self, reply: Reply) -> None:
-        """Take in one answer, paid now or before."""
+        """Add a reply, paid in this run or cached."""
         if reply.cost_usd is None:
-            self._unpriced = True
+            self._has_unpriced = True
         else:
             self._costs.append(reply.cost_usd)
 
     @property
     def paid_usd(self) -> float | None:
-        """What its answers cost; None if a price is unknown."""
-        return None if self._unpriced else math.fsum(self._costs)
+        """The cost of its replies; None if a price is unknown."""
+        return None if self._has_unpriced else math.fsum(self._costs)
 
     @property
     def left(self) -> int:
-        """Requests of the full run that were not asked."""
-        return self.total - self.asked
+        """Requests of the full run that were not sent."""
+        return self.total - self.sent
 
     @property
     def saved_usd(self) -> float | None:
-        """What the other requests would have cost, at the mean of those answered."""
+        """The cost of the other requests, at the mean cost of a reply."""
         paid = self.paid_usd
         if paid is None or not self._costs:
             return None
         return paid / len(self._costs) * self.left
 
 
-def race_card(
-    standing: Standing,
-    plan: Schedule,
+def make_race_card(
+    state: RaceState,
+    schedule: Schedule,
     rules: RaceEntry,
-    accounts: Mapping[str, Account],
+    accounts: Mapping[str, ModelAccount],
     status: str,
 ) -> RaceCard:
-    """The race as reports and the JSON have it."""
-    requests = sum(account.asked for account in accounts.values())
+    """The section of a race in the scorecard."""
+    requests = sum(account.sent for account in accounts.values())
     total = sum(account.total for account in accounts.values())
-    stopped = standing.stopped or status
-    racing = list(standing.racing)
-    found = _status(standing)
+    stopped = state.stopped or status
+    racing = list(state.racing)
+    race_status = _status(state)
     return RaceCard(
-        status=found,
-        decision=racing[0] if found == "decided" else None,
-        tie_band=racing if found in ("tie", "open") else [],
-        stopped=STOPPED.get(stopped, stopped),
-        estimate=standing.estimate,
-        about=plan.about,
+        status=race_status,
+        decision=racing[0] if race_status == "decided" else None,
+        tie_band=racing if race_status in ("tie", "open") else [],
+        stopped=STOP_REASONS.get(stopped, stopped),
+        estimate=state.estimate,
+        about=schedule.about,
         alpha=rules.alpha,
         margin=rules.margin,
         seed=rules.seed,
-        guarantee=_guarantee(plan.about, rules.alpha),
-        blocks=standing.blocks,
-        of_blocks=len(plan.blocks),
+        guarantee=_guarantee(schedule.about, rules.alpha),
+        blocks=state.blocks,
+        of_blocks=len(schedule.blocks),
         requests=requests,
         of_requests=total,
         saved_requests=(1 - requests / total) if total else 0.0,
-        saved_cost=_saved(list(accounts.values())),
-        models=[_racing(model, standing, accounts[model]) for model in accounts],
+        saved_cost=_saved_share(list(accounts.values())),
+        models=[_model_row(model, state, accounts[model]) for model in accounts],
     )
 
 
-def _status(standing: Standing) -> RaceStatus:
-    if standing.stopped is None:
+def _status(state: RaceState) -> RaceStatus:
+    if state.stopped is None:
         return "open"
-    if len(standing.racing) > 1:
+    if len(state.racing) > 1:
         return "tie"
-    if all(dropped.why == "withdrawn" for dropped in standing.dropped.values()):
-        return "open"  # it was compared with no other model
-    return "decided" if standing.racing else "none"
+    if all(eliminated.why == "withdrawn" for eliminated in state.eliminated.values()):
+        return "open"  # it was not compared with any model
+    return "decided" if state.racing else "none"
 
 
 def _guarantee(about: str, alpha: float) -> str:
     most = f"at most {100 * alpha:g} %"
-    return f"{ABOUT[about]} is dropped with a probability of {most}, whenever one looks"
+    return f"{GUARANTEED[about]} is eliminated with a probability of {most}, at any stopping time"
 
 
-def _saved(accounts: Sequence[Account]) -> float | None:
+def _saved_share(accounts: Sequence[ModelAccount]) -> float | None:
     paid = [account.paid_usd for account in accounts]
     saved = [account.saved_usd for account in accounts]
     if None in paid or None in saved:
@@ -121,36 +121,36 @@ def _saved(accounts: Sequence[Account]) -> float | None:
     return left / whole if whole else None
 
 
-def _racing(model: str, standing: Standing, account: Account) -> RacingModel:
-    out = standing.dropped.get(model)
-    read = standing.read[model]
+def _model_row(model: str, state: RaceState, account: ModelAccount) -> RacingModel:
+    out = state.eliminated.get(model)
+    read = state.read[model]
     return RacingModel(
         model=model,
         blocks=read,
-        requests=account.asked,
+        requests=account.sent,
         of_requests=account.total,
         paid_usd=account.paid_usd,
         saved_usd=account.saved_usd,
-        mean_score=standing.means[model] if read else None,
-        out=None if out is None else _out(out),
-        gates=standing.gates[model],
+        mean_score=state.means[model] if read else None,
+        out=None if out is None else _exit(out),
+        gates=state.gates[model],
     )
 
 
-def _out(dropped: Dropped) -> OutOfRace:
-    return OutOfRace(dropped.why, dropped.blocks, dropped.by, dropped.gate)
+def _exit(eliminated: Elimination) -> OutOfRace:
+    return OutOfRace(eliminated.why, eliminated.blocks, eliminated.by, eliminated.gate)
 
 
-def news(before: Standing, now: Standing) -> list[str]:
-    """In words, who left the race or came back since."""
-    told = [
-        describe_exit(model, _out(dropped))
-        for model, dropped in now.dropped.items()
-        if model not in before.dropped
+def describe_changes(before: RaceState, now: RaceState) -> list[str]:
+    """Sentences about the models that left the race or are in it again since `before`."""
+    sentences = [
+        describe_exit(model, _exit(eliminated))
+        for model, eliminated in now.eliminated.items()
+        if model not in before.eliminated
     ]
-    told += [
-        f"{plain(model, LONGEST_NAME)} races again: what had dropped it is out"
-        for model in before.dropped
-        if model not in now.dropped
+    sentences += [
+        f"{plain(model, MAX_NAME_LENGTH)} is in the race again: the better model is out"
+        for model in before.eliminated
+        if model not in now.eliminated
     ]
-    return told
+    return sentences

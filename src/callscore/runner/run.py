@@ -12,8 +12,9 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain
-from callscore.core.scenarios import ScenarioScore
+from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
+from callscore.core.task import SCENARIO
 from callscore.engine import loop
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
@@ -38,7 +39,7 @@ from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
-    from callscore.runner.race import RaceRun, StartRace
+    from callscore.runner.race import OpenRace, RaceRun
 
 NextRound = Callable[[RunSummary], Workload | None]
 """The requests of the next round, after the planned ones; None if there are no more."""
@@ -51,17 +52,25 @@ class RunResult(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    """The scores of calls."""
-    scenarios: Mapping[str, ScenarioScore] = {}
-    """The results of scenarios, by model."""
-    scenario_card: Scorecard | None = None
-    """The scorecard of scenarios."""
+    """The scores of calls and scenarios."""
     notes: Sequence[str] = ()
     """Notes on the models; the card has them too."""
     failures: Sequence[Failure] = ()
     """The most frequent cause of failed calls of every model."""
     scored_again: RunRecord | None = None
     """The stored run, if it was scored again."""
+
+    @property
+    def documents(self) -> Mapping[str, Json]:
+        """By model, the result file of its scenarios (document 001)."""
+        found = msgspec.UNSET if self.card is None else self.card.documents
+        return {} if found is msgspec.UNSET else found
+
+    @property
+    def has_only_scenarios(self) -> bool:
+        """Whether the scorecard has no row of calls."""
+        models = self.card.models if self.card is not None else ()
+        return {task for model in models for task in model.tasks} == {SCENARIO}
 
 
 class _Interrupted(Exception):
@@ -92,7 +101,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     to_score = cases.reader()
     plan = _plan(prepared, cases)
     plan.check()
-    start_race: StartRace | None = None
+    start_race: OpenRace | None = None
     if prepared.options.race:
         from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
 
@@ -309,20 +318,11 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
 
 
 def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
-    card, scenarios = scoring.card(), scoring.scenario_scores()
-    notes = scoring.notes()
-    other_card: Scorecard | None = None
-    if scenarios:
-        from callscore.evaluate.scenarios import scenario_card
-
-        other_card = scenario_card(scenarios, notes)
+    card, notes = scoring.card(), scoring.notes()
     if card is not None:
-        documents = other_card.documents if other_card is not None else msgspec.UNSET
-        card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
         card = race.on_card(card, ran.summary.status) if race is not None else card
-    return msgspec.structs.replace(
-        ran, card=card, scenarios=scenarios, scenario_card=other_card, notes=notes
-    )
+    return msgspec.structs.replace(ran, card=card, notes=notes)
 
 
 def rescore(prepared: Prepared, run_id: int) -> RunResult:

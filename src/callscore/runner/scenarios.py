@@ -11,7 +11,6 @@ from callscore.core.run import RunSummary, Work
 from callscore.core.scenarios import (
     Attempts,
     RunData,
-    ScenarioScore,
     ScenarioSinks,
     StepView,
     StoredReplies,
@@ -23,11 +22,12 @@ from callscore.evaluate.scenarios import (
     JudgedParts,
     judge_attempts,
     read_step_verdicts,
+    scenario_tallies,
     undecided_items,
     verdict_records,
 )
 from callscore.evaluate.scorer import OnResult
-from callscore.evaluate.scoring_pass import Sinks
+from callscore.evaluate.scoring_pass import Sinks, Tallied
 from callscore.runner.cases import CasePrompt, call_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import RunReplies
@@ -84,8 +84,8 @@ class ScenarioScoring:
         """Ask the judge all open questions."""
         self._judged = await judge_attempts(self._attempts(self._replies.of_model), judge_runner)
 
-    def scores(self) -> Mapping[str, ScenarioScore]:
-        """The result of every model; writes results, records, verdicts and open items."""
+    def tallies(self) -> Tallied:
+        """All scenarios added up; writes results, records, verdicts and open items."""
         sinks = self._sinks
         if sinks.on_verdict is not None:
             for record in verdict_records(self._judged):
@@ -95,7 +95,7 @@ class ScenarioScoring:
             for item in undecided_items(attempts, self._judged):
                 sinks.on_open(item)
         found = self._attempts(self._replies.counted_of_model)
-        return found.scores(
+        scores = found.scores(
             self._judged,
             ScenarioSinks(
                 _labelling(sinks.on_result, self._replies.labels),
@@ -105,6 +105,7 @@ class ScenarioScoring:
                 None if self._prepared.options.on_step is None else self._labelled_step,
             ),
         )
+        return scenario_tallies(scores)
 
     def _labelled_step(self, view: StepView) -> None:
         """Passes a step on, marked where its provider asks no model."""

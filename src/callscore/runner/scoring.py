@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from callscore.core.case import Failed
 from callscore.core.judging import Similarity
 from callscore.core.ports import Embedder
 from callscore.core.run import ModelSpec, Stopping
-from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
@@ -25,8 +24,8 @@ from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import CaseReplies
-from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.evaluate.scorecards import joint_scorecard
+from callscore.evaluate.scoring_pass import ScoringPass, Tallied
 from callscore.runner.cases import CasePrompt, CasesToScore
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import RunReplies
@@ -147,13 +146,18 @@ class RunScoring:
         return await self._pass.measured(indexed, answers, judge_runner)
 
     def card(self) -> Scorecard | None:
-        """The scorecard of the cases, if the run has some."""
-        if self._pass is None:
+        """The scorecard of cases and scenarios, if the run has some."""
+        tallies: list[Tallied] = []
+        if self._pass is not None:
+            tallies.append(self._pass.finish())
+        if self._scenarios is not None:
+            tallies.append(self._scenarios.tallies())
+        if not tallies:
             return None
-        tallied = self._pass.finish()
-        if self._prepared.options.on_tallied is not None:
-            self._prepared.options.on_tallied(tallied)
-        card = scorecard(self._prepared.config.scoring, tallied, self._judge_runner)
+        for tallied in tallies:
+            if self._prepared.options.on_tallied is not None:
+                self._prepared.options.on_tallied(tallied)
+        card = joint_scorecard(self._prepared.config.scoring, tallies, self._judge_runner)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
@@ -169,10 +173,6 @@ class RunScoring:
         if self._pass is None and self._judge_runner is not None:
             notes += self._judge_runner.answered_by.notes()  # else the card has them
         return notes
-
-    def scenario_scores(self) -> Mapping[str, ScenarioScore]:
-        """The results of scenarios by model, if the run has some."""
-        return {} if self._scenarios is None else self._scenarios.scores()
 
 
 async def unless_stopped(

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 from callscore.core.errors import ConfigError
-from callscore.core.rating import holds
 from callscore.core.scorecard import (
     BenchmarkScore,
     CriterionScore,
@@ -18,7 +17,7 @@ from callscore.core.scorecard import (
     Status,
     TaskScore,
 )
-from callscore.core.spec import Benchmarks, Criterion, ScoreSettings, Spec
+from callscore.core.spec import Benchmarks, Criterion, ScoreSettings, Spec, holds
 from callscore.scorecard.criteria import CriterionTally
 from callscore.scorecard.formula import weighted_sum
 

@@ -12,8 +12,8 @@ from callscore.core.case import Case, Reply
 from callscore.core.framework import WHOLE
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
-from callscore.core.reply_json import Parsed, read_object
 from callscore.core.spec import Spec
+from callscore.core.strict_json import Parsed, read_object
 from callscore.core.suite import RecordPart, Suite
 from callscore.core.task import Faults
 from callscore.metrics.text import item_id

@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import Measure
-from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import Status
-from callscore.core.spec import Gate, MetricSpec, Part, ScoreSettings, ScoreSpec, Spec
+from callscore.core.spec import TOLERANCE, Gate, MetricSpec, Part, ScoreSettings, ScoreSpec, Spec
 from callscore.core.task import Measured
 from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED
 

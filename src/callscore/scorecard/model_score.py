@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
-from callscore.core.spec import Gate, MetricSpec, ScoreSettings
+from callscore.core.spec import Gate, MetricSpec, Rating, ScoreSettings, holds, rate
 from callscore.scorecard.formula import (
     STRUCTURE,
     TaskFormula,
@@ -16,6 +15,7 @@ from callscore.scorecard.formula import (
     part_score,
     task_score,
 )
+from callscore.scorecard.strata import counted, mean_of_strata
 from callscore.scorecard.tally import MetricTally, TaskTally
 from callscore.stats.intervals import clopper_pearson
 
@@ -37,12 +37,12 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
     """The task score of one model, recomputable from its rows (C-02, C-03)."""
     blockers = _blockers(formula, tally, settings)
     gating = [blocker.metric for blocker in blockers if blocker.gating]
-    metrics = {
-        slug: _metric_score(slug, formula, tally, frozenset(gating)) for slug in formula.slugs
-    }
-    values = {slug: metric.value for slug, metric in metrics.items()}
+    breached = frozenset(gating)
+    metrics = {slug: _row(slug, formula, tally, breached) for slug in formula.slugs}
+    values = {slug: counted(formula.specs[slug], metric) for slug, metric in metrics.items()}
     of_rows = task_score(formula.score, values) if tally.evaluated else None
-    status = _status(tally, settings, of_rows, blocked=bool(gating))
+    required = formula.score.coverage or settings.coverage_required
+    status = _status(tally, required, of_rows, blocked=bool(gating))
     approximate = any(metrics[slug].approximate for slug in formula.weighted)
     unblocked = _unblocked_share(tally)
     score = TaskScore(
@@ -98,15 +98,16 @@ def _blocked_interval(tally: TaskTally, status: Status) -> tuple[float, float] |
     return (found.low, found.high) if found is not None else None
 
 
-def _status(
-    tally: TaskTally, settings: ScoreSettings, of_rows: float | None, *, blocked: bool
-) -> Status:
+def _status(tally: TaskTally, required: float, of_rows: float | None, *, blocked: bool) -> Status:
     """The status of the task: a proven breach outranks what could not be run (C-01, C-124)."""
     if blocked:
         return "invalid"
     if not tally.evaluated:
         return "error" if tally.errors else "not_run"
-    covered = holds(1 - tally.errors / tally.cases, ">=", settings.coverage_required)
+    covered = all(
+        holds(1 - each.errors / each.cases, ">=", required)
+        for each in (tally.strata.values() or (tally,))
+    )
     if of_rows is None or tally.not_run or not covered or _has_failures(tally):
         return "incomplete"
     return "valid"
@@ -185,6 +186,16 @@ def _gate_value(spec: MetricSpec, tally: MetricTally) -> float | None:
     if tally.undecided or tally.estimated or not (tally.denominator or tally.numerator):
         return None
     return _pooled(spec, tally)
+
+
+def _row(
+    slug: str, formula: TaskFormula, tally: TaskTally, breached: frozenset[str]
+) -> MetricScore:
+    """One row over all cases; of several strata, the mean of theirs."""
+    if not tally.strata:
+        return _metric_score(slug, formula, tally, breached)
+    found = [_metric_score(slug, formula, each, breached) for each in tally.strata.values()]
+    return mean_of_strata(formula.specs[slug], found)
 
 
 def _metric_score(
@@ -297,7 +308,7 @@ def _why_none(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
         return f"not_run: {decided}; {tally.waiting} {AWAITED[spec.needs]}"
     if not task.evaluated:
         return "not_run: no answer was evaluated"
-    if tally.absent:
+    if tally.absent and (tally.absent == task.evaluated or not spec.zero_if_undefined):
         return "not_run: the reference declares this part absent"
     return "undefined: no case has what this metric needs"
 

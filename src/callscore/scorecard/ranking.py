@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import Blocker, Cost, CostStatus, ModelScore, Ranked, Zeroed
-from callscore.core.spec import Spec
+from callscore.core.spec import TOLERANCE, Spec
 from callscore.scorecard.tally import TaskTally
 
 

@@ -205,13 +205,3 @@ def list_settings(kind: type[ScoreSettings]) -> frozenset[str]:
         for field in msgspec.structs.fields(kind)
         if get_origin(hints[field.name]) is tuple
     )
-
-
-def changed_settings(settings: ScoreSettings, usual: ScoreSettings) -> Mapping[str, Any]:
-    """The settings that are not the default, by name."""
-    defaults = msgspec.to_builtins(usual)
-    return {
-        key: value
-        for key, value in msgspec.to_builtins(settings).items()
-        if value != defaults.get(key)
-    }

@@ -164,6 +164,8 @@ class TaskTally(msgspec.Struct):
     score_squares: float = 0.0
     contributions: TaskContributions | None = None
     """The contribution of each case, if intervals are computed (STATS §1)."""
+    strata: Mapping[str, TaskTally] = msgspec.field(default_factory=dict)
+    """The tallies that this is the sum of, if each row is the mean of theirs (`strata.py`)."""
 
     @property
     def missing_runs(self) -> int:

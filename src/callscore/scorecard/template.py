@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.rating import Band, Rating
 from callscore.core.scorecard import TemplateRow
-from callscore.core.spec import Spec
+from callscore.core.spec import Band, Rating, Spec
 
 
 def template(spec: Spec) -> Sequence[TemplateRow]:
@@ -33,9 +32,13 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
                 remark=metric.remark,
             )
         for part, of in spec.scores[task].parts.items():
-            weight = f"{100 * of.weight:g} % of {label}"
-            name = f"{part.capitalize()} Score"
-            yield TemplateRow("subscore", name, f"{task}/{part}", weight, is_detail=True)
+            yield TemplateRow(
+                "subscore",
+                of.label or f"{part.capitalize()} Score",
+                f"{task}/{part}",
+                f"{100 * of.weight:.3g} % of {label}",
+                is_detail=not of.template_row,
+            )
         yield TemplateRow("task", f"{label} Score", task, "0.0 – 1.0")
     if spec.benchmarks.criteria:
         yield from _benchmark_rows(spec)

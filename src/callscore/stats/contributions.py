@@ -33,6 +33,14 @@ EVALUATED, CALL_BLOCKED, BLOCKED = 1, 2, 4
 """Flags of a case: it has an answer; a call gate blocks it; a gate of either kind does."""
 
 
+STRATUM = "@"
+
+
+def in_stratum(task: str, stratum: str) -> str:
+    """What the columns of one stratum of a task are filed under."""
+    return f"{task}{STRATUM}{stratum}"
+
+
 def call_key(call_id: str | int | None, case_id: str) -> int:
     """64 bits that name a call: those of its `call_id`; a case without one is its own call.
 
@@ -155,6 +163,8 @@ class TaskContributions:
         self.answers = array("H")
         self.columns: dict[str, Column] = {}
         """By slug; criteria of the second layer are columns as well."""
+        self.strata: Mapping[str, TaskContributions] = {}
+        """The same cases by stratum, where each row is the mean of the strata."""
 
     def __len__(self) -> int:
         return len(self.keys)

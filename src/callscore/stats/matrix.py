@@ -17,6 +17,7 @@ from callscore.stats.contributions import (
     Contributions,
     ModelShape,
     TaskContributions,
+    in_stratum,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ ALL_CALLS = 1 << 40
 """More than any number of calls: every call is a unit."""
 
 Place = tuple[str, str, str]
-"""Task, slug and quantity of a column; the slug is empty if the quantity is the task's own."""
+"""Task, slug and quantity of a column; the slug is empty if the quantity is the task's own.
+
+The columns of a stratum of a task are filed under `in_stratum(task, stratum)`."""
 
 OF_A_MEAN = ("total", "n")
 OF_A_POOLED_ROW = ("total", "n", "numerator", "denominator")
@@ -92,28 +95,30 @@ def call_matrix(contributions: Contributions, shape: ModelShape, units: Units) -
     places: list[Place] = []
     lines: list[Floats] = []
     for task in shape.tasks:
-        entries = contributions.get(task)
-        if entries is None:
+        whole = contributions.get(task)
+        if whole is None:
             continue
-        entries.complete()
-        unit = units.of(np.frombuffer(entries.keys, np.uint64) if len(entries) else [])
-        for place, values in _columns(task, entries, shape):
-            places.append(place)
-            lines.append(np.bincount(unit, values, units.size).astype(np.float64, copy=False))
+        for stratum, entries in (("", whole), *whole.strata.items()):
+            entries.complete()
+            unit = units.of(np.frombuffer(entries.keys, np.uint64) if len(entries) else [])
+            name = in_stratum(task, stratum) if stratum else task
+            for (slug, quantity), values in _columns(task, entries, shape):
+                places.append((name, slug, quantity))
+                lines.append(np.bincount(unit, values, units.size).astype(np.float64, copy=False))
     sums = np.array(lines) if lines else np.zeros((0, units.size))
     return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
 
 
 def _columns(
     task: str, entries: TaskContributions, shape: ModelShape
-) -> Iterable[tuple[Place, Floats]]:
+) -> Iterable[tuple[tuple[str, str], Floats]]:
     import numpy as np
 
     flags = np.frombuffer(entries.flags, np.uint8)
-    yield (task, "", "cases"), (flags & EVALUATED).astype(np.float64)
-    yield (task, "", "blocked"), ((flags & CALL_BLOCKED) > 0).astype(np.float64)
-    yield (task, "", "spend"), np.frombuffer(entries.spend, np.float64)
-    yield (task, "", "answers"), np.frombuffer(entries.answers, np.uint16).astype(np.float64)
+    yield ("", "cases"), (flags & EVALUATED).astype(np.float64)
+    yield ("", "blocked"), ((flags & CALL_BLOCKED) > 0).astype(np.float64)
+    yield ("", "spend"), np.frombuffer(entries.spend, np.float64)
+    yield ("", "answers"), np.frombuffer(entries.answers, np.uint16).astype(np.float64)
     pooled = {row.slug for row in shape.tasks[task].rows if row.kind == "pooled"}
     wanted = [row.slug for row in shape.tasks[task].rows]
     wanted += [criterion.slug for criterion in shape.criteria if task in criterion.tasks]
@@ -123,11 +128,11 @@ def _columns(
             continue
         value, numerator, denominator = column_values(column)
         has_value = ~np.isnan(value)
-        yield (task, slug, "total"), np.where(has_value, value, 0.0)
-        yield (task, slug, "n"), has_value.astype(np.float64)
+        yield (slug, "total"), np.where(has_value, value, 0.0)
+        yield (slug, "n"), has_value.astype(np.float64)
         if slug in pooled:
-            yield (task, slug, "numerator"), numerator
-            yield (task, slug, "denominator"), denominator
+            yield (slug, "numerator"), numerator
+            yield (slug, "denominator"), denominator
 
 
 def column_values(column: Column) -> Sequence[Floats]:

@@ -1,8 +1,7 @@
-"""The race: which models are still in, read round by round in a seeded order (STATS §4).
+"""The race: eliminates models round by round in a seeded order of calls (STATS §4).
 
-Only complete rounds are read, never the order of completion, so what a race says depends on its
-seed and on the answers alone. The best model is dropped with a probability of at most α, whenever
-one looks.
+Only complete rounds are read, never the order of completion, so the result depends only on the seed
+and the replies. The best model is eliminated with a probability of at most α, at any stopping time.
 """
 
 from __future__ import annotations
@@ -17,38 +16,38 @@ from callscore.stats.blocks import Schedule
 from callscore.stats.race_gates import GateState, GateWatch, RateGate
 from callscore.stats.race_pairs import Pairs
 
-RANKING_SHARE = 0.6
-"""Of α, spent on the ranking; the rest is for models × rate gates (STATS §4.5: .03 and .02)."""
-FUZZ = 1e-9
-FEWEST_FOR_ESTIMATES = 30
-"""Blocks before anything is extrapolated."""
+RANKING_ALPHA_SHARE = 0.6
+"""The share of α for the ranking; the rest is for models × rate gates (STATS §4.5: .03, .02)."""
+EPSILON = 1e-9
+MIN_BLOCKS_FOR_ESTIMATES = 30
+"""Blocks to read before anything is extrapolated."""
 
-Why = Literal["worse", "bound", "call_gate", "rate_gate", "withdrawn"]
-Stop = Literal["one left", "none left", "within margin", "futile", "data spent"]
+EliminationReason = Literal["worse", "bound", "call_gate", "rate_gate", "withdrawn"]
+StopReason = Literal["one left", "none left", "within margin", "futile", "data spent"]
 
 
-class Outcome(NamedTuple):
-    """What one model made of one call."""
+class CallOutcome(NamedTuple):
+    """The scores and counts of one model on one call."""
 
     scores: Mapping[str, tuple[float, float]]
-    """By task, the least and the most that the score can be: equal, unless the call failed.
+    """By task, the lower and upper bound of the score, which are equal unless the call failed.
 
-    The sum where a call has several cases of a task; about future calls, their mean.
+    If a call has several cases of a task, their sum; for future calls, their mean.
     """
     counts: Mapping[str, tuple[float, float] | None] = {}
     """By rate gate, events and items; None if unknown."""
     breached: frozenset[str] = frozenset()
-    """The call gates in breach."""
+    """The call gates that it breaches."""
 
 
-class Rules(NamedTuple):
-    """What a race decides, and how surely."""
+class RaceRules(NamedTuple):
+    """The error level, the margin and the gates of a race."""
 
     alpha: float = 0.05
     margin: float = 0.01
-    """Models whose Finals differ by less are as good as equal."""
+    """Models whose Finals differ by less are equivalent."""
     round_size: int | None = None
-    """Blocks a round; else as many as fit the size of the data."""
+    """Blocks per round; None for a size that depends on the data."""
     gates: Sequence[RateGate] = ()
     call_gates: Mapping[str, str] = {}
     """Slug of a call gate to its task."""
@@ -56,178 +55,188 @@ class Rules(NamedTuple):
     """The share of calls that may breach a call gate."""
 
 
-class Dropped(NamedTuple):
-    """When a model left the race, and why."""
+class Elimination(NamedTuple):
+    """When and why a model was eliminated."""
 
-    why: Why
+    why: EliminationReason
     blocks: int
-    """Blocks of it that were read."""
+    """Blocks of the model that were read."""
     by: str | None = None
     """The better model."""
     gate: str | None = None
 
 
-class Standing(NamedTuple):
+class RaceState(NamedTuple):
     """The state of a race after its last complete round."""
 
     blocks: int
     racing: Sequence[str]
-    dropped: Mapping[str, Dropped]
-    stopped: Stop | None
+    eliminated: Mapping[str, Elimination]
+    stopped: StopReason | None
     means: Mapping[str, tuple[float, float]]
-    """By model, the mean score of its blocks: least and most, where calls failed."""
+    """By model, the lower and upper bound of the mean score of its blocks."""
     read: Mapping[str, int]
-    """By model, how many blocks of it were read."""
+    """By model, the number of blocks that were read."""
     gates: Mapping[str, Mapping[str, GateState]]
-    """By model and rate gate: shown to hold, shown to be breached, or open."""
+    """The state of every rate gate, by model."""
 
     @property
     def estimate(self) -> bool:
-        """Whether it stopped on an estimate instead of on a guarantee"""
+        """Whether the race stopped because of an estimate, not of a guarantee"""
         return self.stopped == "futile"
 
 
 class Race:
-    """Takes outcomes in any order, reads complete rounds, and decides what to request next."""
+    """Collects outcomes in any order, reads complete rounds, and says which calls to send next."""
 
-    def __init__(self, plan: Schedule, models: Sequence[str], rules: Rules) -> None:
+    def __init__(self, plan: Schedule, models: Sequence[str], rules: RaceRules) -> None:
         self._plan = plan
         self._models = list(models)
         self._rules = rules
-        self._size = rules.round_size or min(20, max(10, len(plan.blocks) // 50))
-        self._target = min(self._size, len(plan.blocks))
-        self._outcomes: dict[str, dict[str, Outcome]] = {model: {} for model in models}
-        self._scores = {model: _Scores() for model in models}
+        self._round_size = rules.round_size or min(20, max(10, len(plan.blocks) // 50))
+        self._round_end = min(self._round_size, len(plan.blocks))
+        self._outcomes: dict[str, dict[str, CallOutcome]] = {model: {} for model in models}
+        self._scores = {model: _ModelScores() for model in models}
         self._pairs = Pairs(plan, len(self._models), rules.margin)
         self._gates = {model: GateWatch(plan, rules.gates) for model in models}
         self._breaches: dict[str, dict[str, int]] = {model: {} for model in models}
-        self._beaten: dict[str, dict[str, Dropped]] = {model: {} for model in models}
-        """By model, the model that is shown to be better."""
-        self._invalid: dict[str, Dropped] = {}
-        self._ranking = log_threshold(max(1, len(models) - 1), rules.alpha * RANKING_SHARE)
+        self._beaten_by: dict[str, dict[str, Elimination]] = {model: {} for model in models}
+        """By model, the models that were shown to be better."""
+        self._invalid: dict[str, Elimination] = {}
+        self._ranking_threshold = log_threshold(
+            max(1, len(models) - 1), rules.alpha * RANKING_ALPHA_SHARE
+        )
         tested = max(1, len(models) * len(rules.gates))
-        self._gating = log_threshold(tested, rules.alpha * (1 - RANKING_SHARE))
-        self._stopped: Stop | None = None
-        self._settle()
+        self._gate_threshold = log_threshold(tested, rules.alpha * (1 - RANKING_ALPHA_SHARE))
+        self._stopped: StopReason | None = None
+        self._update_stop()
 
-    def observe(self, model: str, call: str, outcome: Outcome) -> None:
-        """Take note of what a model made of a call; nothing is decided by it yet."""
+    def observe(self, model: str, call: str, outcome: CallOutcome) -> None:
+        """Add the outcome of a model on a call; it is read with its round."""
         self._outcomes[model].setdefault(call, outcome)
 
     def withdraw(self, model: str) -> None:
-        """Remove a model that cannot be requested any more; those it had dropped may race again."""
-        self._invalid.setdefault(model, Dropped("withdrawn", self._scores[model].blocks))
-        self._settle()
+        """Remove a model that fails; models that only it had eliminated are in the race again."""
+        self._invalid.setdefault(model, Elimination("withdrawn", self._scores[model].blocks))
+        self._update_stop()
 
-    def wanted(self) -> dict[str, list[str]]:
-        """By model still racing, the calls that the current round lacks."""
+    def missing_calls(self) -> dict[str, list[str]]:
+        """The calls that the current round still needs, by model."""
         if self._stopped is not None:
             return {}
-        found = {}
+        missing_by_model = {}
         for model in self._racing():
             seen, read = self._outcomes[model], self._scores[model].blocks
-            blocks = self._plan.blocks[read : self._target]
+            blocks = self._plan.blocks[read : self._round_end]
             missing = [call for block in blocks for call in block.calls if call not in seen]
             if missing:
-                found[model] = missing
-        return found
+                missing_by_model[model] = missing
+        return missing_by_model
 
     def advance(self) -> bool:
         """Read the current round if it is complete; returns whether it was."""
-        if self._stopped is not None or self.wanted():
+        if self._stopped is not None or self.missing_calls():
             return False
         for model in self._racing():
             self._read(model)
         self._compare()
-        self._settle()
-        if self._stopped is None and not self._behind():
-            self._target = min(self._target + self._size, len(self._plan.blocks))
+        self._update_stop()
+        if self._stopped is None and not self._has_lagging_model():
+            self._round_end = min(self._round_end + self._round_size, len(self._plan.blocks))
         return True
 
-    def standing(self) -> Standing:
-        """The state of the race as a value."""
-        out = {
-            model: self._invalid.get(model) or next(iter(self._beating(model).values()))
+    def state(self) -> RaceState:
+        """The current state, as an immutable value."""
+        eliminated = {
+            model: self._invalid.get(model) or next(iter(self._valid_betters(model).values()))
             for model in self._models
-            if model in self._invalid or self._beating(model)
+            if model in self._invalid or self._valid_betters(model)
         }
-        return Standing(
+        return RaceState(
             blocks=max((scores.blocks for scores in self._scores.values()), default=0),
             racing=self._racing(),
-            dropped=out,
+            eliminated=eliminated,
             stopped=self._stopped,
             means={model: self._scores[model].mean(self._plan) for model in self._models},
             read={model: self._scores[model].blocks for model in self._models},
-            gates={model: self._gates[model].states(self._gating) for model in self._models},
+            gates={
+                model: self._gates[model].states(self._gate_threshold) for model in self._models
+            },
         )
 
     def _racing(self) -> list[str]:
-        return [m for m in self._models if m not in self._invalid and not self._beating(m)]
+        return [m for m in self._models if m not in self._invalid and not self._valid_betters(m)]
 
-    def _beating(self, model: str) -> dict[str, Dropped]:
-        """Who has shown to be better and may itself win: one that became invalid drops no other"""
-        return {by: how for by, how in self._beaten[model].items() if by not in self._invalid}
+    def _valid_betters(self, model: str) -> dict[str, Elimination]:
+        """The better models that can win themselves: an invalid model eliminates no other"""
+        return {
+            by: elimination
+            for by, elimination in self._beaten_by[model].items()
+            if by not in self._invalid
+        }
 
-    def _behind(self) -> bool:
-        """Whether a model that is racing again lacks rounds that the others have"""
-        return any(self._scores[model].blocks < self._target for model in self._racing())
+    def _has_lagging_model(self) -> bool:
+        """Whether a model that is in the race again has fewer rounds than the others"""
+        return any(self._scores[model].blocks < self._round_end for model in self._racing())
 
     def _read(self, model: str) -> None:
         scores, outcomes = self._scores[model], self._outcomes[model]
-        blocks = self._plan.blocks[scores.blocks : self._target]
+        blocks = self._plan.blocks[scores.blocks : self._round_end]
         for block in blocks:
-            found = [outcomes.pop(call) for call in block.calls]
-            scores.add(block.stakes, found, self._plan.weights)
-            for outcome in found:
+            popped = [outcomes.pop(call) for call in block.calls]
+            scores.add(block.stakes, popped, self._plan.weights)
+            for outcome in popped:
                 for slug in outcome.breached:
-                    counted = self._breaches[model]
-                    counted[slug] = counted.get(slug, 0) + 1
-            self._gates[model].take(block, found)
+                    breaches = self._breaches[model]
+                    breaches[slug] = breaches.get(slug, 0) + 1
+            self._gates[model].take(block, popped)
         self._gates[model].bet()
         self._check_gates(model)
 
     def _check_gates(self, model: str) -> None:
-        """Invalid for certain where no later call can mend it, by evidence where a rate is high"""
+        """Eliminate a model whose call gate cannot hold any more, or whose rate gate is breached"""
         blocks = self._scores[model].blocks
         for slug, number in self._breaches[model].items():
             size = self._plan.sizes[self._rules.call_gates[slug]]
-            if number / size > self._rules.tolerance + FUZZ:
-                self._invalid.setdefault(model, Dropped("call_gate", blocks, gate=slug))
-        for slug, state in self._gates[model].states(self._gating).items():
+            if number / size > self._rules.tolerance + EPSILON:
+                self._invalid.setdefault(model, Elimination("call_gate", blocks, gate=slug))
+        for slug, state in self._gates[model].states(self._gate_threshold).items():
             if state == "breached":
-                self._invalid.setdefault(model, Dropped("rate_gate", blocks, gate=slug))
+                self._invalid.setdefault(model, Elimination("rate_gate", blocks, gate=slug))
 
     def _compare(self) -> None:
-        """Bet on every pair as far as both were read, and note who is beaten"""
+        """Update the test of every pair, and note which models are beaten"""
         self._pairs.bet(list(self._scores.values()))
         racing = [self._models.index(model) for model in self._racing()]
         for i in racing:
             for j in racing:
-                if i == j or self._models[i] in self._beaten[self._models[j]]:
+                if i == j or self._models[i] in self._beaten_by[self._models[j]]:
                     continue
-                sure = self._pairs.is_certain(i, j)
-                if sure or self._pairs.peak(i, j) >= self._ranking:
+                certain = self._pairs.is_certain(i, j)
+                if certain or self._pairs.peak(i, j) >= self._ranking_threshold:
                     beaten, by = self._models[j], self._models[i]
                     blocks = self._scores[beaten].blocks
-                    self._beaten[beaten][by] = Dropped("bound" if sure else "worse", blocks, by)
+                    self._beaten_by[beaten][by] = Elimination(
+                        "bound" if certain else "worse", blocks, by
+                    )
 
-    def _settle(self) -> None:
+    def _update_stop(self) -> None:
         racing = self._racing()
         if self._models and not racing:
             self._stopped = "none left"
         elif len(racing) == 1:
             self._stopped = "one left"
-        elif not self._behind():
-            self._stopped = self._enough(racing)
+        elif not self._has_lagging_model():
+            self._stopped = self._stop_reason(racing)
 
-    def _enough(self, racing: Sequence[str]) -> Stop | None:
-        """Why no further round is needed, though several models are left
+    def _stop_reason(self, racing: Sequence[str]) -> StopReason | None:
+        """Why no further round is needed although several models are left; None if one is
 
-        A rate that is above its limit so far may yet drop a model, so that the race continues.
+        While a rate is above its limit, it can still eliminate a model, and the race continues.
         """
-        if self._target >= len(self._plan.blocks):
+        if self._round_end >= len(self._plan.blocks):
             return "within margin" if self._within_margin(racing) else "data spent"
-        if any(self._gates[model].may_breach(self._gating) for model in racing):
+        if any(self._gates[model].may_breach(self._gate_threshold) for model in racing):
             return None
         if self._within_margin(racing):
             return "within margin"
@@ -236,19 +245,24 @@ class Race:
     def _within_margin(self, racing: Sequence[str]) -> bool:
         at = [self._models.index(model) for model in racing]
         return bool(self._rules.margin) and all(
-            self._pairs.margin_peak(i, j) >= self._ranking for i in at for j in at if i != j
+            self._pairs.margin_peak(i, j) >= self._ranking_threshold
+            for i in at
+            for j in at
+            if i != j
         )
 
     def _is_futile(self, racing: Sequence[str]) -> bool:
-        """An estimate: not even the full data would separate them"""
+        """Whether, by an estimate, even the full data would not separate them"""
         at = [self._models.index(model) for model in racing]
-        if self._scores[racing[0]].blocks < FEWEST_FOR_ESTIMATES:
+        if self._scores[racing[0]].blocks < MIN_BLOCKS_FOR_ESTIMATES:
             return False
-        return all(self._pairs.is_futile(i, j, self._ranking) for i in at for j in at if i != j)
+        return all(
+            self._pairs.is_futile(i, j, self._ranking_threshold) for i in at for j in at if i != j
+        )
 
 
-class _Scores:
-    """The scores of one model, block by block."""
+class _ModelScores:
+    """The scores of one model by block."""
 
     def __init__(self) -> None:
         self.blocks = 0
@@ -256,9 +270,9 @@ class _Scores:
         self._totals = (0.0, 0.0)
 
     def add(
-        self, stakes: Sequence[float], outcomes: Sequence[Outcome], weights: Mapping[str, float]
+        self, stakes: Sequence[float], outcomes: Sequence[CallOutcome], weights: Mapping[str, float]
     ) -> None:
-        """Add one block: what it represents, and its bounds."""
+        """Add the bounds of one block, weighted by what it represents and as observed."""
         least_stake = most_stake = least = most = 0.0
         for stake, outcome in zip(stakes, outcomes, strict=True):
             for task, (low, high) in outcome.scores.items():
@@ -272,11 +286,11 @@ class _Scores:
         self.blocks += 1
 
     def rows(self, start: int, end: int) -> Array:
-        """least and most by stake, least and most as seen: one row a block."""
+        """One row per block: lower and upper bound weighted, lower and upper bound as observed."""
         return np.array(self._rows[start:end])
 
     def mean(self, plan: Schedule) -> tuple[float, float]:
-        """The mean score of what was read, at least and at most."""
+        """The lower and upper bound of the mean score of the blocks read."""
         if not self.blocks:
             return 0.0, 1.0
         whole = self.blocks if plan.about == "future" else 1 - plan.blocks[self.blocks - 1].left

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from callscore.core.rating import TOLERANCE
-from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape
+from callscore.core.spec import TOLERANCE
+from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape, in_stratum
 from callscore.stats.matrix import Place
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ class _Sums:
         at = self._place.get((task, slug, quantity))
         return np.zeros(self._sums.shape[1]) if at is None else self._sums[at]
 
+    def strata(self, task: str) -> list[str]:
+        """The names of the strata of a task; the task itself if it has none."""
+        prefix = in_stratum(task, "")
+        found = [name for name, _, q in self._place if q == "cases" and name.startswith(prefix)]
+        return found or [task]
+
 
 def scores(shape: ModelShape, place: Mapping[Place, int], sums: Floats) -> Scores:
     """Every number of one model, for each column of the sums        C-02, C-03, C-06, C-83
@@ -72,13 +78,16 @@ def scores(shape: ModelShape, place: Mapping[Place, int], sums: Floats) -> Score
 def _score_task(task: str, formula: TaskShape, of: _Sums, found: Scores) -> None:
     import numpy as np
 
+    strata = of.strata(task)
     for row in formula.rows:
-        found["row", row.slug] = _row(task, row, of)
+        values = [_row(stratum, row, of) for stratum in strata]
+        found["row", row.slug] = values[0] if len(values) == 1 else np.mean(values, axis=0)
     cases = of.get(task, "", "cases")
     blocked = of.get(task, "", "blocked") / cases
     parts = []
     for name, weight, terms in formula.parts:
-        score = _weighted_sum([(inside, found["row", slug]) for slug, inside in terms])
+        rows = [(inside, found["row", slug]) for slug, inside in terms]
+        score = _weighted_sum(rows) if rows else np.zeros_like(cases)
         parts.append((weight, score))
         if name:
             found["part", task, name] = score

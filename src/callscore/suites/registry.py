@@ -23,6 +23,7 @@ from callscore.core.spec import (
     Spec,
     combined,
     with_metrics,
+    with_tasks,
 )
 from callscore.core.suite import Floor, Floors, Metric, StandaloneTask, Suite
 from callscore.core.task import SCENARIO, Task
@@ -83,6 +84,12 @@ def suite(name: str) -> Suite:
             return found
     known = ", ".join((*BUILT_IN, *(found.name for found in _installed())))
     raise ConfigError(f"unknown suite {name!r}; expected one of {known}")
+
+
+@cache
+def default_settings(name: str) -> ScoreSettings:
+    """The settings of the suite of this name if none is given."""
+    return suite(name).settings({})
 
 
 @cache
@@ -215,8 +222,17 @@ class Catalog:
         if found is None:
             names = _setting_names(suite) if self._given else ()
             own = {key: value for key, value in self._given.items() if key in names}
-            found = self._settings[suite.name] = suite.settings(own)
+            found = suite.settings(own) if own else default_settings(suite.name)
+            self._settings[suite.name] = found
         return found
+
+    def changed_settings(self, suite: Suite) -> Mapping[str, Any]:
+        """The settings of a suite that are not the default, by name."""
+        if not self._given:
+            return {}
+        defaults = msgspec.to_builtins(default_settings(suite.name))
+        settings = msgspec.to_builtins(self.settings_of(suite))
+        return {key: value for key, value in settings.items() if value != defaults.get(key)}
 
     @property
     def settings(self) -> ScoreSettings:
@@ -264,7 +280,10 @@ class Catalog:
 
     def spec_with(self, tasks: Iterable[str]) -> Spec:
         """One specification for some tasks, of one or more suites."""
-        return combined([self.spec_of(suite) for suite in self.suites_with(tasks)])
+        tasks = list(tasks)
+        return combined(
+            [with_tasks(self.spec_of(suite), tasks) for suite in self.suites_with(tasks)]
+        )
 
 
 class _Tasks(Mapping[str, Task[Any, Any]]):
@@ -334,16 +353,12 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
-    specs = [scenario_suite().spec] if tasks.pop(SCENARIO, None) is not None else []
-    if specs and not tasks:
-        return template(specs[0])
-    suites = Catalog().suites_with(tasks)
-    specs = [*(suite.spec for suite in suites), *specs]
-    spec = combined(specs)
+    catalog = Catalog()
+    suites, spec = catalog.suites_with(tasks), catalog.spec_with(tasks)
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:
-        return suites[0].rows() if len(specs) == 1 else template(spec)
+        return suites[0].rows() if spec is suites[0].spec else template(spec)
     known = {extra.slug: extra.spec for extra in all_metrics()}
     return template(
         msgspec.structs.replace(
@@ -359,4 +374,4 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
 
 def _setting_names(suite: Suite) -> Iterable[str]:
-    return {field.encode_name for field in msgspec.structs.fields(suite.settings({}))}
+    return {field.encode_name for field in msgspec.structs.fields(default_settings(suite.name))}

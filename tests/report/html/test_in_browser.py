@@ -33,11 +33,13 @@ def browser() -> Iterator[Browser]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     with sample_source() as source:
-        few = msgspec.structs.replace(source, cases=list(source.cases)[:8])
+        one_call, two_calls = (
+            msgspec.structs.replace(source, cases=list(source.cases)[:size]) for size in (4, 8)
+        )
         made: dict[str, ReportSource] = {
             "sample": source,
-            "few": few,
-            "hostile": hostile(few, [*PAYLOADS, *OTHERS]),
+            "one call": one_call,
+            "hostile": hostile(two_calls, [*PAYLOADS, *OTHERS]),
             "many": many(source, 20, 60),
         }
         for name, one in made.items():
@@ -96,7 +98,7 @@ def test_nothing_of_the_hostile_text_runs(browser: Browser, files: Mapping[str, 
 def test_axe_finds_nothing_serious(
     browser: Browser, files: Mapping[str, Path], width: int, scheme: str
 ) -> None:
-    with Opened(browser, files["few"], width, scheme) as opened:
+    with Opened(browser, files["one call"], width, scheme) as opened:
         opened.page.locator("details.case summary").first.click()
         found = Axe().run(opened.page).response["violations"]
         serious = [

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import assume, given, target
 from hypothesis import strategies as st
 
-from callscore.suites.calls.structure import Sources, compile_shape, fault, is_like
+from callscore.suites.calls.parse import Sources
+from callscore.suites.calls.structure import compile_shape, fault, is_like
 
 keys = st.sampled_from(["a", "b", "c"])
 scalars = st.sampled_from([None, True, 0, 1.5, "x"])

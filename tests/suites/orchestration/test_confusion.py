@@ -9,7 +9,6 @@ from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     Decision,
     call_decision,
-    classification_score,
     error_patterns,
     reject_decision,
     rejection_type_accuracy,
@@ -42,7 +41,6 @@ def test_every_ratio_is_a_fraction_or_undefined(c: Confusion) -> None:
     for decision in (reject_decision(c), call_decision(c)):
         for measure in (decision.precision, decision.recall, decision.f1, decision.accuracy):
             assert measure.value is None or 0 <= measure.value <= 1
-    assert 0 <= classification_score(c) <= 1
 
 
 @given(COUNTS)

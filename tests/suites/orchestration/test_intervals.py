@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-from callscore.core.scenarios import Mode, ScenarioScore
+from callscore.core.scenarios import Mode
+from callscore.core.scorecard import Scorecard
 from callscore.demo.orchestration import sample_runs
 from callscore.evaluate.scenarios import score_outputs
 from callscore.report.orchestration_terminal import result_text
-from callscore.suites.orchestration import result as outcomes
-from callscore.suites.orchestration import result_format
-from callscore.suites.orchestration.result import LanguageResult
+from callscore.suites.orchestration.intervals import PARTS, ROWS
 
 
-def results(mode: Mode) -> list[LanguageResult]:
-    """The results behind the documents of the bundled sample."""
-    found: list[LanguageResult] = []
-    model_score = outcomes.model_score
-
-    def noted(scored: Sequence[LanguageResult]) -> ScenarioScore:
-        found.extend(scored)
-        return model_score(scored)
-
-    with pytest.MonkeyPatch.context() as patch, sample_runs() as jobs:
-        patch.setattr(outcomes, "model_score", noted)
-        for job in jobs:
-            recorded = msgspec.structs.replace(job.recorded, mode=mode)
-            score_outputs(msgspec.structs.replace(job, recorded=recorded))
-    return found
+def scored(mode: Mode) -> Scorecard:
+    """The bundled sample, two models."""
+    with sample_runs() as jobs:
+        recorded = [msgspec.structs.replace(job.recorded, mode=mode) for job in jobs]
+        return score_outputs(
+            [
+                msgspec.structs.replace(job, recorded=of_job)
+                for job, of_job in zip(jobs, recorded, strict=True)
+            ]
+        )
 
 
 def at(document: Any, path: str) -> Any:
@@ -41,25 +34,33 @@ def at(document: Any, path: str) -> Any:
 
 
 @pytest.mark.parametrize("mode", ["standard", "compat"])
-def test_the_sums_of_all_scenarios_give_the_numbers_of_the_document(mode: Mode) -> None:
+def test_the_rows_of_the_card_are_the_numbers_of_the_document(mode: Mode) -> None:
     compared = 0
-    for result in results(mode):
-        statistics = result_format.statistics(result.overall)
-        digits = 1e-9 if mode == "standard" else 1e-4  # the public evaluator rounds on its way
-        for (path,), found in result.resampled.items():
-            measure = at(statistics, path)
-            if measure.value is not None:
-                assert found.estimate == pytest.approx(measure.value, abs=digits), path
-                compared += 1
+    card = scored(mode)
+    digits = 5.1e-5 if mode == "standard" else 1.5e-4  # the public evaluator rounds on its way
+    for model in card.models:
+        statistics = card.document(model.model)["overall_statistics"]
+        task = model.tasks["scenario"]
+        for path, name in ROWS.items():
+            value = task.metrics[f"scenario.{name}"].value
+            assert (value or 0.0) == pytest.approx(at(statistics, path), abs=digits), path
+            compared += 1
+        for path, name in PARTS.items():
+            part = task.subscores[name].score
+            assert part == pytest.approx(at(statistics, path), abs=digits), path
+        average = statistics["key_metrics"]["Average"]
+        assert task.ungated_score == pytest.approx(average, abs=digits)
     assert compared >= 30
 
 
 @pytest.mark.parametrize("mode", ["standard", "compat"])
 def test_c121_the_document_is_as_before_and_intervals_are_an_extension(mode: Mode) -> None:
-    for result in results(mode):
-        document = result.document()
+    card = scored(mode)
+    for model in card.models:
+        document = card.document(model.model)
         intervals = document["x_extension"]["intervals"]
         assert intervals["about"] == "future scenarios" and intervals["few_scenarios"]
+        assert len(intervals["ci95"]) >= 15
         for path, (low, high) in intervals["ci95"].items():
             value = at(document["overall_statistics"], path)
             assert 0 <= low <= value + 1e-4 and value - 1e-4 <= high <= 1, path
@@ -71,20 +72,31 @@ def test_c121_the_document_is_as_before_and_intervals_are_an_extension(mode: Mod
         }
 
 
-def test_two_languages_have_an_interval_of_their_mean() -> None:
-    one = results("standard")[0]
-    other = msgspec.structs.replace(
-        one, about=msgspec.structs.replace(one.about, language="KO"), rows=one.rows[:-1]
-    )
-    document = outcomes.combine_languages([one, other])
+def test_several_languages_have_the_mean_of_each_row_and_its_interval() -> None:
+    with sample_runs() as jobs:
+        recorded = jobs[0].recorded
+        both = msgspec.structs.replace(
+            recorded, outputs=[*recorded.outputs] * 2, languages=["EN", "KO"]
+        )
+        card = score_outputs([msgspec.structs.replace(jobs[0], recorded=both)])
+        alone = score_outputs([jobs[0]])
+    document, task = card.document(), card.models[0].tasks["scenario"]
+    one = alone.models[0].tasks["scenario"]
+    assert (task.n, task.calls) == (2 * one.n, one.n)  # translations are one unit
+    english, korean = (part["overall_statistics"] for part in document["languages"].values())
+    for path, name in PARTS.items():
+        mean = (at(english, path) + at(korean, path)) / 2
+        assert task.subscores[name].score == pytest.approx(mean, abs=1e-4)
     limits = document["x_extension"]["intervals"]["ci95"]["key_metrics.Plan"]
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
+    assert english["key_metrics"] == alone.document()["overall_statistics"]["key_metrics"]
     shown = result_text(document)
-    assert "95 %" in shown and "≈[" in shown and "about future scenarios" in shown
+    assert "95 %" in shown and "≈[" in shown and "for future scenarios" in shown
 
 
 def test_a_number_that_is_undefined_has_no_interval() -> None:
-    for result in results("standard"):
-        extension = result.document()["x_extension"]
+    card = scored("standard")
+    for model in card.models:
+        extension = card.document(model.model)["x_extension"]
         limits = extension["intervals"]["ci95"]
         assert not {path.partition(".")[2] for path in extension["undefined"]} & set(limits)

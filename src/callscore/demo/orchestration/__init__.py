@@ -1,4 +1,4 @@
-"""Sample runs of the orchestration suite: two made-up models on six made-up scenarios."""
+"""Sample outputs of the orchestration suite: two models on six scenarios, all fictional."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODELS = ("sample-large", "sample-small")
 
 @contextmanager
 def sample_runs() -> Iterator[tuple[OutputsJob, ...]]:
-    """One scoring job a sample model; every line of them is made up."""
+    """One scoring job per sample model."""
     with resources.as_file(resources.files(__package__)) as folder:
         yield tuple(
             OutputsJob(

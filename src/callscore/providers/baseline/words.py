@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from callscore.core.resources import read_table
 
 _WORD = re.compile(r"[^\W_]+")
+SHORTEST_STEM = 4
 
 
 class Lexicon(msgspec.Struct, frozen=True):
@@ -42,14 +43,30 @@ def overlap(about: set[str], text: str) -> float:
     """The share of the words `about` that share a stem with a word of the text."""
     if not about:
         return 0.0
-    said = words(text)
-    return sum(any(_share_stem(word, other) for other in said) for word in about) / len(about)
+    said, by_beginning = _vocabulary(text)
+    found = sum(
+        word in said
+        or any(_share_stem(word, other) for other in by_beginning.get(word[:SHORTEST_STEM], ()))
+        for word in about
+    )
+    return found / len(about)
+
+
+@lru_cache(maxsize=1024)  # every question is compared with every turn of its call
+def _vocabulary(text: str) -> tuple[frozenset[str], dict[str, list[str]]]:
+    """The words of a text, and those that are long enough for a stem by its first letters."""
+    said = frozenset(words(text))
+    by_beginning: dict[str, list[str]] = {}
+    for word in said:
+        if len(word) >= SHORTEST_STEM:
+            by_beginning.setdefault(word[:SHORTEST_STEM], []).append(word)
+    return said, by_beginning
 
 
 def _share_stem(first: str, second: str) -> bool:
     """Whether two words share a stem, judged by their beginnings."""
-    stem = max(4, min(len(first), len(second)) - 2)
-    return first == second or (len(first) >= stem <= len(second) and first[:stem] == second[:stem])
+    stem = max(SHORTEST_STEM, min(len(first), len(second)) - 2)
+    return first[:stem] == second[:stem] and len(first) >= stem <= len(second)
 
 
 def occurs(phrase: str, spoken: list[str]) -> bool:

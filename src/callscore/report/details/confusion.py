@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_objects
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_objects, has_reply
 
 NO_LABEL = "(none)"
-MOST_LABELS = 12
+MAX_LABELS = 12
 OTHER = "(other)"
 CALL, NO_CALL, FAILED = "call", "no call", "failed"
 
@@ -26,14 +26,14 @@ class ConfusionMatrix:
         return tuple(self._labels)
 
     def add(self, model: str, expected: str, found: str) -> None:
-        """Count one pair; labels beyond the first `MOST_LABELS` are counted as `OTHER`."""
+        """Count one pair; labels beyond the first `MAX_LABELS` are counted as `OTHER`."""
         pair = (self._known(expected), self._known(found))
         counts = self.models.setdefault(model, {})
         counts[pair] = counts.get(pair, 0) + 1
 
     def _known(self, label: str) -> str:
         if label not in self._labels:
-            if len(self._labels) >= MOST_LABELS:
+            if len(self._labels) >= MAX_LABELS:
                 label = OTHER
             self._labels[label] = None
         return label
@@ -48,7 +48,7 @@ class SentimentConfusion(ConfusionMatrix):
         if not wanted:
             return
         for decoded in case.answers:
-            if decoded.answer.result.status in ("error", "not_run"):
+            if not has_reply(decoded):
                 continue
             found = _labels(as_mapping(decoded.given))
             for sentence, label in wanted.items():
@@ -75,7 +75,7 @@ class CallDecisionConfusion(ConfusionMatrix):
             return
         wanted = CALL if calls else NO_CALL
         for decoded in case.answers:
-            if decoded.answer.result.status not in ("error", "not_run"):
+            if has_reply(decoded):
                 self.add(
                     decoded.answer.model,
                     wanted,

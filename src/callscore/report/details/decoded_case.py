@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.report.source import Answer, CaseView
 
-LONGEST_DECODED = 2_000_000
+MAX_DECODED_LENGTH = 2_000_000
 """A longer reply is shown as text only."""
 
 
@@ -62,7 +62,7 @@ def decode_reply(answer: Answer) -> Mapping[str, Any] | None:
     if answer.given is not None:
         return answer.given
     raw = answer.text
-    if raw is None or len(raw) > LONGEST_DECODED:
+    if raw is None or len(raw) > MAX_DECODED_LENGTH:
         return None
     found = _decode_object(raw)
     if found is None and "{" in raw:

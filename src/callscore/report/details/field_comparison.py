@@ -13,11 +13,11 @@ QUESTION_FIELDS = frozenset({"max_score", "type", "text", "source_text", "questi
 """Fields of an object in a list that repeat the question."""
 REDUNDANT_FIELDS = frozenset({"full_translation", "valid_entity_set"})
 """Fields that repeat other fields of the outcome or the settings."""
-SHORT, MOST_WORDS = 40, 2
+SHORT, MAX_WORDS = 40, 2
 """A longer value is shown without a mark, as only a reader can compare it."""
 GRADED_TYPE = "SCORE"
 """A question of this type allows a margin, so a different mark is not shown as wrong (C-30)."""
-MOST_ROWS = 400
+MAX_ROWS = 400
 
 
 class FieldValue(NamedTuple):
@@ -48,7 +48,7 @@ def compare_fields(
             if row.label not in known:
                 known.add(row.label)
                 rows.append(_extra_row(row.label, answers))
-    return rows[:MOST_ROWS]
+    return rows[:MAX_ROWS]
 
 
 def _extra_row(label: str, answers: Sequence[Mapping[str, Any]]) -> FieldComparison:
@@ -145,7 +145,7 @@ def _field_value(expected: Any, found: Any) -> FieldValue | None:
     if found is None:
         return FieldValue("n/a", same=True) if expected is None else None
     text, wanted = value_text(found), value_text(expected)
-    if len(wanted) > SHORT or len(wanted.split()) > MOST_WORDS:
+    if len(wanted) > SHORT or len(wanted.split()) > MAX_WORDS:
         return FieldValue(text)
     return FieldValue(text, same=text.casefold() == wanted.casefold())
 

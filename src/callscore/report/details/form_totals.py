@@ -11,7 +11,13 @@ import msgspec
 from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.metrics.forms.form import Form
-from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
+from callscore.report.details.decoded_case import (
+    DecodedCase,
+    as_mapping,
+    as_number,
+    as_objects,
+    has_reply,
+)
 
 
 class FormPair(msgspec.Struct, frozen=True):
@@ -52,7 +58,7 @@ class FormTotals:
         expected = {str(one.get("question_id")): as_number(one.get("score")) for one in questions}
         limits = {str(one.get("question_id")): as_number(one.get("max_score")) for one in questions}
         for decoded in case.answers:
-            if decoded.answer.result.status in ("error", "not_run"):
+            if not has_reply(decoded):
                 continue
             found = self.models.setdefault(decoded.answer.model, ModelForms())
             if decoded.given is None:

@@ -11,7 +11,7 @@ from callscore.report.svg.plan_graph import PlanGraph
 NODE_TEXT_KEYS = ("text", "name", "label", "refined_query", "agent")
 STEP_NAME_KEYS = ("name", "agent_id", "agent")
 """Keys for the name of a step. Its query is not used: the same step may be phrased differently."""
-LONGEST_TEXT = 200
+MAX_TEXT_LENGTH = 200
 
 
 def extract_plan(outcome: Mapping[str, Any] | None) -> PlanGraph | None:
@@ -41,7 +41,7 @@ def _graph(found: Mapping[str, Any]) -> PlanGraph:
             edges.append(ends)
     for end in dict.fromkeys(end for edge in edges for end in edge):
         nodes.setdefault(end, end)
-    return PlanGraph({key: shown[:LONGEST_TEXT] for key, shown in nodes.items()}, edges)
+    return PlanGraph({key: shown[:MAX_TEXT_LENGTH] for key, shown in nodes.items()}, edges)
 
 
 def _edge_ends(edge: Any) -> tuple[str, str] | None:
@@ -58,7 +58,7 @@ def _is_workflow(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("steps"), list)
 
 
-def _numbered(name: str, others: Collection[str]) -> str:
+def _make_unique(name: str, others: Collection[str]) -> str:
     """Return the name, numbered if other steps have it, so that each can be reported missing."""
     same = sum(other == name or other.startswith(f"{name} (") for other in others)
     return f"{name} ({same + 1})" if same else name
@@ -74,7 +74,7 @@ def _workflow_graph(workflows: Mapping[str, Any]) -> PlanGraph:
         for number, step in enumerate(as_objects(workflow["steps"]), start=1):
             key = f"{name}/{number}"
             called = next((str(step[each]) for each in STEP_NAME_KEYS if step.get(each)), key)
-            nodes[key] = _numbered(called[:LONGEST_TEXT], nodes.values())
+            nodes[key] = _make_unique(called[:MAX_TEXT_LENGTH], nodes.values())
             steps[name].append(key)
         edges += zip(steps[name], steps[name][1:], strict=False)
     for name, workflow in workflows.items():

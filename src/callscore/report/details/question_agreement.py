@@ -7,9 +7,17 @@ from typing import Any
 
 import msgspec
 
-from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
+from callscore.report.details.decoded_case import (
+    DecodedCase,
+    as_mapping,
+    as_number,
+    as_objects,
+    has_reply,
+)
 
 TOLERANCE = 1e-9
+SCORE_MARGIN = "qa.score_margin_fraction"
+"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
 
 
 class AgreementCounts(msgspec.Struct):
@@ -48,8 +56,8 @@ class QuestionAgreement(msgspec.Struct):
 class QuestionCounter:
     """Counts every question of every QA case."""
 
-    def __init__(self, margin: float = 0.0) -> None:
-        self._margin = margin
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._margin = float(settings.get(SCORE_MARGIN, 0.0))
         """Marks of a SCORE question agree within this fraction of its maximum (C-30)."""
         self._found: dict[tuple[str, str], QuestionAgreement] = {}
 
@@ -67,7 +75,7 @@ class QuestionCounter:
             if question is None:
                 question = self._found[key] = QuestionAgreement(number, shown, {})
             for decoded in case.answers:
-                if decoded.answer.result.status in ("error", "not_run"):
+                if not has_reply(decoded):
                     continue
                 count = question.models.setdefault(decoded.answer.model, AgreementCounts())
                 _count(count, expected, _mark_of(decoded.given, number), self._margin)

@@ -9,7 +9,7 @@ from callscore.core.case import Turn
 from callscore.core.lazy_regex import lazy_regex
 
 _QUOTED = lazy_regex(r"[\"“„«]([^\"“”„«»]{4,300})[\"”»]")
-SHORTEST = 4
+MIN_LENGTH = 4
 EXPECTED = "expected"
 
 
@@ -50,7 +50,7 @@ def locate_quotes(
     lost = []
     for quote in quotes:
         wanted = quote.text.strip().lower()
-        if len(wanted) < SHORTEST:
+        if len(wanted) < MIN_LENGTH:
             continue
         order = sorted(range(len(turns)), key=lambda place: names[place] != quote.turn)
         for place in order:

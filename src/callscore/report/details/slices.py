@@ -11,7 +11,7 @@ from callscore.report.details.decoded_case import DecodedCase
 
 LENGTHS = ((10, "up to 10 turns"), (30, "11–30 turns"), (100, "31–100 turns"))
 LONGEST_CALLS = "more than 100 turns"
-MOST_PARTS = 40
+MAX_SLICES = 40
 """Further values of a kind are not counted; the report says so."""
 
 
@@ -38,7 +38,7 @@ class Slices:
         """Add one case to each slice that it belongs to."""
         for kind, part in _slices_of(case):
             parts = self.kinds.setdefault(kind, {})
-            if part not in parts and len(parts) >= MOST_PARTS:
+            if part not in parts and len(parts) >= MAX_SLICES:
                 self.left_out.add(kind)
                 continue
             models = parts.setdefault(part, {})

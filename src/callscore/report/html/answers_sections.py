@@ -17,19 +17,19 @@ from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
 from callscore.report.svg.plan_graph import PlanGraph, draw_plan
 
-MOST_QUESTIONS = 100
-LONGEST_QUESTION = 160
+MAX_QUESTIONS = 100
+MAX_QUESTION_LENGTH = 160
 
 
 def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[str]) -> Html | None:
     """Return the agreement by question, lowest first."""
     if not questions:
         return None
-    shown = questions[:MOST_QUESTIONS]
+    shown = questions[:MAX_QUESTIONS]
     headings = ["Question", "All models", *map(model_name, models)]
     rows = [
         row(
-            join(tag("b", plain(question.id, 40)), " ", plain(question.text, LONGEST_QUESTION)),
+            join(tag("b", plain(question.id, 40)), " ", plain(question.text, MAX_QUESTION_LENGTH)),
             [
                 _share(question.agreement),
                 *(_question_cell(question.models.get(model)) for model in models),

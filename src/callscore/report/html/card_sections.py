@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
+from callscore.report.cells import count_undecided_gates, task_names
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
     collapsible,
@@ -17,13 +18,13 @@ from callscore.report.html.parts import (
     table,
 )
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Provenance, ReportSource
 from callscore.report.svg.rank_bands import RankBand, draw_rank_bands
 
 CALLS_SHOWN = 40
-LONGEST_NOTE = 500
+MAX_NOTE_LENGTH = 500
 NOTES_SHOWN = 200
 
 
@@ -49,9 +50,7 @@ def ranks_section(card: Scorecard) -> Html:
                 model_name(entry.model),
                 "" if entry.efficiency is None else show(entry.efficiency),
                 "n/a" if entry.final_score is None else show(entry.final_score),
-                "unknown"
-                if entry.cost_per_1000_calls is None
-                else show_money(entry.cost_per_1000_calls),
+                show_cost(entry.cost_per_1000_calls),
                 "" if entry.quality_rank is None else str(entry.quality_rank),
                 "yes" if entry.pareto else "",
                 "estimate" if entry.estimate else plain(entry.reason or "", 300),
@@ -93,9 +92,7 @@ def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: Cas
         for blocker in model.blockers
     ]
     if not rows:
-        undecided = sum(
-            len(task.undecided_gates) for model in card.models for task in model.tasks.values()
-        )
+        undecided = sum(map(count_undecided_gates, card.models))
         sentence = "No blocker was triggered."
         if undecided:
             sentence = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
@@ -197,7 +194,7 @@ def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, i
 
 
 def _coverage(card: Scorecard) -> Html:
-    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    tasks = task_names(card)
     rows = []
     for model in card.models:
         cells: list[Child] = []
@@ -269,7 +266,7 @@ def _files(provenance: Provenance) -> Html | None:
 def _notes(card: Scorecard) -> Html | None:
     if not card.notes:
         return None
-    shown = [tag("li", plain(note, LONGEST_NOTE)) for note in card.notes[:NOTES_SHOWN]]
+    shown = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
     more = len(card.notes) - NOTES_SHOWN
     if more > 0:
         shown.append(tag("li", f"and {more} more"))

@@ -24,11 +24,11 @@ from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.svg.plan_graph import draw_plan
 
-LONGEST_VALUE = 1_500
-LONGEST_REPLY = 4_000
-LONGEST_TURN = 5_000
-MOST_TURNS = 600
-MOST_VERDICTS = 240
+MAX_VALUE_LENGTH = 1_500
+MAX_REPLY_LENGTH = 4_000
+MAX_TURN_LENGTH = 5_000
+MAX_TURNS = 600
+MAX_VERDICTS = 240
 """The most verdicts shown for a case, over all its answers."""
 SCORES_SHOWN = 5
 
@@ -82,7 +82,7 @@ def _answer_label(decoded: DecodedAnswer, case: DecodedCase) -> str:
 
 def _verdicts_of(decoded: DecodedAnswer, case: DecodedCase) -> Sequence[Verdict]:
     """Return the verdicts on an answer that are shown."""
-    return decoded.answer.verdicts[: max(12, MOST_VERDICTS // max(1, len(case.answers)))]
+    return decoded.answer.verdicts[: max(12, MAX_VERDICTS // max(1, len(case.answers)))]
 
 
 def _scores_only(case: DecodedCase) -> Html:
@@ -105,7 +105,7 @@ def _scores_only(case: DecodedCase) -> Html:
 
 def _transcript(case: DecodedCase, place: int) -> Html:
     said = turns(case.view.case.transcript)
-    marked, lost = locate_quotes(said[:MOST_TURNS], list(_quotes(case)))
+    marked, lost = locate_quotes(said[:MAX_TURNS], list(_quotes(case)))
     lines = [
         _turn(turn, number, found, place)
         for number, (turn, found) in enumerate(zip(said, marked, strict=False))
@@ -139,14 +139,14 @@ def _instructions(case: DecodedCase) -> Html | None:
     instructions, tools = config.get("instructions"), config.get("tools")
     parts: list[Child] = []
     if isinstance(instructions, str) and instructions:
-        parts.append(tag("pre", _truncate(instructions, LONGEST_REPLY), dir="auto"))
+        parts.append(tag("pre", _truncate(instructions, MAX_REPLY_LENGTH), dir="auto"))
     if isinstance(tools, (list, tuple)) and tools:
-        parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), LONGEST_VALUE)))
+        parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), MAX_VALUE_LENGTH)))
     return collapsible("Instructions and tools", parts) if parts else None
 
 
-def _quotation(words: str, longest: int) -> Html:
-    return tag("q", plain(words, longest), dir="auto")
+def _quotation(words: str, max_length: int) -> Html:
+    return tag("q", plain(words, max_length), dir="auto")
 
 
 def _quotes(case: DecodedCase) -> Iterator[Quote]:
@@ -161,7 +161,7 @@ def _quotes(case: DecodedCase) -> Iterator[Quote]:
 
 
 def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
-    said = turn.text[:LONGEST_TURN]
+    said = turn.text[:MAX_TURN_LENGTH]
     parts: list[Child] = []
     at = 0
     for span in found:
@@ -267,11 +267,11 @@ def _field(found: FieldValue | None) -> Html:
     return tag("td", _truncate(found.text), dir="auto", class_=kind)
 
 
-def _truncate(shown: str, longest: int = LONGEST_VALUE) -> Html:
-    more = len(shown) - longest
+def _truncate(shown: str, max_length: int = MAX_VALUE_LENGTH) -> Html:
+    more = len(shown) - max_length
     if more <= 0:
         return text(shown)
-    return join(shown[:longest], tag("small", f"… {more} more characters"))
+    return join(shown[:max_length], tag("small", f"… {more} more characters"))
 
 
 def _plans(case: DecodedCase) -> Html | None:
@@ -290,7 +290,7 @@ def _plans(case: DecodedCase) -> Html | None:
 def _raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
     label = f"Reply of {model_name(_answer_label(decoded, case))}, not parsed"
     return collapsible(
-        label, tag("pre", _truncate(decoded.answer.text or "", LONGEST_REPLY), dir="auto")
+        label, tag("pre", _truncate(decoded.answer.text or "", MAX_REPLY_LENGTH), dir="auto")
     )
 
 
@@ -321,7 +321,7 @@ def _measure(value: float | None) -> str:
 def _verdicts(case: DecodedCase, place: int) -> Html | None:
     names = {
         turn_name(turn, number)
-        for number, turn in enumerate(turns(case.view.case.transcript)[:MOST_TURNS])
+        for number, turn in enumerate(turns(case.view.case.transcript)[:MAX_TURNS])
     }
     rows = [
         _verdict_row(model_name(_answer_label(decoded, case)), verdict, place, names)

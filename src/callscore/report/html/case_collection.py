@@ -16,14 +16,12 @@ from callscore.report.details.plans import extract_plan
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.details.slices import Slices, score_or_zero
 from callscore.report.html.answers_sections import PlanExample
-from callscore.report.html.case import MOST_VERDICTS, render_case
+from callscore.report.html.case import MAX_VERDICTS, render_case
 from callscore.report.source import ReportOptions, ReportSource
 
-MOST_PLANS = 4
-SCORE_MARGIN = "qa.score_margin_fraction"
-"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
-LONGEST_ID, LONGEST_TAG, MOST_TAGS = 200, 60, 20
-MOST_TRANSCRIPT, MOST_REPLY, VERDICT_BYTES = 200_000, 4_000, 100
+MAX_PLANS = 4
+MAX_ID_LENGTH, MAX_TAG_LENGTH, MAX_TAGS = 200, 60, 20
+MAX_TRANSCRIPT_LENGTH, MAX_REPLY_LENGTH, VERDICT_BYTES = 200_000, 4_000, 100
 """For a low estimate of size: the most text shown of a call and of a reply, and the least a verdict
 takes.
 """
@@ -63,8 +61,7 @@ class CaseCollection:
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
-        margin = source.provenance.settings.get(SCORE_MARGIN, 0.0)
-        self.questions = QuestionCounter(float(margin))
+        self.questions = QuestionCounter(source.provenance.settings)
         self.sentiments = SentimentConfusion()
         self.decisions = CallDecisionConfusion()
         self.slices = Slices()
@@ -128,7 +125,7 @@ class CaseCollection:
         expected = extract_plan(case.expected)
         if expected is not None:
             self.plan_count += 1
-            if len(self.plans) < MOST_PLANS:
+            if len(self.plans) < MAX_PLANS:
                 given = [
                     (decoded.answer.model, extract_plan(decoded.given))
                     for decoded in case.answers
@@ -151,9 +148,9 @@ def _size(kept: RenderedCase) -> int:
 def _estimate(case: DecodedCase) -> int:
     """Return a lower bound on the size of a case without rendering it."""
     said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
-    given = sum(min(len(decoded.answer.text or ""), MOST_REPLY) for decoded in case.answers)
-    judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MOST_VERDICTS)
-    return min(said, MOST_TRANSCRIPT) + given * 4 // 5 + judged * VERDICT_BYTES
+    given = sum(min(len(decoded.answer.text or ""), MAX_REPLY_LENGTH) for decoded in case.answers)
+    judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MAX_VERDICTS)
+    return min(said, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
 def _worst_score(case: DecodedCase) -> float:
@@ -189,19 +186,19 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
     found = case.view.case
     return CaseEntry(
         place,
-        found.id[:LONGEST_ID],
+        found.id[:MAX_ID_LENGTH],
         found.task,
-        (found.lang or "")[:LONGEST_TAG],
-        [one[:LONGEST_TAG] for one in case.tags[:MOST_TAGS]],
+        (found.lang or "")[:MAX_TAG_LENGTH],
+        [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
         len(turns(found.transcript)),
         _worst_score(case),
         spread,
         tuple(marks),
-        [_rounded(scores.get(model)) for model in models],
+        [_round_score(scores.get(model)) for model in models],
     )
 
 
-def _rounded(score: float | None) -> float | None:
+def _round_score(score: float | None) -> float | None:
     """Round to four digits: enough to sort by, and less to store."""
     return None if score is None else round(score, 4)
 
@@ -225,8 +222,8 @@ def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
         "lang": [entry.lang for entry in entries],
         "tags": [list(entry.tags) for entry in entries],
         "turns": [entry.turns for entry in entries],
-        "worst": [_rounded(entry.worst) for entry in entries],
-        "spread": [_rounded(entry.spread) for entry in entries],
+        "worst": [_round_score(entry.worst) for entry in entries],
+        "spread": [_round_score(entry.spread) for entry in entries],
         "marks": [list(entry.marks) for entry in entries],
         "scores": [list(entry.scores) for entry in entries],
     }

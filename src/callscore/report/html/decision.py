@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
 from callscore.core.task import SCENARIO
-from callscore.report.cells import TONES, show_score_interval
+from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, task_names
 from callscore.report.decision import state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
@@ -18,24 +19,24 @@ from callscore.report.svg.cost_quality import (
     draw_cost_quality,
     models_not_drawn,
 )
+from callscore.report.ties import show_band
 
-LONGEST_STATEMENT = 600
-FEW_CALLS = 15
+MAX_STATEMENT_LENGTH = 600
 SCENARIO_SUITE = "orchestration"
 NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
 
 def first_screen(
-    card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool = False
+    card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool = False
 ) -> Html:
-    """Return the first screen of the report; in a notebook (`is_alone`) without links."""
+    """Return the first screen of the report; without links if it is `standalone`."""
     return tag(
         "section",
         tag("div", _decision(card), _picture(card), class_="first"),
-        models_table(card, template, is_alone=is_alone),
+        models_table(card, template, standalone=standalone),
         _reading_note(card),
-        id=None if is_alone else "decision",
+        id=None if standalone else "decision",
         aria_label="Decision",
     )
 
@@ -49,10 +50,10 @@ def _decision(card: Scorecard) -> Html:
     said = [
         tag(
             "li",
-            tag("span", statement.head.capitalize(), class_=f"head {statement.tone}")
-            if statement.head
+            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}")
+            if statement.keyword
             else None,
-            tag("span", plain(statement.text, LONGEST_STATEMENT)),
+            tag("span", plain(statement.text, MAX_STATEMENT_LENGTH)),
         )
         for statement in state_decision(card)
     ]
@@ -104,9 +105,9 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
     return NO_INTERVAL if interval is None else show_interval(interval, unit)
 
 
-def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool) -> Html:
+def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
-    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    tasks = task_names(card)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
     headings = [
@@ -122,7 +123,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: 
     rows = [
         row(
             model_name(model.model),
-            _model_cells(model, ranking[model.model], list(tasks), is_alone=is_alone),
+            _model_cells(model, ranking[model.model], tasks, standalone=standalone),
         )
         for model in ordered
     ]
@@ -135,14 +136,14 @@ def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
 
 
 def _model_cells(
-    model: ModelScore, entry: Ranked, tasks: Sequence[str], *, is_alone: bool
+    model: ModelScore, entry: Ranked, tasks: Sequence[str], *, standalone: bool
 ) -> Iterator[Child]:
     yield _final(model)
     yield _rank(entry)
     cost = model.cost.per_1000_calls
     interval = show_score_interval(model.cost, "money")
     yield "unknown" if cost is None else _value(show_money(cost), interval)
-    yield _blockers(model, is_alone=is_alone)
+    yield _blockers(model, standalone=standalone)
     for task in tasks:
         yield _task(model, task)
     yield tag("td", _ratings(model), class_="wrap")
@@ -190,13 +191,13 @@ def _ratings(model: ModelScore) -> Html:
     )
 
 
-def _blockers(model: ModelScore, *, is_alone: bool) -> Child:
-    undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
+def _blockers(model: ModelScore, *, standalone: bool) -> Child:
+    undecided = count_undecided_gates(model)
     if model.blockers:
         calls = show_count(model.blocked_calls, "call")
         number = chip(show_count(len(model.blockers), "blocker"), "blocked")
         return join(
-            number if is_alone else tag("a", number, href="#blockers"),
+            number if standalone else tag("a", number, href="#blockers"),
             " ",
             tag("small", calls) if model.blocked_calls else None,
         )
@@ -208,18 +209,8 @@ def _blockers(model: ModelScore, *, is_alone: bool) -> Child:
 def _rank(entry: Ranked) -> Child:
     if entry.rank is None:
         return tag("span", "—", title=plain(entry.reason or "", 300), class_="quiet")
-    band = show_rank_band(entry)
-    quality = "" if band is None else f"quality {band}"
+    quality = "" if entry.quality_band is None else f"quality {show_band(entry.quality_band)}"
     return _value(str(entry.rank), quality)
-
-
-def show_rank_band(entry: Ranked) -> str | None:
-    """Return the ranks by quality that cannot be distinguished: `1–2`; None if unknown."""
-    found = entry.quality_band
-    if found is None:
-        return None
-    best, worst = found
-    return str(best) if best == worst else f"{best}–{worst}"
 
 
 def _reading_note(card: Scorecard) -> Html:

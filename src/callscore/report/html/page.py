@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from callscore.report.cells import task_names
 from callscore.report.html.answers_sections import (
     confusion_section,
     document_decisions,
@@ -117,7 +118,7 @@ def _hash(content: str) -> str:
 def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
     card = source.card
-    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    tasks = task_names(card)
     counts = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
     if len(source.cases):
         counts.append(show_count(len(source.cases), "case"))
@@ -273,7 +274,7 @@ def _controls(kept: Sequence[RenderedCase], models: Sequence[str]) -> Html:
         _choice("Task", "task", _options(entry.task for entry in entries)),
         _choice("Language", "lang", _options(entry.lang for entry in entries)),
         _choice("Tag", "tag", _options(tags)),
-        _choice("Score of", "model", _numbered(models)),
+        _choice("Score of", "model", _model_options(models)),
         _choice("Sort", "sort", SORTS),
         tag("output", "", id="found", aria_live="polite"),
         id="controls",
@@ -282,7 +283,7 @@ def _controls(kept: Sequence[RenderedCase], models: Sequence[str]) -> Html:
     )
 
 
-def _numbered(models: Sequence[str]) -> dict[str, str]:
+def _model_options(models: Sequence[str]) -> dict[str, str]:
     return {"": "All models"} | {str(place): model_name(one) for place, one in enumerate(models)}
 
 

@@ -8,7 +8,7 @@ from callscore.report.cells import Tone
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.safe_text import plain
 
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 SHADES = 9
 
 
@@ -26,7 +26,7 @@ def section(key: str, heading: str, *children: Child, note: str = "") -> Html:
 
 def model_name(model: str) -> str:
     """Return the name of a model on one line."""
-    return plain(model, LONGEST_NAME)
+    return plain(model, MAX_NAME_LENGTH)
 
 
 def chip(shown: str, tone: Tone = "plain") -> Html:

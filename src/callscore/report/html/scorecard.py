@@ -12,6 +12,7 @@ from callscore.report.cells import (
     ScorecardRow,
     scorecard_rows,
     show_score_interval,
+    task_names,
 )
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
@@ -20,7 +21,7 @@ from callscore.report.numbers import show, show_near_limits
 from callscore.report.safe_text import plain
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
 
-LONGEST_WHY = 400
+MAX_REASON_LENGTH = 400
 STRONG = ("section", "task", "final_a", "final_b", "benchmarks")
 
 
@@ -59,7 +60,7 @@ def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
 
 def _plain_cell(cell: Cell) -> Html:
     why = (
-        collapsible(cell.text, plain(cell.why, LONGEST_WHY), class_="why")
+        collapsible(cell.text, plain(cell.why, MAX_REASON_LENGTH), class_="why")
         if cell.why
         else cell.text
     )
@@ -91,7 +92,7 @@ def tasks_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 
 
 def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
-    ran = dict.fromkeys(task for model in card.models for task in model.tasks)
+    ran = task_names(card)
     for task in ran:
         metrics = [
             row
@@ -100,29 +101,29 @@ def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
         ]
         own = next((row for row in template if row.kind == "task" and row.key == task), None)
         label = own.label if own is not None else task
-        pictures = [_picture(label, _task_lanes(card, task)), *_pictures(card, metrics)]
+        pictures = [_picture(label, _task_bars(card, task)), *_pictures(card, metrics)]
         yield tag("h3", label.removesuffix(" Score"))
         yield tag("div", pictures, class_="pictures")
         yield collapsible("Numbers of these pictures", _numbers(card, task, metrics))
 
 
-def _task_lanes(card: Scorecard, task: str) -> list[IntervalBar]:
-    lanes = []
+def _task_bars(card: Scorecard, task: str) -> list[IntervalBar]:
+    bars = []
     for model in card.models:
         found = model.tasks.get(task)
         if found is None or found.score is None:
             why = "not run" if found is None else found.status
-            lanes.append(IntervalBar(model.model, None, why=why))
+            bars.append(IntervalBar(model.model, None, why=why))
         else:
-            lanes.append(IntervalBar(model.model, found.score, found.ci95))
-    return lanes
+            bars.append(IntervalBar(model.model, found.score, found.ci95))
+    return bars
 
 
 def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]:
     for row in metrics:
         found = [(model, _metric(model, row)) for model in card.models]
         unit = next((metric.unit for _, metric in found if metric is not None), "fraction")
-        lanes = [
+        bars = [
             IntervalBar(model.model, None)
             if metric is None
             else IntervalBar(
@@ -135,13 +136,13 @@ def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]
         ]
         limits = [band.limit for band in row.bands[:1]]
         mark = "[!] " if row.is_blocker else ""
-        yield _picture(f"{mark}{row.label}", lanes, unit, limits)
+        yield _picture(f"{mark}{row.label}", bars, unit, limits)
 
 
 def _picture(
-    label: str, lanes: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
+    label: str, bars: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
 ) -> Html:
-    return figure(draw_interval_bars(label, lanes, unit, limits), tag("b", label))
+    return figure(draw_interval_bars(label, bars, unit, limits), tag("b", label))
 
 
 def _numbers(card: Scorecard, task: str, metrics: Sequence[TemplateRow]) -> Html:

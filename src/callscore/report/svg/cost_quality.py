@@ -15,7 +15,7 @@ from callscore.report.svg.scale import Scale, cost_scale, linear_scale
 
 WIDTH, HEIGHT = 480.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 18.0, 16.0, 46.0
-LONGEST_NAME = 22
+MAX_NAME_LENGTH = 22
 CHAR_WIDTH, LABEL_HEIGHT = 6.6, 15.0
 """The approximate size of a label, to keep labels from overlapping."""
 
@@ -155,7 +155,7 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
     """Yield names next to their points; without room, a name is only in the table below."""
     taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
     for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
-        shown = truncate(plain(point.model, 60), LONGEST_NAME)
+        shown = truncate(plain(point.model, 60), MAX_NAME_LENGTH)
         width = CHAR_WIDTH * len(shown)
         x, y = across(point.cost), up(point.quality)
         for left, top, anchor in _places(x, y, width, point.pareto):

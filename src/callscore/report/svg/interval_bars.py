@@ -15,7 +15,7 @@ from callscore.report.svg.scale import Scale, linear_scale
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 340.0, 21.0, 6.0, 24.0
 NAMES, VALUES = 112.0, 54.0
-LONGEST_NAME = 17
+MAX_NAME_LENGTH = 17
 
 
 class IntervalBar(NamedTuple):
@@ -29,21 +29,21 @@ class IntervalBar(NamedTuple):
 
 
 def draw_interval_bars(
-    title: str, lanes: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
+    title: str, bars: Sequence[IntervalBar], unit: str = "fraction", limits: Sequence[float] = ()
 ) -> Html:
     """Draw one metric, all models on one axis."""
-    height = TOP + ROW_HEIGHT * len(lanes) + BOTTOM
-    scale = _scale(lanes, unit, limits)
-    bottom = TOP + ROW_HEIGHT * len(lanes)
+    height = TOP + ROW_HEIGHT * len(bars) + BOTTOM
+    scale = _scale(bars, unit, limits)
+    bottom = TOP + ROW_HEIGHT * len(bars)
     return frame(
         (WIDTH, height),
         title,
-        _describe(lanes, unit),
+        _describe(bars, unit),
         [_tick(scale, tick, bottom, unit) for tick in scale.ticks(3)],
         [line((scale(x), TOP), (scale(x), bottom), "limit") for x in limits if _inside(scale, x)],
         [
-            _draw_bar(lane, scale, TOP + ROW_HEIGHT * (place + 0.5), unit)
-            for place, lane in enumerate(lanes)
+            _draw_bar(bar, scale, TOP + ROW_HEIGHT * (place + 0.5), unit)
+            for place, bar in enumerate(bars)
         ],
     )
 
@@ -52,9 +52,9 @@ def _inside(scale: Scale, value: float) -> bool:
     return scale.low <= value <= scale.high
 
 
-def _scale(lanes: Sequence[IntervalBar], unit: str, limits: Sequence[float]) -> Scale:
-    known = [lane.value for lane in lanes if lane.value is not None]
-    ends = [end for lane in lanes for end in lane.interval or ()]
+def _scale(bars: Sequence[IntervalBar], unit: str, limits: Sequence[float]) -> Scale:
+    known = [bar.value for bar in bars if bar.value is not None]
+    ends = [end for bar in bars for end in bar.interval or ()]
     values = [*known, *ends, *limits] or [0.0, 1.0]
     start, end = NAMES, WIDTH - VALUES
     if unit != "fraction":
@@ -71,29 +71,27 @@ def _tick(scale: Scale, tick: float, bottom: float, unit: str) -> Html:
     )
 
 
-def _draw_bar(lane: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
-    name = label(NAMES - 10, y + 4, truncate(plain(lane.model, 60), LONGEST_NAME), "small", "end")
-    if lane.value is None:
+def _draw_bar(bar: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
+    name = label(NAMES - 10, y + 4, truncate(plain(bar.model, 60), MAX_NAME_LENGTH), "small", "end")
+    if bar.value is None:
         return tag("g", name, label(WIDTH - VALUES + 8, y + 4, "n/a", "soft small"))
     parts = [name]
-    if lane.interval is not None:
-        low, high = (scale(end) for end in lane.interval)
+    if bar.interval is not None:
+        low, high = (scale(end) for end in bar.interval)
         parts.append(line((low, y), (high, y), "bar"))
-    shape = tag(
-        "circle", cx=coordinate(scale(lane.value)), cy=coordinate(y), r=4.2, class_=lane.tone
-    )
-    shown = show(lane.value, unit).replace(" %", "%")
+    shape = tag("circle", cx=coordinate(scale(bar.value)), cy=coordinate(y), r=4.2, class_=bar.tone)
+    shown = show(bar.value, unit).replace(" %", "%")
     parts += [shape, label(WIDTH - VALUES + 8, y + 4, shown, "small")]
     return tag("g", *parts)
 
 
-def _describe(lanes: Sequence[IntervalBar], unit: str) -> str:
+def _describe(bars: Sequence[IntervalBar], unit: str) -> str:
     sentences = []
-    for lane in lanes[:8]:
-        if lane.value is None:
-            sentences.append(f"{plain(lane.model, 40)}: no value")
+    for bar in bars[:8]:
+        if bar.value is None:
+            sentences.append(f"{plain(bar.model, 40)}: no value")
             continue
-        interval = "no interval" if lane.interval is None else show_interval(lane.interval, unit)
-        sentences.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
-    more = len(lanes) - len(sentences)
+        interval = "no interval" if bar.interval is None else show_interval(bar.interval, unit)
+        sentences.append(f"{plain(bar.model, 40)}: {show(bar.value, unit)} {interval}")
+    more = len(bars) - len(sentences)
     return "; ".join(sentences) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")

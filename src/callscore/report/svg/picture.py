@@ -95,6 +95,6 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def truncate(shown: str, longest: int) -> str:
-    """Shorten a text to `longest` characters, ending with `…`."""
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+def truncate(shown: str, max_length: int) -> str:
+    """Shorten a text to `max_length` characters, ending with `…`."""
+    return shown if len(shown) <= max_length else shown[: max_length - 1] + "…"

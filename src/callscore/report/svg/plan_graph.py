@@ -13,10 +13,10 @@ from callscore.report.svg.graph_layout import GridPosition, lay_out_graph
 from callscore.report.svg.picture import coordinate, frame, label, truncate
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, SIDE = 132.0, 30.0, 16.0, 26.0, 8.0
-LEAST_WIDE = 2
+MIN_BOXES = 2
 """The minimum width of a picture in boxes, so that a small graph is not scaled up."""
-LONGEST_NAME = 19
-MOST_NODES = 40
+MAX_NAME_LENGTH = 19
+MAX_NODES = 40
 
 
 class PlanGraph(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class PlanGraph(msgspec.Struct, frozen=True):
 
 def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark: str = "") -> Html:
     """Draw a plan; nodes and edges that `other` does not have get the class `mark`."""
-    nodes = dict(list(graph.nodes.items())[:MOST_NODES])
+    nodes = dict(list(graph.nodes.items())[:MAX_NODES])
     edges = [(a, b) for a, b in graph.edges if a in nodes and b in nodes]
     layout = lay_out_graph(list(nodes), edges)
     places = [
@@ -38,11 +38,11 @@ def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark
     widest = max((place.row for place in places), default=0) + 1
     deepest = max((place.layer for place in places), default=0) + 1
     size = (
-        2 * SIDE + max(LEAST_WIDE, widest) * (BOX_WIDTH + GAP_X) - GAP_X,
+        2 * SIDE + max(MIN_BOXES, widest) * (BOX_WIDTH + GAP_X) - GAP_X,
         2 * SIDE + deepest * BOX_HEIGHT + (deepest - 1) * GAP_Y,
     )
-    odd_nodes = _odd_nodes(nodes, other)
-    odd_edges = _odd_edges(graph, nodes, edges, other)
+    odd_nodes = _unmatched_nodes(nodes, other)
+    odd_edges = _unmatched_edges(graph, nodes, edges, other)
     left_out = len(graph.nodes) - len(nodes)
     return frame(
         size,
@@ -56,14 +56,14 @@ def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark
     )
 
 
-def _odd_nodes(nodes: Mapping[str, str], other: PlanGraph | None) -> set[str]:
+def _unmatched_nodes(nodes: Mapping[str, str], other: PlanGraph | None) -> set[str]:
     if other is None:
         return set()
     known = {shown.casefold() for shown in other.nodes.values()}
     return {node for node, shown in nodes.items() if shown.casefold() not in known}
 
 
-def _odd_edges(
+def _unmatched_edges(
     graph: PlanGraph,
     nodes: Mapping[str, str],
     edges: Sequence[tuple[str, str]],
@@ -102,7 +102,11 @@ def _node(place: GridPosition, shown: str, mark: str) -> Html:
             class_=f"node {mark}".strip(),
         ),
         label(
-            x + BOX_WIDTH / 2, y + 19, truncate(plain(shown, 60), LONGEST_NAME), "small", "middle"
+            x + BOX_WIDTH / 2,
+            y + 19,
+            truncate(plain(shown, 60), MAX_NAME_LENGTH),
+            "small",
+            "middle",
         ),
     )
 

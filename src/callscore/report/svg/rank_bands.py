@@ -9,11 +9,12 @@ from callscore.report.markup import Html, join, tag
 from callscore.report.safe_text import plain
 from callscore.report.svg.picture import coordinate, frame, label, line, truncate
 from callscore.report.svg.scale import Scale
+from callscore.report.ties import show_band
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
 NAMES, SIDE = 150.0, 46.0
-LONGEST_NAME = 24
-MOST_TICKS = 10
+MAX_NAME_LENGTH = 24
+MAX_TICKS = 10
 
 
 class RankBand(NamedTuple):
@@ -27,7 +28,7 @@ class RankBand(NamedTuple):
     @property
     def label(self) -> str:
         """The band as text: 2 or 1–3."""
-        return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        return show_band((self.best, self.worst))
 
 
 def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
@@ -36,7 +37,7 @@ def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
     bottom = TOP + ROW_HEIGHT * len(bands)
     last = max((band.worst for band in bands), default=1)
     scale = Scale(1.0, float(max(last, 2)), NAMES + 14, WIDTH - SIDE - 10)
-    step = -(-last // MOST_TICKS)
+    step = -(-last // MAX_TICKS)
     ticks = range(1, last + 1, step)
     middle = (scale.start + scale.end) / 2
     sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.label}" for band in bands[:12])
@@ -71,7 +72,7 @@ def _draw_band(band: RankBand, scale: Scale, y: float) -> Html:
         class_="band",
     )
     parts = [
-        label(NAMES, y + 4, truncate(plain(band.model, 60), LONGEST_NAME), "small", "end"),
+        label(NAMES, y + 4, truncate(plain(band.model, 60), MAX_NAME_LENGTH), "small", "end"),
         bar,
     ]
     if band.rank is not None:

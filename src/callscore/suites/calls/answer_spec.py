@@ -15,6 +15,26 @@ from callscore.core.case import Case, JsonObject, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
 
+CONFIG_KEYS = frozenset(
+    (
+        "questions",
+        "keywords",
+        "topics",
+        "entities",
+        "aliases",
+        "entity_language",
+        "sentences",
+        "required_fields",
+        "emotions",
+        "domain_terms",
+        "named_entities",
+        "critical_facts",
+        "instructions",
+        "source_language",
+        "target_language",
+    )
+)
+"""The known keys of a config (C-123)."""
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
 """The emotions of the framework's sample, if neither config nor data set names any (C-25)."""
 

@@ -13,12 +13,12 @@ from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
 from callscore.metrics.text import n1
-from callscore.suites.calls.answer_spec import texts
+from callscore.suites.calls.answer_spec import CONFIG_KEYS, texts
 from callscore.suites.calls.entity.reference import (
     NOT_CONFIGURED,
     EntityReference,
 )
-from callscore.suites.calls.placeholders import LONGEST_PLACEHOLDER, is_empty
+from callscore.suites.calls.items import LONGEST_PLACEHOLDER, is_empty
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.reference import (
@@ -28,41 +28,9 @@ from callscore.suites.calls.translation.reference import (
     TranslationReference,
 )
 
-CONFIG_KEYS = frozenset(
-    (
-        "questions",
-        "keywords",
-        "topics",
-        "entities",
-        "aliases",
-        "entity_language",
-        "sentences",
-        "required_fields",
-        "emotions",
-        "domain_terms",
-        "named_entities",
-        "critical_facts",
-        "instructions",
-        "source_language",
-        "target_language",
-    )
-)
-"""The known keys of a config (C-123)."""
 ALIKE = 0.8
 """Similarity from which an unknown key counts as a misspelt one."""
 LONGEST_KEY = 64
-
-
-def may_contradict(case: Case, reference: object) -> bool:
-    """A quick check that lets most cases skip the full one."""
-    config = case.config
-    if config and not config.keys() <= CONFIG_KEYS:
-        return True
-    if isinstance(reference, EntityReference):
-        return NOT_CONFIGURED in reference.flags
-    if isinstance(reference, TextReference):
-        return bool(config.get("required_fields"))
-    return isinstance(reference, TranslationReference)
 
 
 def contradictions(case: Case, reference: object) -> Iterator[DataError]:

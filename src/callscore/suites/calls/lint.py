@@ -11,8 +11,7 @@ from callscore.metrics.text import item_id
 from callscore.suites.calls.answer_spec import asked_questions, asked_sentences, texts
 from callscore.suites.calls.contradictions import contradictions
 from callscore.suites.calls.entity.reference import ADHERENCE, EntityReference
-from callscore.suites.calls.items import number
-from callscore.suites.calls.placeholders import is_empty
+from callscore.suites.calls.items import is_empty, number
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference

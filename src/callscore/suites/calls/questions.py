@@ -8,7 +8,7 @@ from typing import Any
 from callscore.core.case import Malformed
 from callscore.core.framework import WHOLE
 from callscore.core.judging import Item
-from callscore.suites.calls.qa.evidence import EVIDENCE
+from callscore.suites.calls.qa.measures import EVIDENCE
 from callscore.suites.calls.qa.reference import QAReference
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.text.summary import (

@@ -1,23 +1,23 @@
 """Response Structure Compliance: kinds of containers and key sets, nothing else (C-23 … C-25).
 
-Most replies have exactly the structure of the expected outcome. For others a `Shape` is compiled,
-once per case, which defines allowed differences and locates faults.
+Most replies have exactly the structure of the expected outcome; `parse` finds that without this
+module. For others a `Shape` is compiled, once per case, which defines allowed differences and
+locates faults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from callscore.core.case import Malformed, Reply
 from callscore.core.measure import ratio
-from callscore.core.reply_json import Parsed, body_of, decode_body, is_finished
 from callscore.metrics.text import item_id
-from callscore.suites.calls.fast_parse import CONTAINERS, Form, read_documented
+
+CONTAINERS = frozenset({dict, list})
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ COMPLIES, DEPARTS = ratio(1, 1), ratio(0, 1)
 """Response Structure Compliance of one reply        003 Response Structure Compliance"""
 
 
-class Sources(msgspec.Struct, frozen=True):
+class ShapeSources(msgspec.Struct, frozen=True):
     """What a shape depends on besides the expected outcome; `absent` is of the case."""
 
     sample_items: Mapping[str, Collection[str]]
@@ -52,58 +52,8 @@ class Sources(msgspec.Struct, frozen=True):
     """The key that identifies the items of those arrays."""
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
-    form: Form | None = None
-    """The documented form; None if every reply needs the full parser."""
     asked: Mapping[str, Sequence[str]] = {}
     """By path, the requested names where names are content; of the case."""
-
-
-AskedNames = Callable[[], Mapping[str, Sequence[str]]]
-
-
-def no_names_asked() -> Mapping[str, Sequence[str]]:
-    """No names are content."""
-    return {}
-
-
-class Structure(msgspec.Struct, frozen=True, dict=True):
-    """The structure that every reply to one case must have."""
-
-    expected: Mapping[str, Any]
-    sources: Sources
-    asked_names: AskedNames = no_names_asked
-    """A function, because most replies have exactly the names of the expected outcome."""
-
-    @cached_property
-    def shape(self) -> Shape:
-        """How a reply may differ from the expected outcome."""
-        sources = msgspec.structs.replace(self.sources, asked=self.asked)
-        return compile_shape(self.expected, sources)
-
-    @cached_property
-    def is_documented(self) -> bool:
-        """Whether replies may be parsed by the documented form: nothing is absent or added."""
-        form = self.sources.form
-        return form is not None and not self.sources.absent and form.fits(self.expected)
-
-    @cached_property
-    def asked(self) -> Mapping[str, Sequence[str]]:
-        """By path, the requested names where names are content."""
-        return self.asked_names()
-
-    def allows(self, path: str, expected: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-        """Whether scalars are allowed at a path under these names        C-25, C-130"""
-        asked = self.asked.get(path)
-        if asked is None or not CONTAINERS.isdisjoint(map(type, expected.values())):
-            return False
-        required, allowed = _names(frozenset(expected), path, self.sources, asked)
-        return required <= given.keys() <= allowed
-
-    def fault(self, value: Any) -> str | None:
-        """Where and how a reply differs; None if it complies."""
-        if not self.sources.absent and is_like(self.expected, value):
-            return None
-        return fault(value, self.shape)
 
 
 def is_like(expected: Mapping[str, Any], given: Any) -> bool:
@@ -144,7 +94,7 @@ def _are_like(expected: list[Any], given: list[Any]) -> bool:
     return True
 
 
-def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
+def compile_shape(expected: Any, sources: ShapeSources, path: str = "") -> Shape:
     """The shape that a reply to this expected outcome must have."""
     if isinstance(expected, dict):
         return _object_shape(expected, sources, path)
@@ -153,21 +103,21 @@ def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
     return SCALAR
 
 
-def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> Shape:
+def _object_shape(expected: Mapping[str, Any], sources: ShapeSources, path: str) -> Shape:
     keys = frozenset(expected) - sources.absent
     containers = {
         key: compile_shape(value, sources, f"{path}.{key}" if path else key)
         for key, value in expected.items()
         if isinstance(value, (dict, list)) and key in keys
     }
-    required, allowed = _names(keys, path, sources, sources.asked.get(path, ()))
+    required, allowed = names_at(keys, path, sources, sources.asked.get(path, ()))
     if not containers:
         return _flat_shape(required, allowed, sources.absent)
     return Shape("object", required, allowed, containers, sources.absent)
 
 
-def _names(
-    keys: frozenset[str], path: str, sources: Sources, asked: Sequence[str]
+def names_at(
+    keys: frozenset[str], path: str, sources: ShapeSources, asked: Sequence[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The names that an object must and may have: the requested ones and the reference's   C-25
 
@@ -187,7 +137,7 @@ def _flat_shape(required: frozenset[str], allowed: frozenset[str], absent: froze
     return Shape("object", required, allowed, unchecked=absent)
 
 
-def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
+def _array_shape(expected: list[Any], sources: ShapeSources, path: str) -> Shape:
     if not expected:
         sample = sources.sample_items.get(path)
         keys = frozenset(sample or ()) - sources.absent
@@ -298,26 +248,3 @@ def _scalars_fault(values: list[Any]) -> str | None:
         return None
     index = next(i for i, value in enumerate(values) if isinstance(value, (dict, list)))
     return f"[{index}]: expected a scalar"
-
-
-def parse_reply(
-    reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
-) -> Parsed | Malformed:
-    """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
-    form = structure.sources.form if structure.is_documented and is_finished(reply) else None
-    if form is not None:
-        documented = read_documented(reply.text, structure.expected, form, structure.allows)
-        if documented is not None:
-            return Parsed(documented)
-    body = body_of(reply, parse)
-    if isinstance(body, Malformed):
-        return body
-    if form is not None and body.flags:
-        documented = read_documented(body.raw, structure.expected, form, structure.allows)
-        if documented is not None:
-            return Parsed(documented, body.flags)
-    parsed = decode_body(body)
-    if isinstance(parsed, Malformed):
-        return parsed
-    fault = structure.fault(parsed.value)
-    return Malformed("structure", fault) if fault else parsed

@@ -8,20 +8,22 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from callscore.core.measure import Measure, not_run, ratio, undefined
+from callscore.core.scorecard import TaskScore
+from callscore.core.spec import holds
+from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     Decision,
     ErrorPatterns,
     call_decision,
     call_failed_rate,
-    classification_score,
     error_patterns,
     or_zero,
     reject_decision,
     rejection_type_accuracy,
 )
 from callscore.suites.orchestration.rows import CallRow, PlanRow, Row, mean_call, mean_plan
-from callscore.suites.orchestration.spec import spec
+from callscore.suites.orchestration.spec import card_spec
 
 
 class KeyMetrics(msgspec.Struct, frozen=True):
@@ -59,7 +61,8 @@ class Overall(msgspec.Struct, frozen=True):
     @property
     def complete(self) -> bool:
         """Whether enough scenarios were evaluated        C-119"""
-        return self.failed_files <= spec().coverage.failed_share * self.total_files
+        required = card_spec().scores[SCENARIO].coverage or 1.0
+        return holds(self.evaluated_files, ">=", required * self.total_files)
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -75,24 +78,18 @@ def mean_defined(measures: Iterable[Measure]) -> Measure:
     return ratio(math.fsum(values), len(values)) if values else undefined("no scenario has one")
 
 
-def mean_of(parts: Sequence[Measure]) -> Measure:
-    """Mean of all parts; unavailable if one of them is        C-120"""
-    missing = next((part for part in parts if part.absence == "not_run"), None)
-    if missing is not None:
-        return missing
-    return ratio(math.fsum(or_zero(part) for part in parts), len(parts))
+def overall(rows: Sequence[Row], score: TaskScore) -> Overall:
+    """Counts are summed, then divided; qualities are means over scenarios        C-119
 
-
-def overall(rows: Sequence[Row], total_files: int, ran: Ran) -> Overall:
-    """Counts are summed, then divided; qualities are means over scenarios        C-119"""
-    plan, call = mean_plan(rows, mean_defined), mean_call(rows, mean_defined)
+    The headline numbers are those of the scorecard; what only the document has is added up here.
+    """
     confusion = sum((row.confusion for row in rows), Confusion())
     return Overall(
-        total_files=total_files,
-        evaluated_files=len(rows),
-        key_metrics=_key_metrics(plan, call, confusion, ran),
-        plan=plan,
-        call=call,
+        total_files=score.cases,
+        evaluated_files=score.n,
+        key_metrics=key_metrics_of(score),
+        plan=mean_plan(rows, mean_defined),
+        call=mean_call(rows, mean_defined),
         confusion=confusion,
         call_cases=confusion.call_cases,
         rejection_cases=confusion.rejection_cases,
@@ -105,24 +102,28 @@ def overall(rows: Sequence[Row], total_files: int, ran: Ran) -> Overall:
     )
 
 
-def _key_metrics(plan: PlanRow, call: CallRow, confusion: Confusion, ran: Ran) -> KeyMetrics:
-    """CRC = mean of both F1; FC = mean of name, key, value; Plan = with failure        001, C-120
+def key_metrics_of(score: TaskScore) -> KeyMetrics:
+    """The headline numbers of a task score; of several languages, their mean        001, C-120
 
-    A half that was not run, or whose kind of step the data does not have, is unavailable; a
-    half that ran without a result counts 0.
+    A half that was not run, or whose kind of step the data does not have, is unavailable.
     """
-    decided = confusion.call_cases + confusion.rejection_cases
-    classification = (
-        ratio(classification_score(confusion), 1) if ran.calls and decided else _UNAVAILABLE_CALLS
+    classification, fc = (
+        _part(score, name, _UNAVAILABLE_CALLS) for name in ("classification", "fc")
     )
-    fc = (
-        mean_of((call.name, call.key, call.value))
-        if ran.calls and confusion.call_cases
-        else _UNAVAILABLE_CALLS
+    plan = _part(score, "plan", _UNAVAILABLE_PLANS)
+    missing = next((part for part in (classification, fc, plan) if part.value is None), None)
+    average = score.ungated_score
+    return KeyMetrics(
+        missing or Measure(average) if average is None else ratio(average, 1),
+        classification,
+        fc,
+        plan,
     )
-    due = plan.evaluated + plan.failed
-    headline = ratio(or_zero(plan.with_failure), 1) if ran.plans and due else _UNAVAILABLE_PLANS
-    return KeyMetrics(mean_of((classification, fc, headline)), classification, fc, headline)
+
+
+def _part(score: TaskScore, name: str, unavailable: Measure) -> Measure:
+    found = score.subscores[name].score
+    return unavailable if found is None else ratio(found, 1)
 
 
 _UNAVAILABLE_CALLS = not_run("no sub-agent step was run")
@@ -132,8 +133,16 @@ _UNAVAILABLE_PLANS = not_run("no plan step was run")
 def mean_of_languages(results: Sequence[KeyMetrics]) -> KeyMetrics:
     """Each of Plan, CRC, FC, Average = mean of the languages        ORCHESTRATIONBENCH.md §7"""
     return KeyMetrics(
-        average=mean_of([result.average for result in results]),
-        classification=mean_of([result.classification for result in results]),
-        fc=mean_of([result.fc for result in results]),
-        plan=mean_of([result.plan for result in results]),
+        average=_mean_of([result.average for result in results]),
+        classification=_mean_of([result.classification for result in results]),
+        fc=_mean_of([result.fc for result in results]),
+        plan=_mean_of([result.plan for result in results]),
     )
+
+
+def _mean_of(parts: Sequence[Measure]) -> Measure:
+    """Mean of all parts; unavailable if one of them is        C-120"""
+    missing = next((part for part in parts if part.absence == "not_run"), None)
+    if missing is not None:
+        return missing
+    return ratio(math.fsum(or_zero(part) for part in parts), len(parts))

@@ -160,7 +160,7 @@ class RecordedAttempts:
                 data = decode(self._files.read_whole(path))
                 evaluated.append(evaluate_one(data, scenario, shown))
             except DataError as error:
-                failed.append(FailedRow(shown, error.problem))
+                failed.append(FailedRow(shown, error.problem, scenario))
             gold.append((scenario, recorded_steps(data, scenario)))
         return evaluated, failed, scenarios_hash(language.cards_hash, gold)
 

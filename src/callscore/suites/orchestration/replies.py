@@ -59,6 +59,13 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         """The usage of all replies."""
         return Usage.of(step.found for step in self.steps)
 
+    def costs(self) -> list[float | None]:
+        """What each run cost; None if the price of a reply is unknown."""
+        return [
+            Usage.of(step.found for step in self.steps if step.run == run).cost_usd
+            for run in range(1, self.repeats + 1)
+        ]
+
     def by_step(self) -> Mapping[tuple[str, int], Reply]:
         """The replies, by case and run."""
         return {

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from callscore.core.scenarios import Finding, Headline, Mode, ScenarioCost, ScenarioScore, Spread
-from callscore.stats.bca import Bounds
-from callscore.suites.orchestration import card, compat, extension, final, intervals, result_format
+from callscore.core.interval import IntervalMethod
+from callscore.core.scenarios import NO_ROWS, Finding, Mode, ScenarioRows, ScenarioScore
+from callscore.core.scorecard import TaskScore
+from callscore.core.task import SCENARIO
+from callscore.scorecard.tally import TaskTally
+from callscore.suites.orchestration import compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
+from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, score_of, tally_of
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard import Evaluated
 from callscore.suites.orchestration.step_record import StepRecord
 
-AVERAGE, CLASSIFICATION = "orchestration.average", "orchestration.classification"
-FC, PLAN = "orchestration.fc", "orchestration.plan"
-HEADLINES = (AVERAGE, CLASSIFICATION, FC, PLAN)
+HEADLINES = {
+    "orchestration.average": SCENARIO,
+    "orchestration.classification": f"{SCENARIO}/classification",
+    "orchestration.fc": f"{SCENARIO}/fc",
+    "orchestration.plan": f"{SCENARIO}/plan",
+}
+"""What a gate may name, and where it is on the scorecard."""
 
 
 class About(msgspec.Struct, frozen=True):
@@ -46,13 +53,15 @@ class About(msgspec.Struct, frozen=True):
     """The pass in which the model saw its own history; never part of the scores above it."""
 
 
-class LanguageResult(msgspec.Struct, frozen=True, dict=True):
+class LanguageResult(msgspec.Struct, frozen=True):
     """One language of one model, scored."""
 
     about: About
     mode: Mode
     overall: Overall
     rows: tuple[Row | FailedRow, ...]
+    tally: TaskTally
+    """What the scenarios add up to, for the scorecard."""
     records: tuple[StepRecord, ...] = ()
     findings: tuple[Finding, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -79,7 +88,7 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
         """The signature: two results may be compared only if it is equal (C-126)."""
         about = self.about
         parts = {
-            "doc": spec().document,
+            "doc": spec().framework,
             "mode": self.mode,
             **({"protocol": about.protocol} if about.protocol else {}),
             "lang": about.language,
@@ -92,12 +101,12 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
         }
         return "orchestration|" + "|".join(f"{key}:{value}" for key, value in parts.items())
 
-    def document(self) -> Json:
-        """The result file        C-121"""
+    def document(self, task: TaskScore | None = None, card: ScenarioRows = NO_ROWS) -> Json:
+        """The result file; `task` has its rows with their intervals, if there are any      C-121"""
         rounding = four_decimals if self.mode == "standard" else as_calculated
         about = self.about
         body = result_format.document(about.directory, self.overall, self.rows, rounding)
-        extension = _rounded(self._extension())
+        extension = _rounded(self._extension(task, card.method))
         if about.judging is not None:
             extension["judging"] = about.judging  # not rounded: it may be tiny
         if about.usage is not None:
@@ -106,7 +115,7 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
             extension["free_running"] = _rounded(about.free_running)
         return body | {"x_extension": extension}
 
-    def _extension(self) -> Json:
+    def _extension(self, task: TaskScore | None, method: IntervalMethod | None) -> Json:
         paths = result_format.undefined_paths(
             {"overall_statistics": result_format.statistics(self.overall)}
         )
@@ -126,24 +135,13 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
                 if isinstance(row, FailedRow)
             ],
         }
-        if found := self._intervals():
-            shown["intervals"] = found
+        if task is not None and method is not None and self.overall.evaluated_files:
+            statistics = result_format.statistics(self.overall)
+            scenarios = self.overall.evaluated_files
+            shown["intervals"] = intervals.intervals(task, method, statistics, scenarios)
         if self.mode == "compat":
             return shown | {"plan": self._exact_plan()}
         return shown | self._standard_extension()
-
-    @cached_property
-    def resampled(self) -> intervals.Found:
-        """Every number, resampled over the scenarios that could be evaluated."""
-        rows = [row for row in self.rows if isinstance(row, Row)]
-        in_order = sorted(rows, key=lambda row: result_format.natural_order(row.file_path))
-        return intervals.resampled(in_order, is_compat=self.mode == "compat")
-
-    def _intervals(self) -> Json | None:
-        if not self.overall.evaluated_files:
-            return None
-        statistics = result_format.statistics(self.overall)
-        return intervals.intervals(self.resampled, statistics, self.overall.evaluated_files)
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
@@ -191,7 +189,10 @@ def _rounded(value: Any) -> Any:
 
 
 def standard_outcome(
-    about: About, evaluated: Sequence[Evaluated], failed: Sequence[FailedRow]
+    about: About,
+    evaluated: Sequence[Evaluated],
+    failed: Sequence[FailedRow],
+    costs: Costs = NO_COSTS,
 ) -> LanguageResult:
     """The standard reading        C-104 … C-121"""
     ran = Ran(
@@ -200,12 +201,14 @@ def standard_outcome(
     )
     evaluated = [_drop_not_run(scenario, ran) for scenario in evaluated]
     rows = [scenario.row for scenario in evaluated]
-    totals = final.overall(rows, len(evaluated) + len(failed), ran)
+    tally = tally_of(rows, failed, costs)
+    totals = final.overall(rows, score_of(tally))
     return LanguageResult(
         about=about,
         mode="standard",
         overall=totals,
         rows=(*rows, *failed),
+        tally=tally,
         records=tuple(record for scenario in evaluated for record in scenario.records),
         findings=tuple(finding for scenario in evaluated for finding in scenario.findings),
         warnings=tuple(_warnings(totals)),
@@ -219,17 +222,25 @@ def _drop_not_run(scenario: Evaluated, ran: Ran) -> Evaluated:
         row = msgspec.structs.replace(row, plan=PlanRow())
         records = tuple(record for record in records if record.kind != "plan")
     if not ran.calls:
-        row = Row(row.file_path, row.plan, CallRow(), Confusion(), 0, 0)
+        row = msgspec.structs.replace(
+            row, call=CallRow(), confusion=Confusion(), call_cases=0, rejection_cases=0
+        )
         records = tuple(record for record in records if record.kind == "plan")
     return msgspec.structs.replace(scenario, row=row, records=records)
 
 
 def compat_outcome(
-    about: About, rows: Sequence[Row], failed: Sequence[FailedRow]
+    about: About, rows: Sequence[Row], failed: Sequence[FailedRow], costs: Costs = NO_COSTS
 ) -> LanguageResult:
-    """The public evaluator's reading        C-128"""
+    """The public evaluator's reading        C-128
+
+    The document has its numbers to the digit. The scorecard is made of the same rows without its
+    roundings on the way, and may differ in the fourth decimal.
+    """
     totals = compat_evaluation.overall(rows, len(rows) + len(failed))
-    return LanguageResult(about, "compat", totals, (*rows, *failed), warnings=(compat.NOTE,))
+    tally = tally_of(rows, failed, costs, is_compat=True)
+    listed: tuple[Row | FailedRow, ...] = (*rows, *failed)
+    return LanguageResult(about, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
 
 def _warnings(overall: Overall) -> list[str]:
@@ -256,79 +267,47 @@ def _named(metrics: KeyMetrics) -> list[tuple[str, Any]]:
     return list(result_format.key_metrics(metrics).items())
 
 
-def headline(outcomes: Sequence[LanguageResult]) -> Headline:
-    """The four numbers of one model, of one language or as the mean of several."""
-    of_languages = [outcome.overall.key_metrics for outcome in outcomes]
-    mean = of_languages[0] if len(outcomes) == 1 else final.mean_of_languages(of_languages)
-    fc = any(outcome.has_undecided_calls for outcome in outcomes)
-    plan = any(outcome.has_unfinished_plans for outcome in outcomes)
-    numbers = {
-        AVERAGE: (mean.average, fc or plan),
-        CLASSIFICATION: (mean.classification, False),
-        FC: (mean.fc, fc),
-        PLAN: (mean.plan, plan),
-    }
-    return Headline(
-        {
-            name: msgspec.structs.replace(number, approximate=approximate)
-            for name, (number, approximate) in numbers.items()
-        },
-        scenarios=sum(outcome.overall.total_files for outcome in outcomes),
-        evaluated=sum(outcome.overall.evaluated_files for outcome in outcomes),
-        complete=all(outcome.overall.complete for outcome in outcomes),
-        spreads=_spreads(outcomes, mean),
-    )
-
-
-def _spreads(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Mapping[str, Spread]:
-    """The intervals of the four numbers, not rounded        STATS §2"""
-    names = dict(zip(result_format.key_metrics(mean), HEADLINES, strict=True))
-    limits = _mean_intervals(outcomes, mean)
-    return {names[path.removeprefix(intervals.KEY)]: Spread(*of) for path, of in limits.items()}
-
-
 def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
-    """The result of one model as a column of a scorecard."""
-    numbers = headline(outcomes)
+    """The scenarios of one model, added up, and how their document is written."""
+    languages = [outcome.about.language for outcome in outcomes]
+    first = outcomes[0]
+
+    def document(card: ScenarioRows) -> Json:
+        return combine_languages(outcomes, card)
+
     return ScenarioScore(
-        combine_languages(outcomes),
-        numbers,
-        "; ".join(outcome.signature for outcome in outcomes),
-        card.task_score(numbers),
-        card.cost_of([_cost(outcome) for outcome in outcomes]),
-        [warning for outcome in outcomes for warning in outcome.warnings],
+        tallies={outcome.about.language: outcome.tally for outcome in outcomes},
+        identity={
+            "mode": first.mode,
+            **({"protocol": first.about.protocol} if first.about.protocol else {}),
+            "lang": "+".join(languages),
+            "ged": str(spec().plan.budget),
+        },
+        data="+".join(outcome.about.data for outcome in outcomes),
+        judge="+".join(dict.fromkeys(o.about.judge for o in outcomes if o.about.judge != "none")),
+        document=document,
+        judging=[outcome.about.judging for outcome in outcomes if outcome.about.judging],
+        warnings=[warning for outcome in outcomes for warning in outcome.warnings],
     )
 
 
-def _cost(outcome: LanguageResult) -> ScenarioCost:
-    usage = outcome.about.usage or {}
-    runs = len({record.run for record in outcome.records}) or 1
-    asked = outcome.overall.total_files * runs
-    return ScenarioCost(asked, usage.get("answers", 0), usage.get("cost_usd"))
-
-
-def combine_languages(outcomes: Sequence[LanguageResult]) -> Json:
+def combine_languages(outcomes: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
     """One result in the format of document 001; with several languages, each and their mean   §7"""
+    documents = {
+        outcome.about.language: outcome.document(card.languages.get(outcome.about.language), card)
+        for outcome in outcomes
+    }
     if len(outcomes) == 1:
-        return outcomes[0].document()
+        return documents[outcomes[0].about.language]
     rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated
     mean = final.mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
-    found = _mean_intervals(outcomes, mean)
-    limits = _rounded({path: [limits.low, limits.high] for path, limits in found.items()})
+    found = intervals.of_key_metrics(card.mean) if card.mean is not None and card.method else ()
+    limits = _rounded({path: list(of) for path, of in found if of is not None})
     return {
-        "languages": {outcome.about.language: outcome.document() for outcome in outcomes},
+        "languages": documents,
         "mean": result_format.written(result_format.key_metrics(mean), rounding),
         "x_extension": {
             "mode": outcomes[0].mode,
             **({"intervals": {"ci95": limits}} if limits else {}),
         },
     }
-
-
-def _mean_intervals(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Mapping[str, Bounds]:
-    scenarios = [outcome.overall.evaluated_files for outcome in outcomes]
-    named = result_format.key_metrics(mean).items()
-    paths = [f"{intervals.KEY}{name}" for name, measure in named if measure.value is not None]
-    if not all(scenarios) or not paths:
-        return {}
-    return intervals.mean_intervals([each.resampled for each in outcomes], scenarios, paths)

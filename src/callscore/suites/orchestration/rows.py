@@ -56,6 +56,10 @@ class Row(msgspec.Struct, frozen=True):
     plan_crash: str = ""
     exact_plan: PlanRow | None = None
     approximate_plans: int = 0
+    undecided_values: int = 0
+    """Argument values that were not compared, and count as unequal (C-115)."""
+    scenario: str = ""
+    runs: int = 1
 
 
 class FailedRow(msgspec.Struct, frozen=True):
@@ -63,6 +67,7 @@ class FailedRow(msgspec.Struct, frozen=True):
 
     file_path: str
     error: str
+    scenario: str = ""
 
 
 Mean = Callable[[Iterable[Measure]], Measure]

@@ -170,6 +170,7 @@ class _Scoring:
         self._public_rows: list[Row] = []
         self._failed: list[FailedRow] = []
         self._used: dict[str, Usage] = {}
+        self._costs: dict[str, list[float | None]] = {}
 
     def result(self, sinks: ScenarioSinks) -> LanguageResult:
         """The result of every scenario; each is released once it is scored."""
@@ -181,6 +182,7 @@ class _Scoring:
                 for view in answered_views(replies, records, self._flags):
                     sinks.on_step(view)
             self._used[scenario.id] = replies.usage()
+            self._costs[scenario.id] = replies.costs()
             if sinks.on_export is not None:
                 sinks.on_export(exported(replies))
             if sinks.on_trajectory is not None:
@@ -201,9 +203,9 @@ class _Scoring:
         )
         about = judged_by(about, self._judged)
         if self._mode == "compat":
-            scored = results.compat_outcome(about, self._public_rows, self._failed)
+            scored = results.compat_outcome(about, self._public_rows, self._failed, self._costs)
         else:
-            scored = results.standard_outcome(about, self._evaluated, self._failed)
+            scored = results.standard_outcome(about, self._evaluated, self._failed, self._costs)
         return with_unused(scored, self._recorded)
 
     def _score(
@@ -213,7 +215,7 @@ class _Scoring:
         try:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
-            self._failed.append(FailedRow(path, error.problem))
+            self._failed.append(FailedRow(path, error.problem, replies.scenario.id))
             for result in failed_results(replies):
                 sinks.on_result(result)
             return ()

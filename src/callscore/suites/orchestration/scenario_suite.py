@@ -15,9 +15,7 @@ from callscore.core.scenarios import (
     ScenarioFiles,
     ScenarioSettings,
 )
-from callscore.core.spec import Spec
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.card import scenario_spec
 from callscore.suites.orchestration.recorded_scores import RecordedAttempts, read_outputs
 from callscore.suites.orchestration.result import HEADLINES
 from callscore.suites.orchestration.run_scores import RunScenarios
@@ -34,12 +32,7 @@ class OrchestrationScenarios:
 
     verdict_metric = METRIC
     verdict_words: Sequence[str] = OFFERED
-    headlines: Sequence[str] = HEADLINES
-
-    @property
-    def spec(self) -> Spec:
-        """The rows of scenarios on a scorecard."""
-        return scenario_spec()
+    headlines: Mapping[str, str] = HEADLINES
 
     @property
     def public_protocol(self) -> PublicProtocol:

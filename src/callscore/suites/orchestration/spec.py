@@ -9,6 +9,8 @@ import msgspec
 
 from callscore.core.resources import read_table
 from callscore.core.scenarios import PublicProtocol
+from callscore.core.spec import Spec as CardSpec
+from callscore.core.spec import read_spec
 
 
 class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,12 +22,6 @@ class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status_changed: float
     both_changed: float
     budget: int
-
-
-class Coverage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many scenarios may fail to be evaluated before the headline is incomplete (C-119)."""
-
-    failed_share: float
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,17 +48,22 @@ class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     merged_aliases: int
 
 
-class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`spec.toml` as values."""
+class Spec(msgspec.Struct, frozen=True):
+    """What `spec.toml` has besides the rows of the scorecard, which `core.spec.Spec` reads."""
 
-    document: str
+    framework: str
     decimals: int
     plan: PlanSpec
-    coverage: Coverage
     limits: Limits
     foreign: SingleTurnSpec
     compat: CompatSpec
     public_protocol: PublicProtocol
+
+
+@cache
+def card_spec() -> CardSpec:
+    """The rows of the scorecard and their weights; cached."""
+    return read_spec(Path(__file__).with_name("spec.toml"))
 
 
 @cache

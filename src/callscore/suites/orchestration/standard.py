@@ -86,7 +86,7 @@ def evaluate(
             record = _agent_record(step, run, scenario, cards.tools, answers)
             records.append(_seen(record, texts[step.step_id], run.steps.get(step.step_id)))
     return Evaluated(
-        _row(file_path, records),
+        _row(file_path, records, recording),
         tuple(records),
         tuple(findings),
         plans_ran=any(run.plans for run in recording.runs),
@@ -202,8 +202,10 @@ def _due(step: AgentStep) -> str:
     return step.due.tool if isinstance(step.due, CallsDue) else step.due.type
 
 
-def _row(file_path: str, records: Sequence[StepRecord]) -> Row:
+def _row(file_path: str, records: Sequence[StepRecord], recording: Recording) -> Row:
     confusion = sum((record.confusion for record in records), Confusion())
+    calls = [record.call for record in records if record.call is not None]
+    plans = [record.plan for record in records if record.plan is not None]
     return Row(
         file_path,
         _plan_row([record for record in records if record.kind == "plan"]),
@@ -211,6 +213,10 @@ def _row(file_path: str, records: Sequence[StepRecord]) -> Row:
         confusion,
         confusion.call_cases,
         confusion.rejection_cases,
+        approximate_plans=sum(plan.approximate for plan in plans),
+        undecided_values=sum(len(call.undecided) for call in calls),
+        scenario=recording.scenario_id,
+        runs=len(recording.runs),
     )
 
 

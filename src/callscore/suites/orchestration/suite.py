@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from callscore.core.spec import DIGEST_BYTES, Spec
 from callscore.core.task import SCENARIO
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
-from callscore.suites.orchestration.single_turn.scoring import scoring_spec
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
 
 if TYPE_CHECKING:
@@ -29,12 +26,6 @@ class OrchestrationSuite(SpecSuite):
     title = "Orchestration"
     spec_file = Path(__file__).with_name("spec.toml")
     task_types = (OrchestrationTask,)
-
-    @cached_property
-    def spec(self) -> Spec:
-        """The rows of single-turn cases, with the digest of the numbers of document 001."""
-        raw = self.spec_file.read_bytes()
-        return scoring_spec(hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest())
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:

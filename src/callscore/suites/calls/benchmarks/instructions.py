@@ -10,7 +10,7 @@ from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.benchmarks.measures import Findings
 from callscore.suites.calls.benchmarks.view import Subject, finding
 from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
-from callscore.suites.calls.placeholders import is_empty
+from callscore.suites.calls.items import is_empty
 
 KEPT_BY_SHAPE = (True, True)
 """Valid JSON, and exactly the requested keys: a parsed reply has followed both."""

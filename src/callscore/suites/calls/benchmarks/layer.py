@@ -8,7 +8,7 @@ from typing import Any, Literal
 from callscore.core.case import Case, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import Measure
-from callscore.core.reply_json import Parsed, read_object
+from callscore.core.strict_json import Parsed, read_object
 from callscore.core.task import ItemCount
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject

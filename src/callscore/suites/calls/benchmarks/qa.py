@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.core.rating import TOLERANCE
+from callscore.core.spec import TOLERANCE
 from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View, finding, ids_of
 from callscore.suites.calls.benchmarks.words import (
     ARGUMENT,
@@ -14,10 +14,15 @@ from callscore.suites.calls.benchmarks.words import (
     OFFERED,
     VALUES,
 )
-from callscore.suites.calls.items import number
-from callscore.suites.calls.placeholders import is_empty
-from callscore.suites.calls.qa import evidence
-from callscore.suites.calls.qa.measures import Mark, is_correct
+from callscore.suites.calls.items import is_empty, number
+from callscore.suites.calls.qa.measures import (
+    MOST_POINTS,
+    Mark,
+    evidence_points,
+    is_correct,
+    is_own_words,
+    reason_of,
+)
 from callscore.suites.calls.qa.reference import FormQuestion
 from callscore.suites.calls.qa.task import mark_of
 from callscore.suites.calls.text.summary import COUNTING
@@ -36,8 +41,7 @@ def questions(subject: Subject) -> list[Question]:
     return [
         Question(ARGUMENT, question.id, reason, _human(question), OFFERED[ARGUMENT])
         for question in _applicable(subject)
-        if (reason := _reason(subject, question))
-        and not evidence.is_own_words(reason, question.reason)
+        if (reason := _reason(subject, question)) and not is_own_words(reason, question.reason)
     ]
 
 
@@ -73,7 +77,7 @@ def _applicable(subject: Subject) -> list[FormQuestion]:
 
 def _reason(subject: Subject, question: FormQuestion) -> str:
     """The reason given; empty if it says nothing."""
-    reason = evidence.reason_of(subject.output.by_id.get(question.id))
+    reason = reason_of(subject.output.by_id.get(question.id))
     return "" if reason is None or is_empty(reason) else reason
 
 
@@ -85,8 +89,8 @@ def _is_supported(
         words = [v.verdict for v in verdicts.get(Item(metric, question.id), ())]
         if words:
             return COUNTING.issuperset(words)
-    points = evidence.points(_reason(subject, question), question, verdicts, flags)
-    return None if points is None else points == evidence.MOST_POINTS
+    points = evidence_points(_reason(subject, question), question, verdicts, flags)
+    return None if points is None else points == MOST_POINTS
 
 
 def _step(
@@ -105,7 +109,7 @@ def _step(
     if values:
         return min(value for value in values if value is not None)
     grounded = finding(verdicts, item, "yes", flags)
-    if grounded is None and evidence.is_own_words(reason, question.reason):
+    if grounded is None and is_own_words(reason, question.reason):
         grounded = True
     return None if grounded is None else (is_right + grounded) / 2
 

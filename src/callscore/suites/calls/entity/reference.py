@@ -17,9 +17,9 @@ from callscore.suites.calls.entity.configured import (
 )
 from callscore.suites.calls.entity.identity import Aliases, distinct, is_text
 from callscore.suites.calls.entity.languages import foreign_entities
+from callscore.suites.calls.items import NO_PARTS, documented_keys, listed
+from callscore.suites.calls.parse import Sources, Structure, structure_of
 from callscore.suites.calls.spec import load
-from callscore.suites.calls.structure import Sources, Structure
-from callscore.suites.calls.validation import NO_PARTS, documented_keys, listed, structure_of
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"
 PARTS = (KEYWORDS, TOPICS, VALID_SET)

@@ -26,6 +26,7 @@ from callscore.suites.calls.entity.reference import (
     KEYWORD_PRECISION,
     KEYWORD_RECALL,
     KEYWORDS,
+    NOT_CONFIGURED,
     TOPIC_F1,
     TOPIC_PRECISION,
     TOPIC_RECALL,
@@ -35,10 +36,10 @@ from callscore.suites.calls.entity.reference import (
     read_reference,
     refuse_blocked,
 )
-from callscore.suites.calls.prompting import answer_form, build_prompt
+from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.prompt import answer_form, build_prompt
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
-from callscore.suites.calls.validation import structure_of
+from callscore.suites.calls.structure import COMPLIES, DEPARTS
 
 STRUCTURE = "entity.structure"
 OFFERED: Mapping[str, tuple[str, ...]] = {}
@@ -66,12 +67,14 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         self._sources = Sources({}, open_maps=settings.open_maps, form=answer_form("entity"))
 
     def reference(self, case: Case) -> EntityReference:
-        """The expected entities, checked (C-20)."""
-        return read_reference(case, self._sources)
-
-    def check_reference(self, reference: EntityReference) -> None:
-        """Refuse expected entities that the configured list lacks        C-131"""
+        """The expected entities, checked: the configured list must have them   C-20, C-131"""
+        reference = read_reference(case, self._sources)
         refuse_blocked(reference)
+        return reference
+
+    def may_contradict(self, case: Case, reference: EntityReference) -> bool:
+        """Whether an expected entity is not in the configured list."""
+        return NOT_CONFIGURED in reference.flags
 
     def prompt(self, case: Case) -> Prompt:
         """The configured list and the transcript."""

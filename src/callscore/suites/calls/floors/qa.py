@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
-from callscore.suites.calls.qa.evidence import EVIDENCE
-from callscore.suites.calls.qa.measures import Mark, is_correct, normalised_gap
+from callscore.suites.calls.qa.measures import EVIDENCE, Mark, is_correct, normalised_gap
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference
 
 MOST_COUNTED = 20_000
@@ -52,7 +51,7 @@ class QAFloor(FloorTally):
             return
         self._calls += 1
         self._margin = reference.settings.score_margin_fraction
-        self._any_reason = self._any_reason or not reference.case.is_absent("reason")
+        self._any_reason = self._any_reason or not reference.reasons_absent
         counts, number = self._counts, len(applicable)
         is_full = len(counts) >= MOST_COUNTED
         for q in applicable:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from callscore.metrics.text import comparable, contains, n2
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
-from callscore.suites.calls.placeholders import is_empty
+from callscore.suites.calls.items import is_empty
 from callscore.suites.calls.translation.handling import Wording
 from callscore.suites.calls.translation.judged import (
     CRITICAL_FACTS,

@@ -5,8 +5,16 @@ from __future__ import annotations
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
 from callscore.scorecard.explain import quoted
-from callscore.suites.calls.qa import evidence
-from callscore.suites.calls.qa.measures import Mark, is_correct, is_false_pass, normalised_gap
+from callscore.suites.calls.qa.measures import (
+    EVIDENCE,
+    MOST_POINTS,
+    Mark,
+    evidence_points,
+    is_correct,
+    is_false_pass,
+    normalised_gap,
+    reason_of,
+)
 from callscore.suites.calls.qa.reference import QAReference
 from callscore.suites.calls.qa.task import QAOutput, mark_of
 
@@ -26,16 +34,16 @@ def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faul
         "qa.false_pass_rate": [
             _scores_of(mark) for mark in marks if mark.question.pass_fail and is_false_pass(mark)
         ],
-        evidence.EVIDENCE: [
-            f"{quoted(question.id)} ({points} of {evidence.MOST_POINTS} points)"
+        EVIDENCE: [
+            f"{quoted(question.id)} ({points} of {MOST_POINTS} points)"
             for question in applicable
             if (
-                points := evidence.points(
-                    evidence.reason_of(output.by_id.get(question.id)), question, verdicts, set()
+                points := evidence_points(
+                    reason_of(output.by_id.get(question.id)), question, verdicts, set()
                 )
             )
             is not None
-            and points < evidence.MOST_POINTS
+            and points < MOST_POINTS
         ],
     }
 

@@ -11,16 +11,9 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
-from callscore.suites.calls.items import number
+from callscore.suites.calls.items import ItemFields, documented_keys, expected_id, listed, number
+from callscore.suites.calls.parse import Sources, Structure, structure_of
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Sources, Structure
-from callscore.suites.calls.validation import (
-    ItemFields,
-    documented_keys,
-    expected_id,
-    listed,
-    structure_of,
-)
 
 QUESTION_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})
 SAMPLE_ITEMS = {"questions": QUESTION_KEYS}
@@ -49,6 +42,8 @@ class QAReference(msgspec.Struct, frozen=True):
     settings: Settings
     questions: Mapping[str, FormQuestion]
     structure: Structure
+    reasons_absent: bool = False
+    """Whether the case declares the reasons absent (C-127)."""
 
 
 def read_reference(case: Case, settings: Settings, sources: Sources) -> QAReference:
@@ -65,7 +60,8 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
                 field=f"{_QUESTIONS}[{index}].question_id",
             )
         questions[question.id] = question
-    return QAReference(case, settings, questions, structure_of(case, sources))
+    structure = structure_of(case, sources)
+    return QAReference(case, settings, questions, structure, "reason" in structure.sources.absent)
 
 
 def _question(fields: tuple[Any, ...], index: int) -> FormQuestion:

@@ -10,16 +10,15 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
-from callscore.core.rating import TOLERANCE
+from callscore.core.spec import TOLERANCE
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.prompting import answer_form, build_prompt
-from callscore.suites.calls.qa import evidence
+from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.prompt import answer_form, build_prompt
 from callscore.suites.calls.qa import measures as formulas
-from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
-from callscore.suites.calls.qa.measures import Mark
+from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
     FormQuestion,
@@ -27,8 +26,7 @@ from callscore.suites.calls.qa.reference import (
     read_reference,
 )
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
-from callscore.suites.calls.validation import structure_of
+from callscore.suites.calls.structure import COMPLIES, DEPARTS
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
@@ -70,21 +68,21 @@ class QATask(CallTask[QAReference, QAOutput]):
 
     def ask(self, reference: QAReference, output: QAOutput) -> Sequence[Question]:
         """Every reason that code cannot decide."""
-        if reference.case.is_absent("reason"):
+        if reference.reasons_absent:
             return []
         return [
             Question(EVIDENCE, question.id, reason, question.reason, OFFERED[EVIDENCE])
             for question in reference.questions.values()
             if question.score is not None
-            and (reason := evidence.reason_of(output.by_id.get(question.id))) is not None
-            and evidence.points_by_code(reason, question.reason) is None
+            and (reason := formulas.reason_of(output.by_id.get(question.id))) is not None
+            and formulas.points_by_code(reason, question.reason) is None
         ]
 
     def measure(
         self, reference: QAReference, output: QAOutput | Malformed, verdicts: Verdicts
     ) -> Measured:
         """All QA measures of one reply."""
-        reasons_absent = reference.case.is_absent("reason")
+        reasons_absent = reference.reasons_absent
         if isinstance(output, Malformed):
             return _malformed(reasons_absent, output)
         flags = set(output.flags)
@@ -95,8 +93,8 @@ class QATask(CallTask[QAReference, QAOutput]):
             if question.score is not None:
                 marks.append(mark_of(question, item, flags))
                 if not reasons_absent:
-                    reason = evidence.reason_of(item)
-                    points.append(evidence.points(reason, question, verdicts, flags))
+                    reason = formulas.reason_of(item)
+                    points.append(formulas.evidence_points(reason, question, verdicts, flags))
             elif item is not None and item.get("score") is not None:
                 flags.add("na_scored")
         return Measured(

@@ -12,7 +12,7 @@ import msgspec
 
 from callscore.core.case import JsonObject
 from callscore.metrics.text import n2
-from callscore.suites.calls.placeholders import is_empty
+from callscore.suites.calls.items import is_empty
 from callscore.suites.calls.sentences import sentences
 
 

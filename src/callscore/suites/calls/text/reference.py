@@ -11,18 +11,23 @@ import msgspec
 from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.metrics.text import n2
-from callscore.suites.calls.placeholders import is_empty
-from callscore.suites.calls.structure import AskedNames, Sources, Structure, no_names_asked
-from callscore.suites.calls.text.claims import Claim, claim_forms
-from callscore.suites.calls.text.measures import CLASSES, top_emotions
-from callscore.suites.calls.validation import (
+from callscore.suites.calls.items import (
     ItemFields,
     absent_parts,
     documented_keys,
     expected_id,
+    is_empty,
     listed,
+)
+from callscore.suites.calls.parse import (
+    AskedNames,
+    Sources,
+    Structure,
+    no_names_asked,
     structure_of,
 )
+from callscore.suites.calls.text.claims import Claim, claim_forms
+from callscore.suites.calls.text.measures import CLASSES, top_emotions
 
 PARTS = ("sentiment", "summary", "emotion")
 SENTENCE_FIELDS = ("sentence_id", "text", "label")

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.judging import Item, Verdict, Verdicts
 from callscore.metrics.card_numbers import card_leaks
 from callscore.metrics.text import n2
-from callscore.suites.calls.placeholders import is_empty
+from callscore.suites.calls.items import is_empty
 from callscore.suites.calls.text.claims import Claim
 from callscore.suites.calls.text.reference import TextReference
 

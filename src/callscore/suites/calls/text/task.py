@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
-from callscore.core.rating import holds
+from callscore.core.spec import holds
 from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import (
@@ -22,9 +22,10 @@ from callscore.suites.calls.answer_spec import (
 )
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.prompting import OMITTED, answer_form, build_prompt
+from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.prompt import OMITTED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, load, names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
+from callscore.suites.calls.structure import COMPLIES, DEPARTS
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
@@ -36,7 +37,6 @@ from callscore.suites.calls.text.summary import (
     HIGHLIGHT_RECALL,
     Highlights,
 )
-from callscore.suites.calls.validation import structure_of
 
 EMOTION, FIELDS = "emotion", "summary.call_extracted_info"
 """Paths where names are content: requested names and those of the reference (C-25)."""
@@ -92,6 +92,10 @@ class TextTask(CallTask[TextReference, TextOutput]):
             EMOTION: asked_emotions(case.config, self._emotions),
             FIELDS: asked_fields(case),
         }
+
+    def may_contradict(self, case: Case, reference: TextReference) -> bool:
+        """Whether fields are required, which the expected summary may leave empty."""
+        return bool(case.config.get("required_fields"))
 
     def prompt(self, case: Case) -> Prompt:
         """The sentences, the requested fields and emotions, and the transcript."""

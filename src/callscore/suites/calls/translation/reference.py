@@ -11,19 +11,13 @@ import msgspec
 from callscore.core.case import Case, Turn, spoken_text
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
+from callscore.suites.calls.items import documented_items, documented_keys, expected_id, listed
+from callscore.suites.calls.parse import Sources, Structure, structure_of
 from callscore.suites.calls.sentences import sentences as sentences_of
-from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
 from callscore.suites.calls.translation.handling import Handled, Wording, locate_forms
 from callscore.suites.calls.translation.rendering import Sentence
-from callscore.suites.calls.validation import (
-    documented_items,
-    documented_keys,
-    expected_id,
-    listed,
-    structure_of,
-)
 
 SENTENCES, TERMS, NOUNS = "sentence_translations", "domain_terms_handled", "named_entities_handled"
 KEYS = ("full_translation", SENTENCES, TERMS, NOUNS)

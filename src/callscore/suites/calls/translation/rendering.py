@@ -8,9 +8,9 @@ from functools import cache, cached_property
 
 import msgspec
 
-from callscore.core.rating import holds
+from callscore.core.spec import holds
 from callscore.metrics.text import n1, n2
-from callscore.suites.calls.placeholders import PLACEHOLDERS, is_empty
+from callscore.suites.calls.items import PLACEHOLDERS, is_empty
 
 NEARLY_EQUAL, CLEARLY_MORE, FEWEST_LETTERS = 0.9, 0.1, 12
 """When a text is a near copy of the source (C-66)."""

@@ -15,9 +15,10 @@ from callscore.metrics.text import n1, n2
 from callscore.suites.calls.answer_spec import asked_sentences
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match
-from callscore.suites.calls.prompting import OMITTED, answer_form, build_prompt
+from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.prompt import OMITTED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
+from callscore.suites.calls.structure import COMPLIES, DEPARTS
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.handling import (
@@ -44,7 +45,6 @@ from callscore.suites.calls.translation.reference import (
     read_reference,
 )
 from callscore.suites.calls.translation.rendering import Rendered, Rendering, State, render
-from callscore.suites.calls.validation import structure_of
 
 __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
 
@@ -78,6 +78,10 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
     def reference(self, case: Case) -> TranslationReference:
         """The human translation, checked (C-20)."""
         return read_reference(case, self._sources)
+
+    def may_contradict(self, case: Case, reference: TranslationReference) -> bool:
+        """Yes: the quick checks are the full ones."""
+        return True
 
     def prompt(self, case: Case) -> Prompt:
         """The sentences, the config and the transcript."""

@@ -20,6 +20,7 @@ from callscore.suites.orchestration.decision.confusion import (
     call_decision,
     error_patterns,
     or_zero,
+    public_cells,
     reject_decision,
     rejection_type_accuracy,
 )
@@ -61,6 +62,7 @@ def evaluate_file(
     planned = plan.score_runs(data)
     called = calls.score_runs(data, tools, answers, case_prefix)
     runs: Sequence[plan.PlanRun] = () if isinstance(planned, str) else planned
+    _, _, scenario = case_prefix.partition("/")
     row = Row(
         file_path,
         _plan_row(runs, _public),
@@ -75,6 +77,8 @@ def evaluate_file(
             for run in runs
             for step in run.steps
         ),
+        scenario=scenario,
+        runs=max(1, len(runs)),
     )
     if isinstance(called, str):
         return msgspec.structs.replace(row, crash=called)
@@ -133,7 +137,7 @@ def _call_row(runs: Sequence[calls.CallRun]) -> CallRow:
 def overall(rows: Sequence[Row], total_files: int) -> Overall:
     """Plain means over all evaluated files; type mismatches are lost (Q17, Q29)  §7"""
     plan_row, call_row = mean_plan(rows, _mean), mean_call(rows, _mean)
-    confusion = _without_types(sum((row.confusion for row in rows), Confusion()))
+    confusion = public_cells(sum((row.confusion for row in rows), Confusion()))
     cases = sum(row.call_cases for row in rows)
     return Overall(
         total_files=total_files,
@@ -160,15 +164,6 @@ def exact_plan(rows: Sequence[Row]) -> PlanRow:
         for row in rows
     ]
     return _rounded_plan(mean_plan(exact, _mean))
-
-
-def _without_types(confusion: Confusion) -> Confusion:
-    return Confusion(
-        fc_fc=confusion.fc_fc,
-        fc_reject=confusion.fc_reject,
-        reject_fc=confusion.reject_fc,
-        reject_same_type=confusion.tp_reject,
-    )
 
 
 def _rounded(measure: Measure) -> Measure:

@@ -91,6 +91,16 @@ class Confusion(msgspec.Struct, frozen=True, gc=False):
         return self.reject_fc + self.tp_reject + self.reject_failed
 
 
+def public_cells(confusion: Confusion) -> Confusion:
+    """The counts that the public evaluator adds up: no types, no failures (Q29)."""
+    return Confusion(
+        fc_fc=confusion.fc_fc,
+        fc_reject=confusion.fc_reject,
+        reject_fc=confusion.reject_fc,
+        reject_same_type=confusion.tp_reject,
+    )
+
+
 class Decision(msgspec.Struct, frozen=True):
     """One side's decision performance        001 Call/Rejection Scores"""
 
@@ -154,11 +164,6 @@ def recall_strict(c: Confusion) -> Measure:
 def call_failed_rate(c: Confusion) -> Measure:
     """(call cases - successful calls) / call cases = FN_fc / call cases        001, C-116"""
     return _share(c.fn_fc, c.call_cases, "call was due")
-
-
-def classification_score(c: Confusion) -> float:
-    """(reject_f1 + fc_f1) / 2, an undefined F1 being 0        001 Key Metric 2, C-104, C-113"""
-    return (or_zero(reject_decision(c).f1) + or_zero(call_decision(c).f1)) / 2
 
 
 def or_zero(measure: Measure) -> float:

@@ -11,7 +11,7 @@ from callscore.core.case import Case, Malformed, Message, Prompt, Reply, Tool
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
-from callscore.core.reply_json import read_object
+from callscore.core.strict_json import read_object
 from callscore.core.task import ItemCount, Measured, Task
 from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED

@@ -1,4 +1,4 @@
-"""What a race reads off measured answers: scores of calls, gates in breach, counts of rates."""
+"""Outcomes of calls for a race, from measured replies: scores, breached gates, counts of rates."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import NamedTuple
 
 from callscore.core.case import Failed
 from callscore.evaluate.case_steps import MeasuredReply
-from callscore.stats.race import Outcome
+from callscore.stats.race import CallOutcome
 from callscore.stats.race_gates import RateGate
 from callscore.suites.registry import Catalog
 
-NOTHING_TO_COUNT = ("undefined", "absent", "malformed")
-"""Why a measure has no value although nothing about it is open: it adds nothing to a rate."""
+NOT_COUNTED = ("undefined", "absent", "malformed")
+"""Reasons of a measure without a value that adds nothing to a rate."""
 
 Runs = Sequence[MeasuredReply | tuple[int, Failed]]
 
 
-class Gates(NamedTuple):
+class RaceGates(NamedTuple):
     """The gates of the tasks of a race."""
 
     rates: Sequence[RateGate]
     calls: Mapping[str, str]
-    """Slug of a call gate to its task."""
+    """The tasks of call gates, by slug."""
     floors: frozenset[str]
-    """Rate gates that ask for at least their limit: what is missing is the event."""
+    """Rate gates whose rate must be at least the limit: they count the missing items."""
 
 
-class CaseOutcome(NamedTuple):
-    """What one model made of one case."""
+class CaseObservation(NamedTuple):
+    """The score bounds, counts and breached call gates of one model on one case."""
 
     task: str
     least: float
@@ -38,8 +38,8 @@ class CaseOutcome(NamedTuple):
     breached: frozenset[str]
 
 
-def gates_of(tasks: Sequence[str], catalog: Catalog) -> Gates:
-    """All active gates, the rates as shares of events that must be at most a limit."""
+def collect_gates(tasks: Sequence[str], catalog: Catalog) -> RaceGates:
+    """All active gates; a rate gate is a share of events that must be at most its limit."""
     rates, calls, floors = [], {}, set()
     for task in tasks:
         formula = catalog.formula(task)
@@ -53,17 +53,18 @@ def gates_of(tasks: Sequence[str], catalog: Catalog) -> Gates:
                 floors.add(gate.slug)
                 limit = 1 - limit
             rates.append(RateGate(gate.slug, task, limit))
-    return Gates(rates, calls, frozenset(floors))
+    return RaceGates(rates, calls, frozenset(floors))
 
 
-def case_outcome(task: str, runs: Runs, repeats: int, gates: Gates) -> CaseOutcome:
-    """The mean of the runs; 0 if one breaches a call gate; a run without score at its bounds
+def observe_case(task: str, runs: Runs, repeats: int, gates: RaceGates) -> CaseObservation:
+    """The mean of the runs, with 0 and 1 as bounds of a run without score; 0 if a call gate is
+    breached
 
-    A rate gate says nothing about one call: what breaches it counts with its score (C-03, C-07).
+    A breached rate gate does not block a single call, whose score counts (C-03, C-07).
     """
-    answered = [run.scored for run in runs if isinstance(run, MeasuredReply)]
-    breached = frozenset(slug for answer in answered for slug in answer.score.call_breaches)
-    scores = [answer.score.ungated_score for answer in answered]
+    scored = [run.scored for run in runs if isinstance(run, MeasuredReply)]
+    breached = frozenset(slug for reply in scored for slug in reply.score.call_breaches)
+    scores = [reply.score.ungated_score for reply in scored]
     known = [score for score in scores if score is not None]
     open_runs = max(repeats, len(runs)) - len(known)
     number = len(known) + open_runs
@@ -72,19 +73,21 @@ def case_outcome(task: str, runs: Runs, repeats: int, gates: Gates) -> CaseOutco
     if breached:
         least = most = 0.0
     counts = {
-        gate.slug: _counted(gate.slug, runs, gates) for gate in gates.rates if gate.task == task
+        gate.slug: _count_events(gate.slug, runs, gates)
+        for gate in gates.rates
+        if gate.task == task
     }
-    return CaseOutcome(task, least, most, counts, breached)
+    return CaseObservation(task, least, most, counts, breached)
 
 
-def _counted(slug: str, runs: Runs, gates: Gates) -> tuple[float, float] | None:
-    """Events and items, each run with weight 1 / N; None if a run is open        C-07"""
+def _count_events(slug: str, runs: Runs, gates: RaceGates) -> tuple[float, float] | None:
+    """Events and items, each run with weight 1 / N; None if a run has no result        C-07"""
     events, items = [], []
     for run in runs:
         if not isinstance(run, MeasuredReply):
             return None
         measure = run.scored.measured.measures[slug]
-        if measure.value is None and measure.absence in NOTHING_TO_COUNT:
+        if measure.value is None and measure.absence in NOT_COUNTED:
             continue
         if measure.value is None or measure.estimated:
             return None
@@ -96,23 +99,23 @@ def _counted(slug: str, runs: Runs, gates: Gates) -> tuple[float, float] | None:
     return math.fsum(events) / len(runs), math.fsum(items) / len(runs)
 
 
-def call_outcome(cases: Sequence[CaseOutcome], *, mean: bool) -> Outcome:
-    """All cases of a call: the sum of each task, or its mean where future calls are meant."""
-    by_task: dict[str, list[CaseOutcome]] = {}
+def observe_call(cases: Sequence[CaseObservation], *, mean: bool) -> CallOutcome:
+    """The outcome of a call: the sum of its cases by task, or their mean (for future calls)."""
+    by_task: dict[str, list[CaseObservation]] = {}
     for case in cases:
         by_task.setdefault(case.task, []).append(case)
     scores, counts = {}, {}
-    for task, found in by_task.items():
-        share = len(found) if mean else 1
-        least = math.fsum(case.least for case in found)
-        scores[task] = (least / share, math.fsum(case.most for case in found) / share)
-        for slug in found[0].counts:
-            counts[slug] = _added([case.counts[slug] for case in found])
+    for task, of_task in by_task.items():
+        share = len(of_task) if mean else 1
+        least = math.fsum(case.least for case in of_task)
+        scores[task] = (least / share, math.fsum(case.most for case in of_task) / share)
+        for slug in of_task[0].counts:
+            counts[slug] = _add_counts([case.counts[slug] for case in of_task])
     breached = frozenset(slug for case in cases for slug in case.breached)
-    return Outcome(scores, counts, breached)
+    return CallOutcome(scores, counts, breached)
 
 
-def _added(counts: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+def _add_counts(counts: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return None

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from calls_suite import all_tasks
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
-from callscore.core.reply_json import read_object
-from callscore.suites.calls.fast_parse import read_documented
-from callscore.suites.calls.structure import Structure, parse_reply
+from callscore.core.strict_json import read_object
+from callscore.suites.calls.parse import Structure, parse_reply, read_documented
 
 TASKS = all_tasks()
 QUESTION = {"question_id": "Q1", "score": 5, "max_score": 5, "type": "SCORE", "reason": "At 0:12"}

@@ -1,22 +1,40 @@
-"""Parses replies in the documented form: one typed decoding also checks their structure.
+"""Parses replies: one JSON object each, in the structure of the expected outcome (C-23).
 
-The form is derived from the answer schema of a task. Most expected outcomes, and most replies to
-them, have exactly the keys of the schema. Everything else is left to the full parser, which says
-what differs.
+Most expected outcomes, and most replies to them, have exactly the keys of the task's answer schema:
+one typed decoding reads these and checks their structure. Everything else is left to the full
+parser, which says what differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from operator import itemgetter
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from callscore.core.strict_json import MAX_BYTES, keys_preserved
+from callscore.core.case import Case, Malformed, Reply
+from callscore.core.strict_json import (
+    MAX_BYTES,
+    Parsed,
+    body_of,
+    decode_body,
+    is_finished,
+    keys_preserved,
+)
+from callscore.suites.calls.items import absent_parts
+from callscore.suites.calls.structure import (
+    CONTAINERS,
+    Shape,
+    ShapeSources,
+    compile_shape,
+    fault,
+    is_like,
+    names_at,
+)
 
 Scalar = str | int | float | bool | None
-CONTAINERS = frozenset({dict, list})
 
 _ENCODE = msgspec.json.Encoder().encode
 
@@ -194,3 +212,90 @@ def _is_every_key_closed(text: str, keys: int) -> bool:
         and "\t" not in text
         and "\r" not in text
     )
+
+
+class Sources(ShapeSources, frozen=True):
+    """What the structure of replies depends on besides the expected outcome."""
+
+    form: Form | None = None
+    """The documented form; None if every reply needs the full parser."""
+
+
+AskedNames = Callable[[], Mapping[str, Sequence[str]]]
+
+
+def no_names_asked() -> Mapping[str, Sequence[str]]:
+    """No names are content."""
+    return {}
+
+
+class Structure(msgspec.Struct, frozen=True, dict=True):
+    """The structure that every reply to one case must have."""
+
+    expected: Mapping[str, Any]
+    sources: Sources
+    asked_names: AskedNames = no_names_asked
+    """A function, because most replies have exactly the names of the expected outcome."""
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How a reply may differ from the expected outcome."""
+        sources = msgspec.structs.replace(self.sources, asked=self.asked)
+        return compile_shape(self.expected, sources)
+
+    @cached_property
+    def is_documented(self) -> bool:
+        """Whether replies may be decoded by the documented form: nothing is absent or added."""
+        form = self.sources.form
+        return form is not None and not self.sources.absent and form.fits(self.expected)
+
+    @cached_property
+    def asked(self) -> Mapping[str, Sequence[str]]:
+        """By path, the requested names where names are content."""
+        return self.asked_names()
+
+    def allows(self, path: str, expected: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+        """Whether scalars are allowed at a path under these names        C-25, C-130"""
+        asked = self.asked.get(path)
+        if asked is None or not CONTAINERS.isdisjoint(map(type, expected.values())):
+            return False
+        required, allowed = names_at(frozenset(expected), path, self.sources, asked)
+        return required <= given.keys() <= allowed
+
+    def fault(self, value: Any) -> str | None:
+        """Where and how a reply differs; None if it complies."""
+        if not self.sources.absent and is_like(self.expected, value):
+            return None
+        return fault(value, self.shape)
+
+
+def structure_of(
+    case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
+) -> Structure:
+    """The structure of replies to this case; `sources` are those of its task."""
+    if case.expected_parts:
+        sources = msgspec.structs.replace(sources, absent=absent_parts(case))
+    return Structure(case.expected_outcome, sources, asked_names)
+
+
+def parse_reply(
+    reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
+) -> Parsed | Malformed:
+    """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
+    form = structure.sources.form if structure.is_documented and is_finished(reply) else None
+    if form is not None:
+        documented = read_documented(reply.text, structure.expected, form, structure.allows)
+        if documented is not None:
+            return Parsed(documented)
+    body = body_of(reply, parse)
+    if isinstance(body, Malformed):
+        return body
+    if form is not None and body.flags:
+        documented = read_documented(body.raw, structure.expected, form, structure.allows)
+        if documented is not None:
+            return Parsed(documented, body.flags)
+    parsed = decode_body(body)
+    if isinstance(parsed, Malformed):
+        return parsed
+    fault = structure.fault(parsed.value)
+    return Malformed("structure", fault) if fault else parsed

@@ -1,0 +1,59 @@
+"""Strata of a task: each row is the mean of the strata, as of languages (ORCHESTRATIONBENCH §7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.core.scorecard import MetricScore
+from callscore.core.spec import MetricSpec
+from callscore.scorecard.tally import TaskTally
+
+
+def stratified(strata: Mapping[str, TaskTally]) -> TaskTally:
+    """All cases of some strata, each row being the mean of the strata; one alone is no stratum."""
+    tallies = list(strata.values())
+    total = tallies[0]
+    for tally in tallies[1:]:
+        total = total + tally
+    if len(tallies) > 1:
+        total.strata = strata
+        if total.contributions is not None:
+            total.contributions.strata = {
+                name: tally.contributions
+                for name, tally in strata.items()
+                if tally.contributions is not None
+            }
+    return total
+
+
+def mean_of_strata(spec: MetricSpec, found: Sequence[MetricScore]) -> MetricScore:
+    """Σ values / strata; none if a stratum has none        ORCHESTRATIONBENCH §7, C-120"""
+    values = [value for each in found if (value := counted(spec, each)) is not None]
+    n = sum(each.n for each in found)
+    if len(values) < len(found) or not n:
+        without = next((each for each in found if counted(spec, each) is None), found[0])
+        return msgspec.structs.replace(without, value=None, macro=None, micro=None, n=n)
+    mean = math.fsum(values) / len(values)
+    return msgspec.structs.replace(
+        found[0],
+        value=mean,
+        why=None,
+        macro=mean,
+        micro=None,
+        n=n,
+        approximate=any(each.approximate for each in found),
+    )
+
+
+def counted(spec: MetricSpec, metric: MetricScore) -> float | None:
+    """The value in the formula: 0 of a row that ran without a result, if a rule says so    C-113"""
+    return 0.0 if counts_zero(spec, metric) else metric.value
+
+
+def counts_zero(spec: MetricSpec, metric: MetricScore) -> bool:
+    """Whether a row counts 0 because no case defines it        C-113"""
+    is_undefined = metric.value is None and (metric.why or "").startswith("undefined")
+    return is_undefined and spec.zero_if_undefined

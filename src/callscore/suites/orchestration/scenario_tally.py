@@ -1,0 +1,153 @@
+"""Scenarios as cases of the scorecard: measured row by row, added up over scenarios (C-118, C-119).
+
+A scenario is one case, and the replies to all its steps in all its runs are one answer to it: its
+runs are pooled, not averaged first. A scenario with a failed request is a case that failed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.core.measure import ABSENT, Measure, ratio, undefined, vacuous
+from callscore.core.scorecard import TaskScore
+from callscore.core.spec import ScoreSettings
+from callscore.core.task import SCENARIO, Measured
+from callscore.scorecard.formula import formula_for, score_case
+from callscore.scorecard.model_score import score_task
+from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.stats.contributions import Charge, TaskContributions, call_key
+from callscore.suites.orchestration.decision.confusion import (
+    Confusion,
+    or_zero,
+    public_cells,
+)
+from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.spec import card_spec
+
+Costs = Mapping[str, Sequence[float | None]]
+"""By scenario, what each of its runs cost in dollars; None if a price is unknown."""
+
+NO_COSTS: Costs = {}
+SETTINGS = ScoreSettings()
+NOT_DUE = undefined("nothing of this kind was due")
+
+
+def measured(row: Row, *, is_compat: bool = False) -> Measured:
+    """Every row of the scorecard on one scenario        001, C-113 … C-119"""
+    if is_compat:
+        confusion, cases = public_cells(row.confusion), row.call_cases
+    else:
+        confusion, cases = row.confusion, row.confusion.call_cases
+    found = {
+        **_plan_measures(row, is_compat=is_compat),
+        **_call_measures(row, cases, is_compat=is_compat),
+        **_decision_measures(confusion, cases, is_compat=is_compat),
+    }
+    return Measured({f"{SCENARIO}.{name}": measure for name, measure in found.items()})
+
+
+def _plan_measures(row: Row, *, is_compat: bool) -> dict[str, Measure]:
+    """Σ score / due plans, and means over the scored ones        C-118"""
+    plan = row.plan
+    due = is_compat or plan.evaluated + plan.failed > 0
+    found = {
+        "plan": plan.with_failure,
+        "plan_without_failure": plan.without_failure,
+        "plan_structural": plan.structural,
+        "plan_component": plan.component,
+    }
+    if is_compat:  # a file without plans counts 0 (Q17)
+        found = {name: Measure(or_zero(measure)) for name, measure in found.items()}
+    found = {name: measure if due else ABSENT for name, measure in found.items()}
+    if row.approximate_plans and found["plan"].value is not None:
+        found["plan"] = msgspec.structs.replace(found["plan"], approximate=True)
+    return found
+
+
+def _call_measures(row: Row, cases: int, *, is_compat: bool) -> dict[str, Measure]:
+    """The mean over the steps where a call was due and made        C-115
+
+    Pooled with the weight 1, so that the row is the mean over the scenarios that have a pair; where
+    calls were due and none was made anywhere, it is 0 (C-113).
+    """
+    call = row.call
+    found = {
+        name: _of_one(measure, is_due=cases > 0, is_compat=is_compat)
+        for name, measure in (("name", call.name), ("key", call.key), ("value", call.value))
+    }
+    if row.undecided_values and found["value"].value is not None:
+        found["value"] = msgspec.structs.replace(found["value"], approximate=True)
+    return found
+
+
+def _of_one(measure: Measure, *, is_due: bool, is_compat: bool) -> Measure:
+    if is_compat:  # a file without a pair counts 0 (Q17)
+        return ratio(or_zero(measure), 1)
+    if measure.value is not None:
+        return ratio(measure.value, 1)
+    return vacuous(0.0) if is_due else ABSENT
+
+
+def _decision_measures(c: Confusion, cases: int, *, is_compat: bool) -> dict[str, Measure]:
+    """P = TP/(TP+FP), R = TP/(TP+FN), F1 = 2TP/(2TP+FP+FN), A = (TP+TN)/all        001, C-108"""
+    sides = {
+        "reject": (c.tp_reject, c.fp_reject, c.fn_reject, c.tn_reject, c.rejection_cases),
+        "call": (c.tp_fc, c.fp_fc, c.fn_fc, c.tn_fc, c.call_cases),
+    }
+    found: dict[str, Measure] = {}
+    for side, (tp, fp, fn, tn, due) in sides.items():
+        counts = {
+            "f1": (2 * tp, 2 * tp + fp + fn),
+            "precision": (tp, tp + fp),
+            "recall": (tp, tp + fn),
+            "accuracy": (tp + tn, tp + fp + fn + tn),
+        }
+        for name, (part, whole) in counts.items():
+            found[f"{side}_{name}"] = ratio(part, whole) if whole else NOT_DUE
+        if due and found[f"{side}_f1"] is NOT_DUE:
+            found[f"{side}_f1"] = vacuous(0.0)  # due, and answered with neither call nor rejection
+    if not is_compat and not (c.call_cases or c.rejection_cases):
+        found = dict.fromkeys(found, ABSENT)
+    types = ratio(c.reject_same_type, c.tp_reject) if c.tp_reject else NOT_DUE
+    made = ratio(c.fc_fc, cases) if cases else NOT_DUE
+    return {**found, "rejection_type": types, "calls_made": made}
+
+
+def tally_of(
+    rows: Sequence[Row],
+    failed: Sequence[FailedRow] = (),
+    costs: Costs = NO_COSTS,
+    *,
+    is_compat: bool = False,
+) -> TaskTally:
+    """All scenarios of one model in one language, added up."""
+    formula = formula_for(card_spec(), SCENARIO, SETTINGS)
+    tally = TaskTally(contributions=TaskContributions())
+    for row in rows:
+        of_runs = costs.get(row.scenario, (None,) * row.runs)
+        tally.add_calls(of_runs, 0)
+        tally.most_runs = max(tally.most_runs, row.runs)
+        found = measured(row, is_compat=is_compat)
+        answers = [ScoredReply(found, score_case(formula, found))]
+        tally.add_cases(formula, [(row.file_path, answers)], [_charge(row.scenario, of_runs)])
+    for each in failed:
+        of_runs = costs.get(each.scenario, ())
+        tally.add_calls(of_runs, len(of_runs))
+        tally.add_error()
+        assert tally.contributions is not None
+        tally.contributions.add_unanswered(_charge(each.scenario, of_runs, answered=False))
+    return tally
+
+
+def _charge(scenario: str, costs: Sequence[float | None], *, answered: bool = True) -> Charge:
+    """The unit that is resampled: the scenario, in all its languages (STATS §2)."""
+    spend = math.fsum(cost or 0.0 for cost in costs)
+    return Charge(call_key(f"{SCENARIO}/{scenario}", ""), spend, len(costs) if answered else 0)
+
+
+def score_of(tally: TaskTally) -> TaskScore:
+    """The rows, the sub-scores and the Average        001 Key Metrics, C-120"""
+    return score_task(formula_for(card_spec(), SCENARIO, SETTINGS), tally, SETTINGS).score
