@@ -14,8 +14,7 @@ from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
 from callscore.core.run import ModelSpec, Price, Work
 from callscore.engine.loop import Shutdown
-from callscore.engine.workload import Workload
-from callscore.evaluate.judge_client import JudgeCalls
+from callscore.engine.workload import PlannedModel, Workload
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, Prepared
 from callscore.store.journal import Journal
@@ -86,7 +85,7 @@ def small_prompt(work: Prompt | None) -> Prompt:
 
 
 def trials_of(
-    prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
+    prepared: Prepared, journal: Journal, judges: Sequence[PlannedModel], cases: CaseStream
 ) -> list[Trial]:
     """The small requests of a run: to online models with open work, then to judges."""
     left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
@@ -96,8 +95,7 @@ def trials_of(
         if work is not None and model.online
     ]
     if any(work is not None for _, work in left):
-        planned = [client.planned for client in calls.clients]
-        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
+        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in judges]
     return trials
 
 
