@@ -24,14 +24,14 @@ from callscore.stats.contributions import (
     EVALUATED,
     Charge,
     Contributions,
+    MetricShape,
     ModelShape,
-    Row,
     TaskContributions,
     TaskShape,
     call_key,
 )
-from callscore.stats.matrix import call_matrix, units_of
-from callscore.stats.resampling import replicates
+from callscore.stats.matrix import call_matrix, make_units
+from callscore.stats.resampling import make_replicates
 from callscore.stats.weighted_scores import Scores, rank_scores, scores
 
 Json = dict[str, Any]
@@ -94,10 +94,12 @@ def _peak_mb() -> float:
 def _shape() -> ModelShape:
     tasks = {}
     for task in map(str, range(TASKS)):
-        rows = [Row(f"{task}.mean{at}", "mean") for at in range(MEANS)]
-        rows += [Row(f"{task}.rate{at}", "pooled") for at in range(RATES)]
+        rows = [MetricShape(f"{task}.mean{at}", "mean") for at in range(MEANS)]
+        rows += [MetricShape(f"{task}.rate{at}", "pooled") for at in range(RATES)]
         weights = [(row.slug, 1 / len(rows)) for row in rows]
-        tasks[task] = TaskShape([*rows, Row(f"{task}.count", "count")], [("", 1.0, weights)])
+        tasks[task] = TaskShape(
+            [*rows, MetricShape(f"{task}.count", "count")], [("", 1.0, weights)]
+        )
     return ModelShape(tasks, dict.fromkeys(tasks, 1 / TASKS))
 
 
@@ -124,7 +126,7 @@ def _synthetic(model: int) -> dict[str, TaskContributions]:
 
 def _intervals_of(models: Sequence[Contributions]) -> int:
     """Resample everything and find all limits; says how many."""
-    shape, units = _shape(), units_of(models)
+    shape, units = _shape(), make_units(models)
     matrices = [call_matrix(kept, shape, units) for kept in models]
 
     def statistic(sums: Sequence[Any]) -> list[Scores]:
@@ -133,6 +135,6 @@ def _intervals_of(models: Sequence[Contributions]) -> int:
         rank_scores(values)
         return values
 
-    found = replicates(matrices, statistic)
+    found = make_replicates(matrices, statistic)
     limits = [bca_interval(numbers, CALLS) for of_model in found for numbers in of_model.values()]
     return sum(limit is not None for limit in limits)

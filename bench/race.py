@@ -15,13 +15,13 @@ from itertools import product
 import numpy as np
 
 from bench.race_simulations import Finished, Gating, permuted, race, simulate
-from callscore.stats.blocks import About
+from callscore.stats.blocks import Population
 
 RUNS = 100
 CALLS = 1000
 NULL_CALLS = 300
 BEST = 0.8
-ABOUT: tuple[About, ...] = ("pool", "future")
+ABOUT: tuple[Population, ...] = ("pool", "future")
 GATING: tuple[Gating, ...] = ("none", "mixed")
 CLEAR = 0.05
 """From this gap on, the others are clearly worse."""
@@ -30,7 +30,7 @@ WORST = 0.15
 
 
 def measure(
-    means: Sequence[float], about: About, gating: Gating, runs: int = RUNS
+    means: Sequence[float], about: Population, gating: Gating, runs: int = RUNS
 ) -> list[Finished]:
     random = np.random.default_rng(20261116)
     return [
@@ -60,7 +60,7 @@ def main(runs: int = RUNS) -> None:
     print(f"{runs} runs each of {CALLS} calls; the full run pays 100 %")
     print("| about | gates | models | gap | calls paid | best dropped | decided | tie |")
     print("|---|---|---|---|---|---|---|---|")
-    clear: dict[About, list[float]] = {about: [] for about in ABOUT}
+    clear: dict[Population, list[float]] = {about: [] for about in ABOUT}
     for about, gating, k, gap in product(ABOUT, GATING, (2, 4, 8), (0.15, 0.05, 0.02, 0.0)):
         finished = measure([BEST] + [BEST - gap] * (k - 1), about, gating, runs)
         paid = row(finished, (about, "yes" if gating == "mixed" else "no", k, f"{gap:g}"))

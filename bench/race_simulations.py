@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from callscore.stats.blocks import About, schedule
+from callscore.stats.blocks import Population, make_schedule
 from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
 from callscore.stats.race_gates import RateGate
 
@@ -105,7 +105,7 @@ def permuted(found: Evaluation, random: np.random.Generator) -> Evaluation:
 
 
 def race(
-    found: Evaluation, *, about: About = "pool", seed: int = 0, rules: RaceRules | None = None
+    found: Evaluation, *, about: Population = "pool", seed: int = 0, rules: RaceRules | None = None
 ) -> Finished:
     """The race over an evaluation, asked for no more than it wants."""
     k, calls, tasks = found.scores.shape
@@ -117,7 +117,7 @@ def race(
         tolerance=found.tolerance,
     )
     kind = tuple(sorted(TASKS[:tasks]))
-    running = Race(schedule(dict.fromkeys(ids, kind), WEIGHTS, seed, about), names, rules)
+    running = Race(make_schedule(dict.fromkeys(ids, kind), WEIGHTS, seed, about), names, rules)
     place = {call: at for at, call in enumerate(ids)}
     paid = 0
     while wanted := running.missing_calls():

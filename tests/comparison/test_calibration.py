@@ -10,8 +10,8 @@ from callscore.core.measure import Measure
 from callscore.stats.contributions import (
     EVALUATED,
     Charge,
+    MetricShape,
     ModelShape,
-    Row,
     TaskContributions,
     TaskShape,
     call_key,
@@ -21,7 +21,7 @@ from callscore.stats.weighted_scores import Key
 TASKS = ("a", "b", "c", "d")
 SHAPE = ModelShape(
     tasks={
-        task: TaskShape([Row(f"{task}.mean", "mean")], [("", 1.0, [(f"{task}.mean", 1.0)])])
+        task: TaskShape([MetricShape(f"{task}.mean", "mean")], [("", 1.0, [(f"{task}.mean", 1.0)])])
         for task in TASKS
     },
     final={},

@@ -75,6 +75,23 @@ def test_a_race_decides_early_and_says_what_was_saved_and_guaranteed(tmp_path: P
     assert rounds[-1]["racing"] == ["good"]
 
 
+def test_a_stored_race_is_scored_again_and_reported_with_the_result_it_recorded(
+    tmp_path: Path,
+) -> None:
+    path = three(tmp_path)
+    _, race = raced(path)
+    again, reported = tmp_path / "again.json", tmp_path / "reported.json"
+    done = run("run", path, "--rescore", "1", "--json", again)
+    assert done.returncode == 0, done.stderr
+    assert read_json(again)["race"] == race
+    assert "scoring again does not decide it again" in done.stdout
+    done = run("report", path, "--format", "json", "--output", reported)
+    assert done.returncode == 0, done.stderr
+    assert read_json(reported) == read_json(again)
+    done = run("report", path, "--format", "md")
+    assert f"good is best: decided after {race['requests']} of 360 calls" in done.stdout
+
+
 def test_a_finished_race_is_completed_without_paying_twice(tmp_path: Path) -> None:
     path = three(tmp_path)
     _, race = raced(path)

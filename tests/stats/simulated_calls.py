@@ -12,21 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from callscore.core.measure import Measure
-from callscore.stats.bca import Bounds, bca_interval
+from callscore.stats.bca import IntervalEstimate, bca_interval
 from callscore.stats.call_counts import rate_counts
 from callscore.stats.contributions import (
     CALL_BLOCKED,
     EVALUATED,
     Charge,
     Contributions,
+    MetricShape,
     ModelShape,
-    Row,
     TaskContributions,
     TaskShape,
 )
-from callscore.stats.matrix import call_matrix, units_of
+from callscore.stats.matrix import call_matrix, make_units
 from callscore.stats.rates import rate_interval
-from callscore.stats.resampling import replicates
+from callscore.stats.resampling import make_replicates
 from callscore.stats.weighted_scores import Key, Scores, scores
 
 Floats = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ POPULATION = 400_000
 SHAPE = ModelShape(
     tasks={
         task: TaskShape(
-            rows=[Row(f"{task}.share", "mean"), Row(f"{task}.{RATE}", "pooled")],
+            rows=[MetricShape(f"{task}.share", "mean"), MetricShape(f"{task}.{RATE}", "pooled")],
             parts=[("", 1.0, [(f"{task}.share", 0.7), (f"{task}.{RATE}", 0.3)])],
         )
         for task in TASKS
@@ -100,20 +100,22 @@ def contributions(calls: dict[str, list[Floats]]) -> Contributions:
 def truth() -> dict[Key, float]:
     """What the whole population gives."""
     calls = contributions(drawn(POPULATION, np.random.default_rng(0)))
-    matrix = call_matrix(calls, SHAPE, units_of([calls], 10))
+    matrix = call_matrix(calls, SHAPE, make_units([calls], 10))
     whole = scores(SHAPE, matrix.place, matrix.sums.sum(axis=1, keepdims=True))
     return {key: float(whole[key][0]) for key in KEYS}
 
 
-def intervals(calls: Contributions, most_units: int, resamples: int) -> dict[Key, Bounds | None]:
+def intervals(
+    calls: Contributions, most_units: int, resamples: int
+) -> dict[Key, IntervalEstimate | None]:
     """The interval of every number, as a card has it."""
-    matrix = call_matrix(calls, SHAPE, units_of([calls], most_units))
+    matrix = call_matrix(calls, SHAPE, make_units([calls], most_units))
 
     def statistic(sums: object) -> list[Scores]:
         return [scores(SHAPE, matrix.place, own) for own in sums]  # type: ignore[attr-defined]
 
-    (found,) = replicates([matrix], statistic, resamples=resamples)
-    limits: dict[Key, Bounds | None] = {}
+    (found,) = make_replicates([matrix], statistic, resamples=resamples)
+    limits: dict[Key, IntervalEstimate | None] = {}
     for key in KEYS:
         limits[key] = bca_interval(found[key], len(calls["qa"]))
         if key[-1].endswith(RATE):

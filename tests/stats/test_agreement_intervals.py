@@ -8,10 +8,10 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from callscore.stats.agreement import (
+    agreement_interval,
     cohen_kappa,
-    interval_over_calls,
     krippendorff_alpha,
-    unlike,
+    nominal_distance,
     weighted_kappa,
 )
 
@@ -36,7 +36,7 @@ def test_an_interval_over_single_items_is_near_the_one_of_statsmodels() -> None:
     pairs = rated(300)
     table = [[sum(p == (a, b) for p in pairs) for b in SCALE] for a in SCALE]
     oracle = cohens_kappa(table)
-    found = interval_over_calls(cohen_kappa, pairs, [str(at) for at in range(300)], seed=1)
+    found = agreement_interval(cohen_kappa, pairs, [str(at) for at in range(300)], seed=1)
     assert found is not None
     assert (found.low, found.high) == pytest.approx((oracle.kappa_low, oracle.kappa_upp), abs=0.02)
 
@@ -46,9 +46,9 @@ def test_stats_5_items_of_a_call_move_together() -> None:
     once = rated(40)
     ten = [pair for pair in once for _ in range(10)]
     calls = [str(at // 10) for at in range(400)]
-    together = interval_over_calls(cohen_kappa, ten, calls, seed=1)
-    single = interval_over_calls(cohen_kappa, once, [str(at) for at in range(40)], seed=1)
-    apart = interval_over_calls(cohen_kappa, ten, [str(at) for at in range(400)], seed=1)
+    together = agreement_interval(cohen_kappa, ten, calls, seed=1)
+    single = agreement_interval(cohen_kappa, once, [str(at) for at in range(40)], seed=1)
+    apart = agreement_interval(cohen_kappa, ten, [str(at) for at in range(400)], seed=1)
     assert together is not None and single is not None and apart is not None
     assert together == pytest.approx(single)
     assert apart.high - apart.low < (together.high - together.low) / 2
@@ -56,9 +56,12 @@ def test_stats_5_items_of_a_call_move_together() -> None:
 
 def test_krippendorff_alpha_has_an_interval_too() -> None:
     units = [list(pair) for pair in rated(60)]
-    found = interval_over_calls(
-        lambda some: krippendorff_alpha(some, unlike), units, [str(at) for at in range(60)], seed=1
+    found = agreement_interval(
+        lambda some: krippendorff_alpha(some, nominal_distance),
+        units,
+        [str(at) for at in range(60)],
+        seed=1,
     )
-    alpha = krippendorff_alpha(units, unlike)
+    alpha = krippendorff_alpha(units, nominal_distance)
     assert found is not None and alpha is not None and found.low < alpha < found.high
-    assert interval_over_calls(cohen_kappa, rated(5), ["one"] * 5, seed=1) is None
+    assert agreement_interval(cohen_kappa, rated(5), ["one"] * 5, seed=1) is None

@@ -25,14 +25,14 @@ from callscore.stats.contributions import Charge, TaskContributions
 from callscore.stats.matrix import CallMatrix, Units
 from callscore.stats.rates import (
     binomial_interval,
-    claim,
-    counts_of,
-    equal_interval,
+    check_limit,
+    count_rate,
     items_needed,
     rate_interval,
+    rule_of_three_interval,
     upper_limit,
 )
-from callscore.stats.resampling import Replicates, replicates, resample_weights, summable
+from callscore.stats.resampling import Replicates, make_replicates, resample_weights, round_to_grid
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def mean_replicates(values: Floats, resamples: int = 10_000, seed: int = 1) -> R
     def statistic(sums: Sequence[Floats]) -> list[dict[tuple[str, ...], Floats]]:
         return [{("mean",): sums[0][0] / sums[0][1]}]
 
-    return replicates([matrix], statistic, seed, resamples)[0]["mean",]
+    return make_replicates([matrix], statistic, seed, resamples)[0]["mean",]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -157,26 +157,26 @@ def test_stats_2_clean_items_that_show_a_rate_below_one_percent() -> None:
 
 
 def test_stats_2_a_gate_may_be_claimed_from_enough_clean_calls_only() -> None:
-    clean = counts_of(np.zeros(98), np.full(98, 5.0))
-    assert clean is not None and not claim(clean, 0.03).holds
-    assert (claim(clean, 0.03).n, claim(clean, 0.03).needed) == (98, 99)
-    enough = counts_of(np.zeros(99), np.full(99, 5.0))
-    assert enough is not None and claim(enough, 0.03).holds
-    assert claim(enough, 0.03).upper == pytest.approx(1 - 0.05 ** (1 / 99))
+    clean = count_rate(np.zeros(98), np.full(98, 5.0))
+    assert clean is not None and not check_limit(clean, 0.03).holds
+    assert (check_limit(clean, 0.03).n, check_limit(clean, 0.03).needed) == (98, 99)
+    enough = count_rate(np.zeros(99), np.full(99, 5.0))
+    assert enough is not None and check_limit(enough, 0.03).holds
+    assert check_limit(enough, 0.03).upper == pytest.approx(1 - 0.05 ** (1 / 99))
 
 
 def test_stats_2_no_event_counts_calls_not_items() -> None:
-    counts = counts_of(np.zeros(8), np.full(8, 6.0))
+    counts = count_rate(np.zeros(8), np.full(8, 6.0))
     assert counts is not None
     limits = rate_interval(counts, None)
     assert (limits.low, limits.high) == pytest.approx((0, 1 - 0.025 ** (1 / 8)))
-    all_of_them = counts_of(np.full(8, 6.0), np.full(8, 6.0))
+    all_of_them = count_rate(np.full(8, 6.0), np.full(8, 6.0))
     assert all_of_them is not None and rate_interval(all_of_them, None).high == 1.0
     assert rate_interval(all_of_them, None).low == pytest.approx(0.025 ** (1 / 8))
 
 
 def test_stats_2_single_items_are_binomial() -> None:
-    counts = counts_of(np.array([1.0, 0, 0, 1, 0, 0]), np.array([1.0, 1, 1, 1, 0, 1]))
+    counts = count_rate(np.array([1.0, 0, 0, 1, 0, 0]), np.array([1.0, 1, 1, 1, 0, 1]))
     assert counts is not None and counts.single and counts.calls == 5
     limits = rate_interval(counts, None)
     assert (limits.low, limits.high) == pytest.approx(binomial_interval(2, 5))
@@ -185,7 +185,7 @@ def test_stats_2_single_items_are_binomial() -> None:
 def test_stats_2_items_of_a_call_that_agree_count_as_one() -> None:
     """Ten items a call, all right or all wrong: as much as one item a call."""
     wrong = np.array([1.0] * 4 + [0.0] * 36)
-    counts = counts_of(10 * wrong, np.full(40, 10.0))
+    counts = count_rate(10 * wrong, np.full(40, 10.0))
     assert counts is not None
     assert counts.design_effect == pytest.approx(10 * 40 / 39)
     limits = rate_interval(counts, None)
@@ -194,7 +194,7 @@ def test_stats_2_items_of_a_call_that_agree_count_as_one() -> None:
     widened = rate_interval(counts, spread)
     assert spread is not None and widened.method == "design_effect"
     assert widened.low <= min(spread.low, limits.low) and widened.high >= spread.high
-    even = counts_of(np.array([1.0, 1, 1, 1]), np.array([10.0, 10, 10, 10]))
+    even = count_rate(np.array([1.0, 1, 1, 1]), np.array([10.0, 10, 10, 10]))
     assert even is not None and even.design_effect == 1
 
 
@@ -202,9 +202,9 @@ def test_stats_2_calls_that_agree_say_so_by_the_rule_of_three() -> None:
     found = mean_replicates(np.full(60, 1.0))
     plain = bca_interval(found, 60)
     assert plain is not None and plain.method == "all_equal"
-    limits = equal_interval(plain.low, 60, (0.0, 1.0))
+    limits = rule_of_three_interval(plain.low, 60, (0.0, 1.0))
     assert (limits.low, limits.high) == pytest.approx(proportion_confint(60, 60, method="beta"))
-    half = equal_interval(0.5, 60, (0.0, 1.0))
+    half = rule_of_three_interval(0.5, 60, (0.0, 1.0))
     assert half.low < 0.5 < half.high and half.method == "all_equal"
 
 
@@ -232,7 +232,7 @@ def test_the_same_seed_draws_the_same_calls_and_each_as_often_as_chance_has_it()
 def test_sums_do_not_depend_on_the_order_of_addition() -> None:
     dice = np.random.default_rng(5)
     given = np.array([dice.random(1_000), dice.random(1_000) * 1e-7, np.zeros(1_000)])
-    columns = summable(given)
+    columns = round_to_grid(given)
     orders = [dice.permutation(1_000) for _ in range(20)]
     sums = [columns[:, order].cumsum(axis=1)[:, -1] for order in orders]
     assert all((one == other).all() for one, other in pairwise(sums))

@@ -9,7 +9,7 @@ from scipy.stats import permutation_test
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from callscore.stats.paired import holm, mcnemar_p, sign_flip_p
+from callscore.stats.paired import holm_adjust, mcnemar_p, sign_flip_p
 
 Array = NDArray[np.float64]
 
@@ -105,5 +105,5 @@ def test_mcnemar_and_the_exact_sign_flip_are_one_test_on_yes_and_no() -> None:
 def test_holm_is_that_of_statsmodels_and_leaves_out_what_has_no_p() -> None:
     values = [0.01, 0.04, 0.03, 0.005, 0.6]
     expected = multipletests(values, method="holm")[1]
-    assert holm(values) == pytest.approx(list(expected))
-    assert holm([0.01, None, 0.02]) == [0.02, None, 0.02]
+    assert holm_adjust(values) == pytest.approx(list(expected))
+    assert holm_adjust([0.01, None, 0.02]) == [0.02, None, 0.02]

@@ -12,12 +12,12 @@ from bench.race_simulations import CALL_GATE, GATE, WEIGHTS, outcome, race, simu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callscore.stats.betting import GRID
-from callscore.stats.blocks import About, Kind, schedule
+from callscore.stats.blocks import Population, TaskSet, make_schedule
+from callscore.stats.e_process import BET_FRACTIONS
 from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
-from callscore.stats.race_gates import GateWatch, RateGate
+from callscore.stats.race_gates import GateTests, RateGate
 
-QA: Kind = ("qa",)
+QA: TaskSet = ("qa",)
 IDS = [f"c{at:04d}" for at in range(400)]
 
 
@@ -30,11 +30,13 @@ FAILED = CallOutcome({"qa": (0.0, 1.0)}, {"qa.false_pass_rate": None})
 
 
 def run(
-    answers: Mapping[str, Sequence[CallOutcome]], about: About = "pool", rules: RaceRules = DEFAULT
+    answers: Mapping[str, Sequence[CallOutcome]],
+    about: Population = "pool",
+    rules: RaceRules = DEFAULT,
 ) -> tuple[RaceState, dict[str, int]]:
     """A race over these outcomes, one a call; with what was asked of every model."""
     ids = IDS[: len(next(iter(answers.values())))]
-    plan = schedule(dict.fromkeys(ids, QA), {"qa": 1.0}, 3, about)
+    plan = make_schedule(dict.fromkeys(ids, QA), {"qa": 1.0}, 3, about)
     running = Race(plan, list(answers), rules)
     paid = dict.fromkeys(answers, 0)
     while wanted := running.missing_calls():
@@ -47,7 +49,7 @@ def run(
 
 
 def plain_race(
-    scores: np.ndarray, plan_order: Sequence[int], alpha: float, about: About
+    scores: np.ndarray, plan_order: Sequence[int], alpha: float, about: Population
 ) -> list[int]:
     """By model, after how many blocks it is dropped (0: never), by the words of STATS §4"""
     k, n = scores.shape
@@ -65,7 +67,7 @@ def plain_race(
     return dropped
 
 
-def plain_evidence(differences: Sequence[float], n: int, about: About) -> float:
+def plain_evidence(differences: Sequence[float], n: int, about: Population) -> float:
     wealth, total, best = [1.0] * 16, 0.0, 1.0
     for s, difference in enumerate(differences, start=1):
         mean = -total / (n - s + 1) if about == "pool" else 0.0
@@ -73,7 +75,7 @@ def plain_evidence(differences: Sequence[float], n: int, about: About) -> float:
             return math.inf
         wealth = [
             w * (1 + part * (difference - mean) / (1 + mean))
-            for w, part in zip(wealth, GRID, strict=True)
+            for w, part in zip(wealth, BET_FRACTIONS, strict=True)
         ]
         best = max(best, math.fsum(wealth) / 16)
         total += difference
@@ -82,9 +84,9 @@ def plain_evidence(differences: Sequence[float], n: int, about: About) -> float:
 
 @pytest.mark.parametrize("about", ["pool", "future"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_race_drops_whom_and_when_the_plain_one_drops(about: About, seed: int) -> None:
+def test_the_race_drops_whom_and_when_the_plain_one_drops(about: Population, seed: int) -> None:
     scores = np.clip(np.random.default_rng(seed).normal([[0.8], [0.7], [0.6]], 0.2, (3, 200)), 0, 1)
-    plan = schedule(dict.fromkeys(IDS[:200], QA), {"qa": 1.0}, 3, about)
+    plan = make_schedule(dict.fromkeys(IDS[:200], QA), {"qa": 1.0}, 3, about)
     order = [IDS.index(block.calls[0]) for block in plan.blocks]
     expected = plain_race(scores, order, 0.05, about)
     answers = {f"m{m}": [score(v) for v in scores[m]] for m in range(3)}
@@ -105,7 +107,9 @@ def test_the_order_of_completion_never_matters(order: int, seed: int) -> None:
     found = simulate(np.random.default_rng(seed), [0.8, 0.75, 0.8], 120, "mixed")
     expected = race(found).state
     names, ids = ["m0", "m1", "m2"], [f"c{at:05d}" for at in range(120)]
-    plan = schedule(dict.fromkeys(ids, ("entity", "qa", "text", "translation")), WEIGHTS, 0, "pool")
+    plan = make_schedule(
+        dict.fromkeys(ids, ("entity", "qa", "text", "translation")), WEIGHTS, 0, "pool"
+    )
     rules = RaceRules(gates=[GATE], call_gates={CALL_GATE: "text"}, tolerance=found.tolerance)
     running = Race(plan, names, rules)
     everything = [(m, c) for m in range(3) for c in range(120)]
@@ -122,7 +126,7 @@ def test_the_order_of_completion_never_matters(order: int, seed: int) -> None:
 
 
 def test_a_round_is_read_only_when_it_is_complete() -> None:
-    plan = schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
+    plan = make_schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
     running = Race(plan, ["a", "b"], RaceRules())
     calls = running.missing_calls()["a"]
     assert len(calls) == 10
@@ -177,7 +181,7 @@ def test_a_breach_of_a_call_gate_decides_at_once() -> None:
 
 def test_who_was_dropped_by_a_model_that_turns_out_invalid_races_again() -> None:
     """The leader drops all others, then breaches a gate: the best of the rest must be found"""
-    plan = schedule(dict.fromkeys(IDS[:200], QA), {"qa": 1.0}, 3, "pool")
+    plan = make_schedule(dict.fromkeys(IDS[:200], QA), {"qa": 1.0}, 3, "pool")
     late = plan.blocks[75].calls[0]
     broken = CallOutcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
     leader = [broken if call == late else score(0.99) for call in IDS[:200]]
@@ -200,7 +204,7 @@ def test_nobody_left_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize("about", ["pool", "future"])
-def test_a_rate_gate_is_shown_to_be_breached_or_to_hold(about: About) -> None:
+def test_a_rate_gate_is_shown_to_be_breached_or_to_hold(about: Population) -> None:
     gate = RateGate("qa.false_pass_rate", "qa", 0.03)
 
     def counted(every: int) -> list[CallOutcome]:
@@ -219,12 +223,12 @@ def test_a_rate_gate_is_shown_to_be_breached_or_to_hold(about: About) -> None:
 def test_a_clean_model_is_shown_to_keep_its_rate_limit() -> None:
     gate = RateGate("qa.false_pass_rate", "qa", 0.03)
     clean = CallOutcome({"qa": (0.8, 0.8)}, {gate.slug: (0.0, 1.0)})
-    plan = schedule(dict.fromkeys(IDS, QA), {"qa": 1.0}, 3, "pool")
-    watch, read = GateWatch(plan, [gate]), 0
+    plan = make_schedule(dict.fromkeys(IDS, QA), {"qa": 1.0}, 3, "pool")
+    watch, read = GateTests(plan, [gate]), 0
     while watch.states(math.log(100))[gate.slug] == "open":
         for block in plan.blocks[read : read + 10]:
-            watch.take(block, [clean])
-        watch.bet()
+            watch.add(block, [clean])
+        watch.update()
         read += 10
     assert watch.states(math.log(100)) == {gate.slug: "held"}
     assert read < 250
@@ -256,7 +260,7 @@ def test_one_model_alone_needs_no_call() -> None:
 
 
 def test_a_model_that_cannot_be_asked_leaves_and_drops_nobody() -> None:
-    plan = schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
+    plan = make_schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
     running = Race(plan, ["a", "b", "c"], RaceRules())
     for model, value in (("a", 1.0), ("b", 0.4), ("c", 0.5)):
         for call in running.missing_calls()[model]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench.race_simulations import GATE, Evaluation, Finished, permuted, race, simulate
 
-from callscore.stats.blocks import About
+from callscore.stats.blocks import Population
 
 ALPHA = 0.05
 RUNS = 1000
@@ -28,7 +28,7 @@ def share(finished: list[Finished], field: str) -> float:
 @pytest.mark.parametrize("about", ["pool", "future"])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("gating", ["none", "clean"])
-def test_where_labels_are_permuted_the_best_is_kept(about: About, k: int, gating: str) -> None:
+def test_where_labels_are_permuted_the_best_is_kept(about: Population, k: int, gating: str) -> None:
     """Blocks of four tasks, clusters, gates and ranking together"""
     random = np.random.default_rng(11)
     means = list(np.linspace(0.8, 0.6, k))
@@ -63,7 +63,7 @@ def test_in_a_pool_without_any_difference_nobody_is_dropped(k: int) -> None:
 
 @pytest.mark.parametrize("about", ["pool", "future"])
 @pytest.mark.parametrize("k", [3, 7])
-def test_on_resampled_matrices_the_best_of_the_data_is_kept(about: About, k: int) -> None:
+def test_on_resampled_matrices_the_best_of_the_data_is_kept(about: Population, k: int) -> None:
     """Calls of one matrix drawn with replacement: the truth is that of the matrix or the pool"""
     random = np.random.default_rng(13)
     means = 0.8 - 0.02 * np.arange(k)
@@ -87,7 +87,7 @@ def test_on_resampled_matrices_the_best_of_the_data_is_kept(about: About, k: int
 
 
 @pytest.mark.parametrize("about", ["pool", "future"])
-def test_a_model_at_its_limit_is_not_called_invalid(about: About) -> None:
+def test_a_model_at_its_limit_is_not_called_invalid(about: Population) -> None:
     """Exactly 3 % of the facts of a pool are fabricated, in few calls and many at once"""
     random = np.random.default_rng(14)
     wrong = []

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from callscore.stats.agreement import (
     cohen_kappa,
-    confusion,
+    confusion_counts,
     krippendorff_alpha,
+    nominal_distance,
     observed_agreement,
-    unlike,
     weighted_kappa,
 )
 from callscore.stats.intervals import bootstrap, clopper_pearson
@@ -27,7 +27,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from(SCALE), st.sampled_from(SCALE)), max_
 def test_kappa_of_fifty_grant_proposals() -> None:
     assert observed_agreement(GRANTS) == 0.7
     assert cohen_kappa(GRANTS) == pytest.approx(0.4)
-    assert confusion(GRANTS)["yes", "no"] == 5
+    assert confusion_counts(GRANTS)["yes", "no"] == 5
 
 
 def test_kappa_needs_two_words() -> None:
@@ -60,13 +60,13 @@ def test_weighted_kappa_of_two_words_is_plain_kappa() -> None:
 def test_alpha_of_the_textbook_with_missing_ratings() -> None:
     raters = ("123321412***", "1233224125*3", "*3332342251*", "12332441251*")
     units = [[row[unit] for row in raters if row[unit] != "*"] for unit in range(12)]
-    assert krippendorff_alpha(units, unlike) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(units, nominal_distance) == pytest.approx(0.743, abs=5e-4)
 
 
 def test_alpha_is_one_where_all_agree_and_none_where_nothing_differs() -> None:
-    assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]], unlike) == 1
-    assert krippendorff_alpha([["a", "a"], ["a"]], unlike) is None
-    assert krippendorff_alpha([["a", "b"], ["b", "a"]], unlike) == pytest.approx(-0.5)
+    assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]], nominal_distance) == 1
+    assert krippendorff_alpha([["a", "a"], ["a"]], nominal_distance) is None
+    assert krippendorff_alpha([["a", "b"], ["b", "a"]], nominal_distance) == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.demo import sample_calls
 from callscore.stats import contributions as stored
 from callscore.stats.contributions import Charge, Column, TaskContributions, call_key
-from callscore.stats.matrix import call_matrix, column_values, units_of
+from callscore.stats.matrix import call_matrix, column_values, make_units
 from callscore.stats.weighted_scores import Key, Scores, rank_scores, scores
 from random_calls.dataset import dataset
 from scored_calls import ScoredCalls, score_with_contributions, written
@@ -45,7 +45,7 @@ def numbers_of(model: ModelScore) -> Iterator[tuple[Key, float | None]]:
 
 
 def recomputed(scored: ScoredCalls, most: int = 2_000) -> dict[str, Scores]:
-    units = units_of(scored.contributions.values(), most)
+    units = make_units(scored.contributions.values(), most)
     found = {}
     for model in scored.card.models:
         matrix = call_matrix(scored.contributions[model.model], scored.shape(model), units)
@@ -137,7 +137,7 @@ def test_a_call_is_its_call_id_and_a_case_without_one_is_its_own() -> None:
 def test_columns_keep_every_digit_however_many_values_differ(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stored, "MOST_CODES", 8)
+    monkeypatch.setattr(stored, "MAX_CODES", 8)
     dice = Random(1)
     measures = [Measure(dice.random(), dice.random(), 1.0) for _ in range(40)]
     measures[5] = measures[25] = Measure(None)
@@ -163,10 +163,10 @@ def test_contributions_add_as_tallies_do() -> None:
     two.add_unanswered(Charge(3, 0.1))
     two.add_cases([Charge(4, 0.0, 2)], [1])
     two.add_column("b", [Measure(0.25)])
-    both = stored.joined(one, two)
+    both = stored.join_contributions(one, two)
     assert both is not None and list(both.keys) == [1, 2, 3, 4] and list(both.flags) == [1, 3, 0, 1]
     np.testing.assert_array_equal(column_values(both.columns["a"])[0], [1.0, 0.5, np.nan, np.nan])
     np.testing.assert_array_equal(
         column_values(both.columns["b"])[0], [np.nan, np.nan, np.nan, 0.25]
     )
-    assert stored.joined(one, None) is None
+    assert stored.join_contributions(one, None) is None

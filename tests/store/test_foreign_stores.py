@@ -148,8 +148,8 @@ def test_r05_a_store_that_cannot_be_written_is_listed_and_scored_again(
 def test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy(tmp_path: Path) -> None:
     _, store = finished(tmp_path)
     with closing(sqlite3.connect(store)) as database:
-        database.execute("ALTER TABLE runs DROP COLUMN uncertain_usd")
-        database.execute("ALTER TABLE runs DROP COLUMN eval_file")
+        for column in ("uncertain_usd", "eval_file", "race"):
+            database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 3")
     with (
         unwritable(tmp_path) as project,

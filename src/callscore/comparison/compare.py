@@ -34,7 +34,7 @@ from callscore.core.signature import changes_between
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
 from callscore.stats.weighted_scores import Key
-from callscore.suites.registry import template_of
+from callscore.suites.registry import Catalog, template_of
 
 Comparable = str | os.PathLike[str] | int | Scorecard
 PathPair = tuple[str | os.PathLike[str], str | os.PathLike[str]]
@@ -134,8 +134,9 @@ def compare_models(
     changes = find_changes(first.results, second.results, shape.zeroed, first.call_gates)
     final = next((row for row in rows if row.kind == "final"), None)
     blockers = [_blockers(side.score) for side in (first, second)]
+    unit = _unit_of(shape)
     distinguishable, conclusion = conclude(
-        final, _side_of(first), _side_of(second), pair is not None
+        final, _side_of(first), _side_of(second), pair is not None, unit
     )
     return Comparison(
         first=_side_of(first),
@@ -156,7 +157,15 @@ def compare_models(
                 [*first.notes, *second.notes, *_comparison_notes(first, second, changes)]
             )
         ],
+        unit=unit,
     )
+
+
+def _unit_of(shape: ModelShape) -> str:
+    """What the tasks of both models are taken from: scenarios, if nothing else was scored."""
+    spec = Catalog().spec_with(shape.tasks)
+    units = {spec.scores[task].unit for task in shape.tasks if task in spec.scores}
+    return units.pop() if len(units) == 1 else "call"
 
 
 def _rows(

@@ -12,7 +12,7 @@ LONGEST_NAME = 40
 
 
 def conclude(
-    final: RowDifference | None, first: Side, second: Side, has_calls: bool
+    final: RowDifference | None, first: Side, second: Side, has_calls: bool, unit: str = "call"
 ) -> tuple[bool | None, str]:
     """Whether the Final Scores are distinguishable, None if unknown, and a sentence about it."""
     names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
@@ -25,18 +25,19 @@ def conclude(
         direction = "above" if final.difference > 0 else "below"
         return None, (
             f"{names[1]} is {gap} {direction} {names[0]}; without the results of "
-            "single calls, whether this is more than chance is unknown."
+            f"single {unit}s, whether this is more than chance is unknown."
         )
     if is_distinguishable(final):
         better, worse = (names[1], names[0]) if final.difference > 0 else (names[0], names[1])
         low, high = sorted(map(abs, final.ci95)) if final.ci95 is not None else (0.0, 0.0)
         return True, (
             f"{better} is better than {worse} by {gap} [{show(low)}, {show(high)}] on "
-            f"{show_count(final.calls, 'call')} that both answered."
+            f"{show_count(final.calls, unit)} that both answered."
         )
     return False, (
-        f"{names[0]} and {names[1]} {describe_tie(final.calls, final.calls_needed)} "
-        f"(difference {final.difference:+.3f}{_detectable_text(final)})."
+        f"{names[0]} and {names[1]} "
+        f"{describe_tie(final.calls, final.calls_needed, unit=unit)} "
+        f"(difference {final.difference:+.3f}{_detectable_text(final, unit)})."
     )
 
 
@@ -47,7 +48,7 @@ def is_distinguishable(row: RowDifference) -> bool:
     return row.p <= ALPHA and (row.ci95[0] > 0 or row.ci95[1] < 0)
 
 
-def _detectable_text(row: RowDifference) -> str:
+def _detectable_text(row: RowDifference, unit: str) -> str:
     if row.detectable is None:
         return ""
-    return f"; this many calls can show differences of {row.detectable:.3f} or more"
+    return f"; this many {unit}s can show differences of {row.detectable:.3f} or more"

@@ -12,15 +12,17 @@ from callscore.comparison.result_files import contributions_from_results, read_r
 from callscore.config.config import load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import UsageError
+from callscore.core.scenarios import STEP_TASK, STEP_USAGE, StepView
 from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
 from callscore.core.signature import parts_of
+from callscore.core.task import SCENARIO
 from callscore.evaluate.scorecards import contributions_of
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.shape import model_shape
 from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
-from callscore.stats.contributions import Contributions, ModelShape
+from callscore.stats.contributions import Contributions, ModelShape, TaskContributions
 from callscore.suites.registry import Catalog
 
 Results = Mapping[str, Sequence[CaseResult]]
@@ -114,6 +116,8 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
     if results is None:
         return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
     by_model = read_results(results)
+    if any(SCENARIO in model.tasks for model in card.models):
+        by_model = _without_steps(by_model, label)
     contributions = {
         model: contributions_from_results(of_model, catalog.formula)
         for model, of_model in by_model.items()
@@ -125,29 +129,61 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
     return ComparisonInput(label, card, catalog, contributions, by_model, notes, has_counts=False)
 
 
+def _without_steps(
+    by_model: Mapping[str, Mapping[str, list[CaseResult]]], label: str
+) -> dict[str, dict[str, list[CaseResult]]]:
+    """The results of calls; those of single steps do not add up to the rows of scenarios."""
+    found = {
+        model: {case: runs for case, runs in cases.items() if runs[0].task != STEP_TASK}
+        for model, cases in by_model.items()
+    }
+    if not any(found.values()):
+        raise UsageError(
+            f"{label}: a results file has single steps of scenarios, which are scored together; "
+            "expected the id of the run, or its eval file"
+        )
+    return found
+
+
 def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
     results: dict[str, dict[str, list[CaseResult]]] = {}
     tallies: list[Tallied] = []
 
-    def collect(view: CaseView) -> None:
-        for answer in view.answers:
-            of_model = results.setdefault(answer.model, {})
-            of_model.setdefault(view.case.id, []).append(answer.result)
+    def add(case_id: str, result: CaseResult) -> None:
+        results.setdefault(result.model, {}).setdefault(case_id, []).append(result)
 
-    options = RunOptions(on_case=collect, on_tallied=tallies.append)
+    def add_case(view: CaseView) -> None:
+        for answer in view.answers:
+            add(view.case.id, answer.result)
+
+    def add_step(view: StepView) -> None:
+        for answer in view.answers:
+            add(view.case.id, _without_usage(answer.result))
+
+    options = RunOptions(on_case=add_case, on_step=add_step, on_tallied=tallies.append)
     rescored = rescore_run(run_id, store, eval_file, options)
     catalog = rescored.prepared.config.scoring.catalog
     contributions = contributions_by_model(tallies)
     return ComparisonInput(label, rescored.card, catalog, contributions, results, rescored.caveats)
 
 
-def contributions_by_model(tallies: Sequence[Tallied]) -> dict[str, Contributions]:
-    """The contributions of every model, from the tallies of a scoring pass."""
-    return {
-        model: contributions_of(of_model)
-        for tallied in tallies
-        for model, of_model in tallied.tallies.items()
+def _without_usage(result: CaseResult) -> CaseResult:
+    """The result of a step with its scores only: tokens and times are no change of a case."""
+    scores = {
+        slug: value
+        for slug, value in result.metrics.items()
+        if slug.rpartition(".")[2] not in STEP_USAGE
     }
+    return msgspec.structs.replace(result, metrics=scores)
+
+
+def contributions_by_model(tallies: Sequence[Tallied]) -> Mapping[str, Contributions]:
+    """The contributions of every model, from the tallies of its calls and its scenarios."""
+    found: dict[str, dict[str, TaskContributions]] = {}
+    for tallied in tallies:
+        for model, of_model in tallied.tallies.items():
+            found.setdefault(model, {}).update(contributions_of(of_model))
+    return found
 
 
 def shapes_by_model(card: Scorecard, catalog: Catalog) -> dict[str, ModelShape]:

@@ -15,9 +15,9 @@ from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore
 from callscore.report.safe_text import plain
-from callscore.stats.call_counts import calls_in, rate_counts
+from callscore.stats.call_counts import count_calls, rate_counts
 from callscore.stats.contributions import ModelShape
-from callscore.stats.matrix import ALL_CALLS, Place, call_matrix, units_of
+from callscore.stats.matrix import ALL_CALLS, ColumnKey, call_matrix, make_units
 from callscore.stats.power import (
     POWER,
     calls_for_difference,
@@ -25,7 +25,7 @@ from callscore.stats.power import (
     calls_for_width,
     influence_deviation,
 )
-from callscore.stats.resampling import summable
+from callscore.stats.resampling import round_to_grid
 from callscore.stats.weighted_scores import Key, scores
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Itera
 
 
 def _leave_one_out(
-    shape: ModelShape, place: Mapping[Place, int], sums: Floats
+    shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats
 ) -> dict[Key, tuple[Floats, Floats]]:
     """Every score on all calls, and its jackknife values."""
-    exact = summable(sums)
+    exact = round_to_grid(sums)
     whole = exact.sum(axis=1, keepdims=True)
     of_all, without = scores(shape, place, whole), scores(shape, place, whole - exact)
     return {key: (of_all[key], without[key]) for key in of_all}
@@ -151,7 +151,7 @@ def _width_line(goals: PlanGoals, name: str, deviation: float) -> PlanLine:
 
 def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     assert model.contributions is not None
-    units = units_of([model.contributions], most=ALL_CALLS)
+    units = make_units([model.contributions], most=ALL_CALLS)
     matrix = call_matrix(model.contributions, model.shape, units)
     found = _leave_one_out(model.shape, matrix.place, matrix.sums)
     if FINAL not in found or units.size < 2:
@@ -174,7 +174,7 @@ def _plan_gates(model: Competitor) -> Iterator[PlanLine]:
             counts = rate_counts(task, gate.slug, complement=gate.is_floor)
         if task is None or counts is None:
             continue
-        have = calls_in(task)
+        have = count_calls(task)
         limit = gate.limit / 100 if gate.percent else gate.limit
         limit = 1 - limit if gate.is_floor else limit
         rate = counts.events / counts.items

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from callscore.comparison.inputs import ComparisonInput, shapes_by_model
 from callscore.config.baseline import Baseline, BaselineModel, baseline_of
 from callscore.core.errors import UsageError
+from callscore.core.task import SCENARIO
 from callscore.stats.contributions import Contributions, ModelShape
-from callscore.stats.matrix import ALL_CALLS, call_matrix, units_of
-from callscore.stats.resampling import summable
+from callscore.stats.matrix import ALL_CALLS, call_matrix, make_units
+from callscore.stats.resampling import round_to_grid
 from callscore.stats.weighted_scores import Key, scores
+from callscore.suites import registry
 
 
 def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineModel:
@@ -21,14 +23,17 @@ def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineMod
     """
     import numpy as np
 
-    units = units_of([contributions], most=ALL_CALLS)
+    units = make_units([contributions], most=ALL_CALLS)
     matrix = call_matrix(contributions, shape, units)
-    sums = summable(matrix.sums)
+    sums = round_to_grid(matrix.sums)
     whole = sums.sum(axis=1, keepdims=True)
     score = scores(shape, matrix.place, whole)
     without = scores(shape, matrix.place, whole - sums)
     n = units.size
     keys: dict[str, Key] = {"final": ("final",), **{task: ("task", task) for task in shape.tasks}}
+    if SCENARIO in shape.tasks:  # gates may be about parts of its score
+        addresses = registry.scenario_suite().headlines.values()
+        keys |= {name: ("part", *name.split("/")) for name in addresses if "/" in name}
     by_name: dict[str, list[float]] = {}
     for name, key in keys.items():
         if key in score:

@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from callscore.core.comparison import RowDifference
-from callscore.stats.bca import Bounds, bca_interval
+from callscore.stats.bca import IntervalEstimate, bca_interval
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
-from callscore.stats.matrix import ALL_CALLS, MOST_UNITS, CallMatrix, call_matrix, units_of
-from callscore.stats.paired import CLOSE, MOST_EXACT, discordant, holm, mcnemar_p, sign_flip_p
+from callscore.stats.matrix import ALL_CALLS, MAX_UNITS, CallMatrix, call_matrix, make_units
+from callscore.stats.paired import (
+    EPSILON,
+    MAX_EXACT,
+    discordant_calls,
+    holm_adjust,
+    mcnemar_p,
+    sign_flip_p,
+)
 from callscore.stats.power import (
     calls_for_difference,
     detectable_difference,
     influence_deviation,
 )
 from callscore.stats.rates import upper_limit
-from callscore.stats.resampling import Replicates, Values, replicates, summable
+from callscore.stats.resampling import Replicates, Values, make_replicates, round_to_grid
 from callscore.stats.weighted_scores import Key, scores
 
 if TYPE_CHECKING:
@@ -99,7 +106,7 @@ def pair_calls(first: Contributions, second: Contributions, shape: ModelShape) -
     """The contributions of both models, limited to the calls that both answered in a task."""
     import numpy as np
 
-    units = units_of([first, second], most=ALL_CALLS)
+    units = make_units([first, second], most=ALL_CALLS)
     one, other = call_matrix(first, shape, units), call_matrix(second, shape, units)
     places = [place for place in one.place if place in other.place]
     place = {name: at for at, name in enumerate(places)}
@@ -142,7 +149,7 @@ def row_differences(
         _row_difference(pair, key, name, [of_model[key] for of_model in by_model], flip_p.get(key))
         for key, name in tested.items()
     ]
-    corrected = holm([row.p for row in rows])
+    corrected = holm_adjust([row.p for row in rows])
     return [msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
 
 
@@ -157,7 +164,7 @@ def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[Key, Repl
     def statistic(sums: Sequence[Floats]) -> Sequence[Values]:
         return [scores(pair.shape, pair.first.place, sums[0][own]) for own in of_each]
 
-    return replicates([pair.first._replace(sums=lines)], statistic, SEED, resamples)
+    return make_replicates([pair.first._replace(sums=lines)], statistic, SEED, resamples)
 
 
 def _group_calls(sums: Floats) -> Floats:
@@ -165,11 +172,11 @@ def _group_calls(sums: Floats) -> Floats:
     import numpy as np
 
     calls = sums.shape[1]
-    if calls <= MOST_UNITS:
+    if calls <= MAX_UNITS:
         return sums
-    grouped = np.zeros((len(sums), MOST_UNITS))
-    for begin in range(0, calls, MOST_UNITS):
-        part = sums[:, begin : begin + MOST_UNITS]
+    grouped = np.zeros((len(sums), MAX_UNITS))
+    for begin in range(0, calls, MAX_UNITS):
+        part = sums[:, begin : begin + MAX_UNITS]
         grouped[:, : part.shape[1]] += part
     return grouped
 
@@ -193,8 +200,8 @@ def _sign_flip_p(
     pair: PairedCalls, lines: Mapping[Key, Sequence[int]]
 ) -> Mapping[Key, float | None]:
     return sign_flip_p(
-        summable(pair.first.sums),
-        summable(pair.second.sums),
+        round_to_grid(pair.first.sums),
+        round_to_grid(pair.second.sums),
         lambda sums: scores(pair.shape, pair.first.place, sums),
         lines,
         SEED,
@@ -215,10 +222,10 @@ def _row_difference(
         second.jackknife - first.jackknife,
     )
     bounds = _interval(gap, pair.calls, name.unit)
-    is_discordant = discordant(_differences(pair, _sum_indices(key, pair)))
+    is_discordant = discordant_calls(_differences(pair, _sum_indices(key, pair)))
     deviation = influence_deviation(gap.jackknife, pair.calls)
     sides = _discordant_counts(pair, key)
-    p, test = flip_p, "exact sign flip" if is_discordant.sum() <= MOST_EXACT else "sign flip"
+    p, test = flip_p, "exact sign flip" if is_discordant.sum() <= MAX_EXACT else "sign flip"
     if sides is not None and flip_p is not None:
         p, test = mcnemar_p(*sides), "mcnemar"
     difference = _finite(gap.estimate)
@@ -243,7 +250,7 @@ def _row_difference(
     )
 
 
-def _interval(gap: Replicates, calls: int, unit: str) -> Bounds | None:
+def _interval(gap: Replicates, calls: int, unit: str) -> IntervalEstimate | None:
     """BCa interval over calls; rule of three if all calls are equal"""
     bounds = bca_interval(gap)
     if bounds is None or bounds.method != "all_equal":
@@ -251,7 +258,7 @@ def _interval(gap: Replicates, calls: int, unit: str) -> Bounds | None:
     if unit not in ("fraction", "percent"):
         return None
     unseen = (100.0 if unit == "percent" else 1.0) * upper_limit(0, calls)
-    return Bounds(bounds.low - unseen, bounds.high + unseen, bounds.method)
+    return IntervalEstimate(bounds.low - unseen, bounds.high + unseen, bounds.method)
 
 
 def _differences(pair: PairedCalls, lines: Sequence[int]) -> Floats:
@@ -287,6 +294,6 @@ def _finite(value: float) -> float | None:
 
 
 def _is_better(difference: float | None, unit: str) -> bool | None:
-    if difference is None or abs(difference) <= CLOSE:
+    if difference is None or abs(difference) <= EPSILON:
         return None
     return (difference < 0) == (unit in LOWER_IS_BETTER)

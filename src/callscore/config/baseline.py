@@ -25,7 +25,7 @@ class BaselineModel(msgspec.Struct, frozen=True):
     """One model of a baseline."""
 
     values: Mapping[str, float]
-    """By `final`, task, metric or `cost`, if it has a value."""
+    """By `final`, task, metric, `task/part` or `cost`, if it has a value."""
     calls: Sequence[str] = ()
     """Keys of the calls, in the order of `per_call`: hashes that reveal nothing."""
     per_call: Mapping[str, Sequence[float]] = {}
@@ -87,6 +87,7 @@ def values_of(model: ModelScore) -> dict[str, float]:
     for name, task in model.tasks.items():
         found[name] = task.score
         found |= {slug: metric.value for slug, metric in task.metrics.items()}
+        found |= {f"{name}/{part}": of.score for part, of in task.subscores.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -21,7 +21,7 @@ from callscore.config.file import (
     RaceEntry,
     ScenarioEntry,
 )
-from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
+from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
 from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
 from callscore.config.parse import converted
@@ -223,7 +223,7 @@ def _check_gated(
         if is_of_scenarios(gate) and not has_scenarios:
             expected = "expected data.orchestration, and orchestration among the tasks"
             raise document.error(part, f"{gate.of!r} is a score of scenarios; {expected}")
-        if not is_of_scenarios(gate) and not has_cases:
+        if is_of_calls(gate) and not has_cases:
             raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
 
 

@@ -11,7 +11,8 @@ from callscore.config.regression import NO_BASELINE, BaselineRuns, Now, regressi
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
-from callscore.core.spec import TOLERANCE, ScoreSpec
+from callscore.core.spec import TOLERANCE
+from callscore.core.task import SCENARIO
 from callscore.suites import registry
 
 FINAL = "final"
@@ -30,8 +31,18 @@ def known_gates() -> tuple[str, ...]:
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
-    """Whether a gate checks a score of scenarios, not of calls."""
-    return gate.of in registry.scenario_suite().headlines
+    """Whether a gate checks a score that only scenarios have."""
+    return gate.of.partition(".")[0] == SCENARIO or _is_headline(gate.of)
+
+
+def is_of_calls(gate: GateEntry) -> bool:
+    """Whether a gate checks a score that only calls have."""
+    return gate.of not in (FINAL, COST, BLOCKERS) and not is_of_scenarios(gate)
+
+
+def _is_headline(of: str) -> bool:
+    """Whether this is a number of document 001, which is a part of a task score on the card."""
+    return of in registry.scenario_suite().headlines
 
 
 def entry_problem(gate: GateEntry) -> str:
@@ -46,7 +57,7 @@ def entry_problem(gate: GateEntry) -> str:
         return "expected a finite limit"
     if rule is not None and not 0 <= rule.margin < math.inf:
         return f"no_regression.margin {rule.margin}; expected a number of at least 0"
-    if rule is not None and (is_of_scenarios(gate) or gate.of == BLOCKERS):
+    if rule is not None and gate.of == BLOCKERS:
         return f"no_regression cannot be put on {gate.of}; expected final, cost, a task or a metric"
     if gate.sure and gate.of == BLOCKERS:
         return "blockers are counted, so `sure` has no meaning for them"
@@ -103,7 +114,7 @@ def gate_checks(
     for gate in gates:
         found_of_all = (
             _of_scenarios(models, gate.of)
-            if is_of_scenarios(gate)
+            if _is_headline(gate.of)
             else _of_calls(models, gate.of, coverage)
         )
         mine = [found for found in found_of_all if gate.model in (None, found.model)]
@@ -199,25 +210,27 @@ def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
         value = found.score if part else score.ungated_score
         interval = found.ci95 if part else score.ungated_ci95
         rests = f"rests on {score.n} of {score.cases} scenarios"
-        required = _spec_of(task).coverage or 1.0
         yield _Found(
             model.model,
             value,
-            left_out="" if _covers(score, required) else rests,
+            left_out="" if _covers(score, _required(task, 1.0)) else rests,
             is_lower_bound=any(score.metrics[slug].approximate for slug in _rows_of(task, part)),
             limits=None if interval is None else Limits(*interval),
         )
 
 
-def _spec_of(task: str) -> ScoreSpec:
+def _required(task: str, share: float) -> float:
+    """The share of the cases of a task that must be evaluated: its own, or that of the setting."""
     suite = registry.suite_of(task)
-    assert suite is not None  # a headline is about a task of a suite
-    return suite.spec.scores[task]
+    of_task = suite.spec.scores[task].coverage if suite is not None else None
+    return share if of_task is None else of_task
 
 
 def _rows_of(task: str, part: str) -> Iterator[str]:
     """The metrics in the formula of a task, or of one part of it."""
-    for name, of in _spec_of(task).formula.items():
+    suite = registry.suite_of(task)
+    assert suite is not None  # a headline is about a task of a suite
+    for name, of in suite.spec.scores[task].formula.items():
         if part in ("", name):
             yield from of.weights
 
@@ -281,10 +294,11 @@ def _left_out(model: ModelScore, of: str, share: float) -> str:
         weighed = [model.tasks[name] for name in model.final.weights if name in model.tasks]
         undecided = [slug for task in weighed for slug in task.undecided_gates]
         return f"rests on estimates, {_undecided(undecided)}" if undecided else ""
-    task = model.tasks.get(of.partition(".")[0])
+    name = of.partition(".")[0]
+    task = model.tasks.get(name)
     if task is None:
         return ""
-    if not _covers(task, share):
+    if not _covers(task, _required(name, share)):
         return f"rests on {task.n} of {task.cases} cases"
     if of in model.tasks and task.undecided_gates:
         return f"rests on estimates, {_undecided(task.undecided_gates)}"

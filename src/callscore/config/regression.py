@@ -15,6 +15,7 @@ from callscore.core.spec import TOLERANCE
 from callscore.stats.bca import bca_interval
 from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import RESAMPLES, SEED, Replicates, resample_weights
+from callscore.suites import registry
 
 LEVEL = 0.90
 """Level of the two-sided interval whose lower limit is one-sided 95 %."""
@@ -66,6 +67,11 @@ def regression_check(card: Scorecard, gate: GateEntry, now: Now, runs: BaselineR
     return Check(now.model, name, "failed" if missed else "passed", text)
 
 
+def _address(of: str) -> str:
+    """The place of a value in a baseline; a number of document 001 has that of its row."""
+    return registry.scenario_suite().headlines.get(of, of) if "." in of else of
+
+
 class _Undecided(NamedTuple):
     text: str
 
@@ -84,7 +90,7 @@ def _why_missed(
     if changed := changes_between(baseline.signature, card.signature):
         parts = "; ".join(map(str, changed))
         return _Undecided(f"cannot be compared with the baseline, which has another {parts}")
-    before = baseline_model.values.get(gate.of)
+    before = baseline_model.values.get(_address(gate.of))
     if before is None:
         return _Undecided("has no value in the baseline")
     if now.value is None:
@@ -101,8 +107,8 @@ def _surely(
 ) -> tuple[bool, str] | _Undecided:
     """Whether the lower limit of the paired difference, one-sided 95 %, is above −margin."""
     assert gate.no_regression is not None
-    current = runs.per_call().get(model)
-    pairs = paired_differences(baseline_model, current, gate.of) if current is not None else []
+    current, of = runs.per_call().get(model), _address(gate.of)
+    pairs = paired_differences(baseline_model, current, of) if current is not None else []
     if len(pairs) < 2:
         return _Undecided(f"has no calls in common with the baseline to be sure about {gate.of}")
     low = lower_limit(pairs)

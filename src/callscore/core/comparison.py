@@ -102,6 +102,8 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: Sequence[str] = ()
     """Remarks for the reader, such as missing data."""
     seed: int = 0
+    unit: str = "call"
+    """What the two are paired by: calls, or scenarios with all their steps."""
 
     def row(self, key: str) -> RowDifference:
         """A row by its key: `final`, a task, a metric."""

@@ -185,6 +185,12 @@ class StepView(msgspec.Struct, frozen=True):
     answers: Sequence[StepAnswer]
 
 
+STEP_TASK = "orchestration"
+"""The task of the results of single steps, in `--results`."""
+
+STEP_USAGE = frozenset({"input_tokens", "output_tokens", "cost_usd", "latency_ms"})
+"""What the result of a step has besides its scores: `orchestration.latency_ms` and others."""
+
 OnStep = Callable[[StepView], None]
 """Receives every step with the answers of one model."""
 

@@ -12,7 +12,7 @@ import msgspec
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
-from callscore.stats.bands import Band, Contrast, contrasts, rank_bands
+from callscore.stats.bands import Contrast, RankBand, compare_pairs, rank_bands
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
@@ -32,7 +32,7 @@ def with_bands(card: Scorecard, found: Found, calls: int) -> Scorecard:
 
     Models are compared with those they are ranked with: official ones, and estimates (C-125).
     """
-    bands: dict[Of, dict[str, Band]] = {of: {} for of in KEYS}
+    bands: dict[Of, dict[str, RankBand]] = {of: {} for of in KEYS}
     pairs: list[ModelContrast] = []
     for estimate in (False, True):
         group = [
@@ -64,7 +64,7 @@ def _compare(
     models: Sequence[str],
     found: Found,
     calls: int,
-    bands: dict[Of, dict[str, Band]],
+    bands: dict[Of, dict[str, RankBand]],
     pairs: list[ModelContrast],
 ) -> None:
     """Add bands and pairs, if at least two models have the number."""
@@ -80,7 +80,7 @@ def _compare(
         return
     numbers = [found[name][key] for name in known]
     resampled = np.column_stack([number.resampled for number in numbers])
-    compared = contrasts([number.estimate for number in numbers], resampled, calls)
+    compared = compare_pairs([number.estimate for number in numbers], resampled, calls)
     bands[of].update(zip(known, rank_bands(len(known), compared), strict=True))
     pairs += [_contrast(of, pair, known, numbers, calls) for pair in compared]
 

@@ -17,10 +17,10 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.spec import MetricSpec
-from callscore.stats.bca import Bounds, bca_interval, rank_interval
-from callscore.stats.call_counts import calls_in, calls_with_value, rate_counts
-from callscore.stats.contributions import Contributions, ModelShape, Row
-from callscore.stats.rates import claim, equal_interval, rate_interval
+from callscore.stats.bca import IntervalEstimate, bca_interval, rank_interval
+from callscore.stats.call_counts import count_calls, count_calls_with_value, rate_counts
+from callscore.stats.contributions import Contributions, MetricShape, ModelShape
+from callscore.stats.rates import check_limit, rate_interval, rule_of_three_interval
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
 
@@ -39,7 +39,7 @@ class Evidence(msgspec.Struct, frozen=True):
     specs: Mapping[str, MetricSpec]
 
 
-def _cell(bounds: Bounds | None, calls: int) -> Cell:
+def _cell(bounds: IntervalEstimate | None, calls: int) -> Cell:
     if bounds is None:
         return {}
     return {
@@ -51,13 +51,13 @@ def _cell(bounds: Bounds | None, calls: int) -> Cell:
 
 def _interval(
     evidence: Evidence, key: Key, calls: int, reach: tuple[float, float] | None = SHARE
-) -> Bounds | None:
+) -> IntervalEstimate | None:
     """BCa over calls; if all calls are equal and the range is known, the limits that allows."""
     found = evidence.found.get(key)
     bounds = bca_interval(found, calls) if found is not None and calls else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
         return bounds
-    return equal_interval(bounds.low, calls, reach)
+    return rule_of_three_interval(bounds.low, calls, reach)
 
 
 def filled_model(evidence: Evidence) -> ModelScore:
@@ -82,12 +82,12 @@ def filled_model(evidence: Evidence) -> ModelScore:
 
 def calls_of(evidence: Evidence) -> int:
     """Distinct calls of the task that has most of them."""
-    return max((calls_in(task) for task in evidence.contributions.values()), default=0)
+    return max((count_calls(task) for task in evidence.contributions.values()), default=0)
 
 
 def _task(name: str, task: TaskScore, evidence: Evidence) -> TaskScore:
     kept = evidence.contributions.get(name)
-    calls = calls_in(kept) if kept is not None else 0
+    calls = count_calls(kept) if kept is not None else 0
     rows = {row.slug: row for row in evidence.shape.tasks[name].rows}
     metrics = {
         slug: _metric(name, rows[slug], metric, evidence) for slug, metric in task.metrics.items()
@@ -109,15 +109,15 @@ def _task(name: str, task: TaskScore, evidence: Evidence) -> TaskScore:
     return msgspec.structs.replace(task, metrics=metrics, subscores=subscores, calls=calls, **cell)
 
 
-def _limits(bounds: Bounds | None) -> tuple[float, float] | None:
+def _limits(bounds: IntervalEstimate | None) -> tuple[float, float] | None:
     return (bounds.low, bounds.high) if bounds is not None else None
 
 
-def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> MetricScore:
+def _metric(task: str, row: MetricShape, metric: MetricScore, evidence: Evidence) -> MetricScore:
     kept = evidence.contributions.get(task)
     if metric.value is None or kept is None:
         return msgspec.structs.replace(metric, ci95=None)
-    calls = calls_with_value(kept, row.slug)
+    calls = count_calls_with_value(kept, row.slug)
     if row.kind == "pooled" and not evidence.specs[row.slug].resampled:
         return _rate(task, row, metric, evidence)
     reach = (0.0, 100.0) if row.percent else SHARE
@@ -127,7 +127,7 @@ def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Met
     return msgspec.structs.replace(metric, **{"ci95": None, **_cell(bounds, calls)})
 
 
-def _rate(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> MetricScore:
+def _rate(task: str, row: MetricShape, metric: MetricScore, evidence: Evidence) -> MetricScore:
     """The interval of a pooled rate, and whether its gate may be claimed."""
     counts = rate_counts(evidence.contributions[task], row.slug)
     if counts is None:  # nothing to count in any call: the value is by definition
@@ -135,9 +135,9 @@ def _rate(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Metri
     scale = 100.0 if row.percent else 1.0
     spread = bca_interval(evidence.found["row", row.slug], counts.calls)
     if spread is not None:
-        spread = Bounds(spread.low / scale, spread.high / scale, spread.method)
+        spread = IntervalEstimate(spread.low / scale, spread.high / scale, spread.method)
     low, high, method = rate_interval(counts, spread)
-    bounds = Bounds(scale * low, scale * high, method)
+    bounds = IntervalEstimate(scale * low, scale * high, method)
     return msgspec.structs.replace(
         metric,
         claim=_claim(task, row, metric, evidence),
@@ -145,7 +145,9 @@ def _rate(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Metri
     )
 
 
-def _claim(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> GateClaim | None:
+def _claim(
+    task: str, row: MetricShape, metric: MetricScore, evidence: Evidence
+) -> GateClaim | None:
     """May the limit of a rate gate be claimed        STATS §2"""
     gate = evidence.specs[row.slug].gate
     if gate is None or metric.gate_value is None or gate.breached(metric.gate_value):
@@ -156,7 +158,7 @@ def _claim(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Gate
         return None
     scale = 100.0 if row.percent else 1.0
     share = gate.limit / scale
-    found = claim(counts, 1 - share if is_floor else share)
+    found = check_limit(counts, 1 - share if is_floor else share)
     bound = 1 - found.upper if is_floor else found.upper
     return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.errors, found.needed)
 

@@ -16,8 +16,8 @@ from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import Contributions
 from callscore.stats.intervals import LEVEL
-from callscore.stats.matrix import call_matrix, units_of
-from callscore.stats.resampling import RESAMPLES, SEED, Values, replicates
+from callscore.stats.matrix import call_matrix, make_units
+from callscore.stats.resampling import RESAMPLES, SEED, Values, make_replicates
 from callscore.stats.weighted_scores import rank_scores, scores
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def with_intervals(
     kept = [model for model in card.models if contributions.get(model.model)]
     if not kept:
         return card
-    units = units_of(contributions.values())
+    units = make_units(contributions.values())
     shapes = [model_shape(model, formula_of, criteria) for model in kept]
     matrices = [
         call_matrix(contributions[model.model], shape, units)
@@ -58,7 +58,7 @@ def with_intervals(
             rank_scores([values[at] for at in group])
         return values
 
-    found = replicates(matrices, statistic, SEED, resamples)
+    found = make_replicates(matrices, statistic, SEED, resamples)
     evidence = {
         model.model: Evidence(
             model, shape, contributions[model.model], of_model, _specs(model, formula_of)

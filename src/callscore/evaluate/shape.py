@@ -9,7 +9,7 @@ from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScor
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.scorecard.formula import TaskFormula
 from callscore.scorecard.strata import counts_zero
-from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape
+from callscore.stats.contributions import CriterionShape, MetricShape, ModelShape, TaskShape
 
 
 def model_shape(
@@ -42,7 +42,7 @@ def task_shape(formula: TaskFormula, score: TaskScore) -> TaskShape:
     zeros = {slug for slug, m in score.metrics.items() if counts_zero(formula.specs[slug], m)}
     return TaskShape(
         rows=[
-            Row(slug, _kind(formula.specs[slug]), formula.specs[slug].unit == "percent")
+            MetricShape(slug, _kind(formula.specs[slug]), formula.specs[slug].unit == "percent")
             for slug in formula.slugs
         ],
         parts=[

@@ -42,10 +42,14 @@ class CaseComparison:
     """Compares cases with those of a dossier as they are scored again, in file order."""
 
     def __init__(
-        self, results: Path, asked: Path, instructions: Mapping[str, str], prompts: PromptBuilder
+        self,
+        results: Path,
+        prompt_lines: Path,
+        instructions: Mapping[str, str],
+        prompts: PromptBuilder,
     ) -> None:
         self._results = _by_case(results)
-        self._asked = _lines(asked)
+        self._prompt_lines = _lines(prompt_lines)
         self._instructions = instructions
         self._prompts = prompts
         self.differences: dict[str, list[str]] = {}
@@ -61,12 +65,12 @@ class CaseComparison:
         case_id, stored = next(self._results, (None, []))
         if case_id != view.case.id:
             self._add(CASES, f"case {view.case.id!r}: {RESULTS} has {case_id!r} in its place")
-        found: dict[tuple[Any, Any], Mapping[str, Any]] = {
+        recomputed: dict[tuple[Any, Any], Mapping[str, Any]] = {
             (answer.model, answer.run): result_object(answer) for answer in view.answers
         }
-        kept = {(line.get("model"), line.get("run")): line for line in stored}
-        for key in dict.fromkeys((*found, *kept)):
-            self._compare_results(view.case.id, key, kept.get(key), found.get(key))
+        stored_results = {(line.get("model"), line.get("run")): line for line in stored}
+        for key in dict.fromkeys((*recomputed, *stored_results)):
+            self._compare_results(view.case.id, key, stored_results.get(key), recomputed.get(key))
         self._compare_prompt(view)
 
     def _compare_results(
@@ -74,29 +78,29 @@ class CaseComparison:
         case_id: str,
         key: tuple[Any, Any],
         stored: Mapping[str, Any] | None,
-        found: Mapping[str, Any] | None,
+        recomputed: Mapping[str, Any] | None,
     ) -> None:
         self.results += 1
         place = f"case {case_id!r}, model {key[0]!r}, run {key[1]}"
-        if found is None and stored is not None and stored.get("status") == "not_run":
+        if recomputed is None and stored is not None and stored.get("status") == "not_run":
             return  # outputs have no lines for it
-        if stored is None or found is None:
+        if stored is None or recomputed is None:
             self._add(RESULTS, f"{place}: is in only one of {RESULTS} and {OUTPUTS}")
             return
-        found = msgspec.json.decode(msgspec.json.encode(found))
+        recomputed = msgspec.json.decode(msgspec.json.encode(recomputed))
         for name, (file, what) in HASHED_KEYS.items():
-            if stored.get(name) != found[name]:
+            if stored.get(name) != recomputed[name]:
                 self._add(file, f"{place}: {what}")
         ignored: set[str] = set()
         if any(flag.startswith(UNJUDGED) for flag in stored.get("flags", ())):
             self.has_unjudged, ignored = True, {"status", "reasons"}
         for name in RESULT_KEYS:
             if name not in ignored:
-                for path, one, other in find_differences(stored.get(name), found[name], name):
+                for path, one, other in find_differences(stored.get(name), recomputed[name], name):
                     self._add(RESULTS, f"{place}: {_describe_difference(path, one, other)}")
 
     def _compare_prompt(self, view: CaseView) -> None:
-        line = next(self._asked, None)
+        line = next(self._prompt_lines, None)
         if line is None:
             return
         self.prompts_checked += 1
@@ -115,17 +119,17 @@ class CaseComparison:
             self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
             self._add(RESULTS, f"case {case_id!r}: is not in {CASES}")
-        for line in self._asked:
+        for line in self._prompt_lines:
             self._add(PROMPTS, f"case {line.get('case_id')!r}: is not in {CASES}")
 
 
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     for line in lines_of([path]):
         try:
-            found = msgspec.json.decode(line.raw)
+            value = msgspec.json.decode(line.raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            found = None
-        yield found if isinstance(found, dict) else EMPTY
+            value = None
+        yield value if isinstance(value, dict) else EMPTY
 
 
 def _by_case(path: Path) -> Iterator[tuple[Any, list[Mapping[str, Any]]]]:
@@ -136,9 +140,9 @@ def _by_case(path: Path) -> Iterator[tuple[Any, list[Mapping[str, Any]]]]:
 class CardComparison:
     """Compares a stored scorecard with the recomputed one."""
 
-    def __init__(self, stored: Scorecard, found: Scorecard, *, lenient: bool) -> None:
+    def __init__(self, stored: Scorecard, recomputed: Scorecard, *, lenient: bool) -> None:
         self._stored = stored.to_dict()
-        self._found = found.to_dict()
+        self._recomputed = recomputed.to_dict()
         self._ignored = KEYS_NOT_RECOMPUTED | UNJUDGED_KEYS if lenient else KEYS_NOT_RECOMPUTED
 
     def differences(self) -> list[str]:
@@ -148,18 +152,18 @@ class CardComparison:
             for name in CARD_KEYS
             for path, one, other in find_differences(
                 _by_model(self._stored.get(name)),
-                _by_model(self._found.get(name)),
+                _by_model(self._recomputed.get(name)),
                 name,
                 self._ignored,
             )
         ]
-        stored, found = (
-            _signature_parts(card["signature"]) for card in (self._stored, self._found)
+        stored, recomputed = (
+            _signature_parts(card["signature"]) for card in (self._stored, self._recomputed)
         )
         return differences + [
-            _describe_difference(f"signature.{part}", stored.get(part), found.get(part))
+            _describe_difference(f"signature.{part}", stored.get(part), recomputed.get(part))
             for part in SIGNATURE_PARTS
-            if stored.get(part) != found.get(part)
+            if stored.get(part) != recomputed.get(part)
         ]
 
 

@@ -41,11 +41,11 @@ def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | N
         key: Any = serialization.load_pem_public_key(_read(key_file))
     except ValueError as error:
         raise UsageError(f"{key_file}: {error}; expected a public key in PEM") from None
-    found = read_envelope(envelope)
-    if base64.b64decode(found.payload) != statement:
+    signed = read_envelope(envelope)
+    if base64.b64decode(signed.payload) != statement:
         return "the signed statement is not the one in the dossier"
     key_id = _key_id(key)
-    for entry in found.signatures:
+    for entry in signed.signatures:
         if entry.keyid == key_id and _is_valid(key, base64.b64decode(entry.sig), statement):
             return None
     return f"no valid signature by this key (sha256:{key_id[:16]}…)"
@@ -67,14 +67,14 @@ class Envelope(msgspec.Struct):
 def read_envelope(raw: bytes) -> Envelope:
     """Decode and validate the envelope in a dossier; DataError if it is malformed."""
     try:
-        found = msgspec.json.decode(raw, type=Envelope)
-        for text in (found.payload, *(entry.sig for entry in found.signatures)):
+        envelope = msgspec.json.decode(raw, type=Envelope)
+        for text in (envelope.payload, *(entry.sig for entry in envelope.signatures)):
             base64.b64decode(text, validate=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
         raise DataError(f"{error}; expected a DSSE envelope", place="statement.dsse.json") from None
-    if found.payloadType != PAYLOAD_TYPE:
-        raise DataError(f"payload type {found.payloadType!r}; expected {PAYLOAD_TYPE}")
-    return found
+    if envelope.payloadType != PAYLOAD_TYPE:
+        raise DataError(f"payload type {envelope.payloadType!r}; expected {PAYLOAD_TYPE}")
+    return envelope
 
 
 def _is_valid(key: Any, raw: bytes, statement: bytes) -> bool:

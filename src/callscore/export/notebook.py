@@ -31,8 +31,8 @@ def card_html(card: Scorecard) -> str:
     """Return the first screen of the HTML report as one element, with all rows in a fold."""
     template = template_of(card)
     rows = collapsible("All rows", scorecard_table(card, template))
-    shown = tag("div", first_screen(card, template, standalone=True), rows, class_="callscore")
-    return f"<style>{style_sheet()}</style>{shown}"
+    element = tag("div", first_screen(card, template, standalone=True), rows, class_="callscore")
+    return f"<style>{style_sheet()}</style>{element}"
 
 
 def plot(card: Scorecard, kind: str, metric: str | None = None) -> Picture:
@@ -66,11 +66,11 @@ def _metric(card: Scorecard, metric: str | None) -> Picture:
     unit, bars = "fraction", []
     for model in card.models:
         task = model.tasks.get(metric.partition(".")[0])
-        found = task if task is None or row.kind == "task" else task.metrics.get(metric)
-        value = getattr(found, "score" if row.kind == "task" else "value", None)
-        unit = getattr(found, "unit", unit)
-        tone = TONES.get(getattr(found, "rating", None) or "", "plain")
-        bars.append(IntervalBar(model.model, value, getattr(found, "ci95", None), tone))
+        score = task if task is None or row.kind == "task" else task.metrics.get(metric)
+        value = getattr(score, "score" if row.kind == "task" else "value", None)
+        unit = getattr(score, "unit", unit)
+        tone = TONES.get(getattr(score, "rating", None) or "", "plain")
+        bars.append(IntervalBar(model.model, value, getattr(score, "ci95", None), tone))
     return standalone_picture(
         draw_interval_bars(row.label, bars, unit, [band.limit for band in row.bands[:1]])
     )

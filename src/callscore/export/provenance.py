@@ -96,10 +96,10 @@ def _data_file(role: str, path: Path) -> DataFile:
 @cache
 def versions() -> Mapping[str, str]:
     """Return the versions of Callscore, Python and the packages that affect scores."""
-    found = {"callscore": __version__, "python": platform.python_version()}
+    packages = {"callscore": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            packages[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return packages

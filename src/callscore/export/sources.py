@@ -60,15 +60,15 @@ class SourceRequest(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def open_source(wanted: SourceRequest) -> Iterator[ReportSource]:
+def open_source(request: SourceRequest) -> Iterator[ReportSource]:
     """Open the requested source; UsageError if that is not possible."""
-    target = wanted.target
+    target = request.target
     if target.isdecimal():
-        with run_source(int(target), wanted.store or DEFAULT_STORE, wanted.eval_file) as source:
+        with run_source(int(target), request.store or DEFAULT_STORE, request.eval_file) as source:
             yield source
     elif Path(target).suffix.lower() in (".yaml", ".yml"):
-        config = load_eval(Path(target), wanted.store)
-        run_id = wanted.run or newest_run(config)
+        config = load_eval(Path(target), request.store)
+        run_id = request.run or newest_run(config)
         with run_source(run_id, config.store, config.path) as source:
             yield source
     else:
@@ -133,9 +133,9 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
     with Spool(CaseView) as cases, StepCases() as steps:
         options = RunOptions(on_case=cases.add, on_step=steps.add)
-        found = rescore_run(run_id, store, eval_file, options)
-        source = source_of_run(found.prepared, found.ran, cases, steps)
-        yield msgspec.structs.replace(source, absent=found.caveats)
+        rescored = rescore_run(run_id, store, eval_file, options)
+        source = source_of_run(rescored.prepared, rescored.ran, cases, steps)
+        yield msgspec.structs.replace(source, absent=rescored.caveats)
 
 
 class RescoredRun(NamedTuple):
@@ -255,10 +255,10 @@ class TaskPromptBuilder:
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """Take the context from the case files if none is passed."""
-        kept = None if context is None else context.get(NAMES_KEY)
+        names = None if context is None else context.get(NAMES_KEY)
         self._names: NamesOf = NamesInData(config.cases)
-        if kept is not None:
-            self._names = lambda suite: tuple(kept.get(suite.name, ()))
+        if names is not None:
+            self._names = lambda suite: tuple(names.get(suite.name, ()))
         self._tasks = config.catalog.tasks(self._names)
 
     def __call__(self, case: Case) -> Prompt:
@@ -267,5 +267,5 @@ class TaskPromptBuilder:
 
     def context(self) -> Mapping[str, Any]:
         """Return the names in the whole data set by suite, including cases that were not asked."""
-        found = {suite.name: list(self._names(suite)) for suite in all_suites()}
-        return {NAMES_KEY: {suite: names for suite, names in found.items() if names}}
+        names_by_suite = {suite.name: list(self._names(suite)) for suite in all_suites()}
+        return {NAMES_KEY: {suite: names for suite, names in names_by_suite.items() if names}}

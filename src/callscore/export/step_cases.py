@@ -79,12 +79,12 @@ class CombinedCases:
 
 
 def _answer(step: StepAnswer) -> Answer:
-    found = Answer(step.result, _measures(step), given=step.given, differences=step.differences)
+    answer = Answer(step.result, _measures(step), given=step.given, differences=step.differences)
     reply = step.reply
     if reply is None:
-        return msgspec.structs.replace(found, error=step.error)
+        return msgspec.structs.replace(answer, error=step.error)
     return msgspec.structs.replace(
-        found,
+        answer,
         text=reply.text if isinstance(reply.text, str) else reply.text.decode("utf-8", "replace"),
         tool_calls=reply.tool_calls,
         finish_reason=reply.finish_reason,

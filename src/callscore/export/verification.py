@@ -168,11 +168,11 @@ class _Verification:
         statement: _Statement = self._read(STATEMENT, _Statement)
         attested = {subject.name: subject.digest.sha256 for subject in statement.subject}
         for name in CONTENT:
-            found = self._files.digests[name]
+            digest = self._files.digests[name]
             listed = self._manifest.files.get(name)
-            if listed is None or listed.sha256 != found:
+            if listed is None or listed.sha256 != digest:
                 self._add(name, f"its SHA-256 is not the one in {MANIFEST}")
-            if attested.get(name) != found:
+            if attested.get(name) != digest:
                 self._add(name, f"its SHA-256 is not the one in {STATEMENT}")
         card: Scorecard = self._read(CARD, Scorecard)
         if statement.predicate.get("signature") != card.signature:
@@ -216,21 +216,21 @@ class _Verification:
                     f"{place}: {output.cost_usd!r} is recorded, tokens × price gives {cost!r}"
                 )
                 wrong.setdefault(output.model, []).append(sentence)
-        for model, found in wrong.items():
-            if len(found) == seen[model] > 1:
+        for model, sentences in wrong.items():
+            if len(sentences) == seen[model] > 1:
                 self._add(
-                    MODELS, f"price of {model!r}: does not match any of its costs; {found[0]}"
+                    MODELS, f"price of {model!r}: does not match any of its costs; {sentences[0]}"
                 )
             else:
-                self._add_all(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
+                self._add_all(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in sentences])
         if seen:
             self._checked.append(f"the cost of {sum(seen.values())} answers from tokens and prices")
 
-    def _add_all(self, file: str, found: Sequence[str]) -> None:
-        for sentence in found[:MAX_LISTED]:
+    def _add_all(self, file: str, sentences: Sequence[str]) -> None:
+        for sentence in sentences[:MAX_LISTED]:
             self._add(file, sentence)
-        if len(found) > MAX_LISTED:
-            self._add(file, f"and {len(found) - MAX_LISTED} more of the same kind")
+        if len(sentences) > MAX_LISTED:
+            self._add(file, f"and {len(sentences) - MAX_LISTED} more of the same kind")
 
     def _outputs(self) -> Iterator[_OutputLine]:
         decode = msgspec.json.Decoder(_OutputLine).decode
@@ -269,8 +269,8 @@ class _Verification:
             self._add(CASES, f"cannot be scored: {self._without_folder(str(error))}")
             return
         cases.finish()
-        for file, found in cases.differences.items():
-            self._add_all(file, found)
+        for file, sentences in cases.differences.items():
+            self._add_all(file, sentences)
         compared = CardComparison(self._read(CARD, Scorecard), card, lenient=cases.has_unjudged)
         self._add_all(CARD, compared.differences())
         self._checked.append(

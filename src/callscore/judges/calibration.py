@@ -13,16 +13,16 @@ import msgspec
 from callscore.judges.rubric import CANNOT_TELL, Rubric
 from callscore.stats.agreement import (
     Distance,
+    agreement_interval,
     cohen_kappa,
-    confusion,
-    interval_over_calls,
+    confusion_counts,
     krippendorff_alpha,
+    nominal_distance,
     observed_agreement,
-    unlike,
     weighted_kappa,
 )
 from callscore.stats.intervals import Interval
-from callscore.stats.prediction_powered import Corrected, prediction_powered_mean, rogan_gladen
+from callscore.stats.prediction_powered import CorrectedMean, prediction_powered_mean, rogan_gladen
 
 KAPPA_NEEDED = 0.70
 LABELS_NEEDED = 100
@@ -78,7 +78,7 @@ class Calibration(msgspec.Struct, frozen=True):
     kappa_interval: Interval | None
     weighted: bool
     judge_mean: float | None
-    corrected: Corrected | None
+    corrected: CorrectedMean | None
     cross_check: float | None
     """The same estimate by Rogan and Gladen, if the verdicts only pass or fail."""
     people: People | None = None
@@ -124,12 +124,12 @@ def calibrate(
         rubric.name,
         len(labelled),
         len(decided) / len(labelled) if labelled else None,
-        confusion([(pair.human, pair.judge or "none") for pair in labelled]),
+        confusion_counts([(pair.human, pair.judge or "none") for pair in labelled]),
         observed_agreement(alike),
         sensitivity,
         specificity,
         kappa(alike),
-        interval_over_calls(kappa, alike, _calls([pair.call for pair in compared]), seed),
+        agreement_interval(kappa, alike, _calls([pair.call for pair in compared]), seed),
         rubric.ordinal,
         judge_mean,
         prediction_powered_mean([rubric.worth(pair.human) for pair in labelled], worth, alone),
@@ -156,14 +156,14 @@ def _people(
         return krippendorff_alpha(units, distance)
 
     units = [words for words, _ in shared]
-    interval = interval_over_calls(alpha, units, [call for _, call in shared], seed)
+    interval = agreement_interval(alpha, units, [call for _, call in shared], seed)
     return People(alpha(units), len(units), max(map(len, units)), interval)
 
 
 def _distance_of(rubric: Rubric) -> Distance:
     """Squared if the verdicts are steps of a scale, as in the weighted kappa."""
     if not rubric.ordinal:
-        return unlike
+        return nominal_distance
     return lambda a, b: (rubric.worth(a) - rubric.worth(b)) ** 2
 
 

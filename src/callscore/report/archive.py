@@ -30,9 +30,9 @@ class _ChunkBuffer:
         """Do nothing: there is no resource to release."""
 
     def take(self) -> bytes:
-        found = b"".join(self._chunks)
+        chunk = b"".join(self._chunks)
         self._chunks.clear()
-        return found
+        return chunk
 
 
 class Archive:

@@ -76,7 +76,7 @@ def scorecard_rows(
         model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
     )
     ranking = {entry.model: entry for entry in card.ranking}
-    found = []
+    filled = []
     for row in template:
         task = row.key.partition(".")[0].partition("/")[0]
         if row.kind in TASK_KINDS and not _has_task(row, task, ran):
@@ -89,8 +89,8 @@ def scorecard_rows(
         if row.key == "benchmarks" and not (has_benchmarks or all_rows):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
-        found.append(ScorecardRow(row, cells))
-    return found
+        filled.append(ScorecardRow(row, cells))
+    return filled
 
 
 TASK_KINDS = ("section", "metric", "subscore", "task")

@@ -39,12 +39,12 @@ def _parts(comparison: Comparison, max_cases: int, *, all_rows: bool) -> Iterato
     rows = [row for row in comparison.rows if cells.is_shown(row, all_rows=all_rows)]
     yield from table(headings, [_row(row) for row in rows])
     yield ""
-    for head, found in (
+    for head, slugs in (
         ("🔴 New official blockers", comparison.new_blockers),
         ("🟢 Official blockers that are gone", comparison.gone_blockers),
     ):
-        if found:
-            yield f"{head}: {', '.join(code(slug, in_table=False) for slug in found)}"
+        if slugs:
+            yield f"{head}: {', '.join(code(slug, in_table=False) for slug in slugs)}"
             yield ""
     yield from _cases(comparison, max_cases)
     foot = [cells.describe_pairing(comparison)] if comparison.calls else []

@@ -91,13 +91,15 @@ def describe_counts(comparison: Comparison) -> str:
 def describe_pairing(comparison: Comparison) -> str:
     """Describe the calls on which the two sides are compared."""
     alone = [
-        f"{show_count(number, 'call')} only of the {side}"
+        f"{show_count(number, comparison.unit)} only of the {side}"
         for number, side in ((comparison.only_first, "first"), (comparison.only_second, "second"))
         if number
     ]
     left_out = f"; left out: {', '.join(alone)}" if alone else ""
-    few = "; few calls: intervals are rough (≈)" if comparison.calls < FEW_CALLS else ""
-    return f"paired on {show_count(comparison.calls, 'call')} that both answered{left_out}{few}"
+    is_few = comparison.calls < FEW_CALLS
+    few = f"; few {comparison.unit}s: intervals are rough (≈)" if is_few else ""
+    paired = show_count(comparison.calls, comparison.unit)
+    return f"paired on {paired} that both answered{left_out}{few}"
 
 
 def describe_case(change: CaseChange, max_metrics: int = 3) -> str:

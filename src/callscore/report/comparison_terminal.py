@@ -64,12 +64,12 @@ def _cells(row: RowDifference, *, has_p: bool) -> Line:
 
 
 def _blockers(comparison: Comparison, width: int) -> Iterator[Line]:
-    for head, found, style in (
+    for head, slugs, style in (
         ("New official blockers", comparison.new_blockers, "red"),
         ("Official blockers that are gone", comparison.gone_blockers, "green"),
     ):
-        if found:
-            yield from paragraph([StyledText(f"{head}: {', '.join(found)}", style)], width)
+        if slugs:
+            yield from paragraph([StyledText(f"{head}: {', '.join(slugs)}", style)], width)
 
 
 def _cases(comparison: Comparison, width: int, max_cases: int) -> Iterator[Line]:

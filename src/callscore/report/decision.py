@@ -13,7 +13,13 @@ from callscore.report.cells import Tone, count_undecided_gates, task_names
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
-from callscore.report.ties import calls_needed, describe_tie, find_ties, other_model
+from callscore.report.ties import (
+    calls_needed,
+    describe_tie,
+    find_ties,
+    other_model,
+    sampled_unit,
+)
 
 NAMES_SHOWN = 3
 MODELS_SHOWN = 3
@@ -93,7 +99,7 @@ def _leaders(
     weak = _weak_rows(models[leader.model])
     if ties:
         by = " by value" if value else ""
-        tied = _describe_ties(leader.model, ties, by)
+        tied = _describe_ties(card, leader.model, ties, by)
         sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
         yield Statement(_keyword(leader, "TIE"), sentence, "middling")
     else:
@@ -122,17 +128,17 @@ def _quality(
     if not is_leader:
         ties = [pair for pair in ties if other_model(pair, first) == leader.model]
     if ties:
-        yield Statement("", f"{_describe_ties(first, ties, ' by quality')}.", "middling")
+        yield Statement("", f"{_describe_ties(card, first, ties, ' by quality')}.", "middling")
     elif not is_leader:
         dearer = _times_the_cost(best[0], leader)
         sentence = f"{_names(best)}: best quality. Final {_final(best)}, {dearer}."
         yield Statement("OR", sentence + _weak_rows(models[first]), "good")
 
 
-def _describe_ties(model: str, ties: Sequence[ModelContrast], by: str) -> str:
+def _describe_ties(card: Scorecard, model: str, ties: Sequence[ModelContrast], by: str) -> str:
     """Return `old and new cannot be distinguished with these 48 calls; about 310 would do`."""
     others = [other_model(pair, model) for pair in ties]
-    sentence = describe_tie(ties[0].calls, calls_needed(ties), by)
+    sentence = describe_tie(ties[0].calls, calls_needed(ties), by, sampled_unit(card))
     return f"{plain(model, MAX_NAME_LENGTH)} and {_join_names(others)} {sentence}"
 
 
@@ -153,7 +159,7 @@ def _closest(card: Scorecard) -> Iterator[Statement]:
         "blocked",
     )
     if ties := find_ties(card, "zeroed_final", first.model):
-        yield Statement("", f"{_describe_ties(first.model, ties, '')}.", "middling")
+        yield Statement("", f"{_describe_ties(card, first.model, ties, '')}.", "middling")
 
 
 def _no_final(card: Scorecard) -> Iterator[Statement]:

@@ -142,26 +142,30 @@ def _check_scored(view: CaseView) -> None:
 def _documents(
     source: ReportSource, instructions: Mapping[str, str], options: ReportOptions
 ) -> dict[str, bytes]:
-    found = source.provenance
+    provenance = source.provenance
     settings = {
-        "settings": found.settings,
-        "weights": found.weights,
-        "workload": found.workload,
-        "cost_per_1000": found.cost_per_1000,
-        "repeats": found.repeats,
-        "benchmarks": found.benchmarks,
-        "metrics": found.metrics,
-        "intervals": found.intervals,
+        "settings": provenance.settings,
+        "weights": provenance.weights,
+        "workload": provenance.workload,
+        "cost_per_1000": provenance.cost_per_1000,
+        "repeats": provenance.repeats,
+        "benchmarks": provenance.benchmarks,
+        "metrics": provenance.metrics,
+        "intervals": provenance.intervals,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }
-    models = {"models": found.models, "judge": found.judge, "judging": source.card.judging}
+    models = {
+        "models": provenance.models,
+        "judge": provenance.judge,
+        "judging": source.card.judging,
+    }
     about = {
         "title": source.title,
-        "run": found.run,
-        "files": found.files,
+        "run": provenance.run,
+        "files": provenance.files,
         "absent": _absent(source),
-        "versions": found.versions,
+        "versions": provenance.versions,
     }
     return {
         CARD: scorecard_json(_card_of_calls(source.card)),

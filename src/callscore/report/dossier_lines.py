@@ -57,7 +57,7 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
     result = answer.result
     if result.status == "not_run":
         return b""
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "case_id": result.case_id,
         "model": result.model,
         "run": result.run,
@@ -66,16 +66,16 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
         "finish_reason": answer.finish_reason,
     }
     if answer.cost_usd is not None and answer.cost_usd == cost_at_price(answer, price):
-        found["cost_from"] = "price"
+        record["cost_from"] = "price"
     if answer.error is not None:
-        found["error"] = answer.error
+        record["error"] = answer.error
     elif without_text:
-        found["output_sha256"] = sha256(output_bytes(answer))
+        record["output_sha256"] = sha256(output_bytes(answer))
     else:
-        found["output"] = msgspec.Raw(output_bytes(answer))
+        record["output"] = msgspec.Raw(output_bytes(answer))
         if answer.tool_calls:
-            found["tool_calls"] = msgspec.to_builtins(answer.tool_calls)
-    return _line(found)
+            record["tool_calls"] = msgspec.to_builtins(answer.tool_calls)
+    return _line(record)
 
 
 def cost_at_price(answer: Answer, price: Price | None) -> float | None:
@@ -96,16 +96,16 @@ def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
     """Yield every verdict as a line of a verdicts file."""
     result = answer.result
     for verdict in answer.verdicts:
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             key: value
             for key, value in msgspec.structs.asdict(verdict).items()
             if value not in ("", None, False)
         }
         if without_text:
-            left_out = {key: found.pop(key) for key in VERDICT_TEXT_KEYS if key in found}
-            found["sha256"] = sha256(_ENCODE(left_out))
+            left_out = {key: record.pop(key) for key in VERDICT_TEXT_KEYS if key in record}
+            record["sha256"] = sha256(_ENCODE(left_out))
         identity = {"case_id": result.case_id, "model": result.model, "run": result.run}
-        yield _line({**identity, **found})
+        yield _line({**identity, **record})
 
 
 def prompt_line(case_id: str, prompt: Prompt) -> bytes:

@@ -63,7 +63,7 @@ class _Records:
         self._rows[answer.model] = self._rows.get(answer.model, 0) + 1
         raw = LEFT_OUT if self._hidden else spoken_text(case.transcript)
         reply = LEFT_OUT if self._hidden else answer.text or ""
-        found: dict[str, Any] = {
+        sample: dict[str, Any] = {
             "schema_version": f"instance_level_eval_{SCHEMA_VERSION}",
             "evaluation_id": self._evaluation_id(answer.model),
             "model_id": self._model_id(answer.model),
@@ -94,12 +94,12 @@ class _Records:
         }
         if answer.input_tokens is not None and answer.output_tokens is not None:
             tokens = (answer.input_tokens, answer.output_tokens)
-            found["token_usage"] = {
+            sample["token_usage"] = {
                 "input_tokens": tokens[0],
                 "output_tokens": tokens[1],
                 "total_tokens": tokens[0] + tokens[1],
             }
-        return to_json(found) + b"\n"
+        return to_json(sample) + b"\n"
 
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
@@ -161,10 +161,10 @@ class _Records:
                 if metric.value is None:
                     continue
                 unit = UNITS.get(metric.unit, (metric.unit, max(metric.value, 1.0)))
-                found = self._result(slug, metric.value, unit, {"n": str(metric.n)})
+                record = self._result(slug, metric.value, unit, {"n": str(metric.n)})
                 if metric.ci95 is not None:
                     low, high = metric.ci95
-                    found["score_details"]["uncertainty"] = {
+                    record["score_details"]["uncertainty"] = {
                         "confidence_interval": {
                             "lower": low,
                             "upper": high,
@@ -172,7 +172,7 @@ class _Records:
                         },
                         "num_samples": metric.n,
                     }
-                yield found
+                yield record
         if model.final.score is not None:
             yield self._result("final", model.final.score, ("proportion", 1.0), {})
 

@@ -41,8 +41,8 @@ def report_format(name: str) -> ReportFormat:
     A package cannot replace a built-in format.
     """
     if name in BUILT_IN:
-        found: ReportFormat = import_module(BUILT_IN[name]).FORMAT
-        return found
+        built_in: ReportFormat = import_module(BUILT_IN[name]).FORMAT
+        return built_in
     if name in plugin_names(GROUP):
         return _check_plugin(name, load_plugin(GROUP, name))
     near = nearest(name, format_names(), likeness=0.5)
@@ -55,8 +55,8 @@ def report_format(name: str) -> ReportFormat:
 def format_for(file_name: str) -> str | None:
     """Return the built-in format with the longest suffix that matches a file name, if any."""
     suffixes = {name: report_format(name).suffix for name in BUILT_IN}
-    found = [name for name, suffix in suffixes.items() if file_name.lower().endswith(suffix)]
-    return max(found, key=lambda name: len(suffixes[name]), default=None)
+    names = [name for name, suffix in suffixes.items() if file_name.lower().endswith(suffix)]
+    return max(names, key=lambda name: len(suffixes[name]), default=None)
 
 
 def _check_plugin(name: str, loaded: object) -> ReportFormat:

@@ -25,15 +25,15 @@ ABOUT = (
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the page, model by model."""
     del options
-    found = FormTotals()
+    totals = FormTotals()
     for view in source.cases:
-        found.add(decode_case(view))
+        totals.add(decode_case(view))
     lines = ["# QA forms", "", ABOUT, ""]
-    if not found.models:
+    if not totals.models:
         lines += ["No case has a QA form.", ""]
     for model in (one.model for one in source.card.models):
-        if model in found.models:
-            lines += _model_lines(model, found.models[model])
+        if model in totals.models:
+            lines += _model_lines(model, totals.models[model])
     yield "\n".join(lines).encode()
 
 

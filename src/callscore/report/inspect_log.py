@@ -48,12 +48,12 @@ class _Logs:
 
     def _sample(self, view: CaseView, answer: Answer) -> dict[str, Any]:
         case, result = view.case, answer.result
-        said = LEFT_OUT if self._hidden else transcript_text(case)
+        transcript = LEFT_OUT if self._hidden else transcript_text(case)
         usage = _usage(answer)
-        found: dict[str, Any] = {
+        sample: dict[str, Any] = {
             "id": case.id,
             "epoch": result.run,
-            "input": said,
+            "input": transcript,
             "target": LEFT_OUT if self._hidden else expected_text(case),
             "messages": [],
             "output": {"model": result.model, "choices": []},
@@ -62,16 +62,16 @@ class _Logs:
             "model_usage": {result.model: usage} if usage else {},
         }
         if answer.error is not None:
-            found["error"] = {"message": answer.error, "traceback": "", "traceback_ansi": ""}
+            sample["error"] = {"message": answer.error, "traceback": "", "traceback_ansi": ""}
         else:
             reply = LEFT_OUT if self._hidden else answer.text or ""
             message = {"role": "assistant", "content": reply, "source": "generate"}
             stop = STOP_REASONS.get(answer.finish_reason or "stop", "unknown")
             choice = {"message": message, "stop_reason": stop}
-            found["messages"] = [{"role": "user", "content": said}, message]
-            found["output"] = {"model": result.model, "choices": [choice], "completion": reply}
-            found["output"] |= {"usage": usage} if usage else {}
-        return found
+            sample["messages"] = [{"role": "user", "content": transcript}, message]
+            sample["output"] = {"model": result.model, "choices": [choice], "completion": reply}
+            sample["output"] |= {"usage": usage} if usage else {}
+        return sample
 
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
@@ -140,12 +140,12 @@ def _scores(answer: Answer, *, hidden: bool) -> Iterator[tuple[str, dict[str, An
 
 def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
     """Yield the scores of a model: its tasks, their metrics, and the Final Score."""
-    found = {f"{name}.score": task.score for name, task in model.tasks.items()}
-    found |= {
+    scores = {f"{name}.score": task.score for name, task in model.tasks.items()}
+    scores |= {
         slug: metric.value for task in model.tasks.values() for slug, metric in task.metrics.items()
     }
-    found["final"] = model.final.score
-    for name, value in found.items():
+    scores["final"] = model.final.score
+    for name, value in scores.items():
         if value is not None:
             metric = {"name": "callscore", "value": value}
             yield {"name": name, "scorer": name, "metrics": {"callscore": metric}}

@@ -33,8 +33,8 @@ def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
             case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
             _add_outcome(case, check)
     ElementTree.indent(root)
-    found: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return found + b"\n"
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
 
 
 def _add_outcome(case: Element, check: Check) -> None:

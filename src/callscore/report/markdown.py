@@ -59,15 +59,15 @@ def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
         (row.template.kind, row.template.key): row.cells
         for row in scorecard_rows(card, template, all_rows=True)
     }
-    found = []
+    rows = []
     for row in template:
         if row.is_detail:
             continue
         cells = filled.get((row.kind, row.key), ())
-        shown = [_cell(row, cell) for cell in cells] or [""] * len(card.models)
-        found.append([_label(row), *shown, row.threshold.replace("|", "\\|")])
+        values = [_cell(row, cell) for cell in cells] or [""] * len(card.models)
+        rows.append([_label(row), *values, row.threshold.replace("|", "\\|")])
     models = [code(model.model, 60) for model in card.models]
-    return table(["Metric", *models, "Threshold"], found)
+    return table(["Metric", *models, "Threshold"], rows)
 
 
 def _label(row: TemplateRow) -> str:
@@ -78,17 +78,17 @@ def _label(row: TemplateRow) -> str:
 
 
 def _cell(row: TemplateRow, cell: Cell) -> str:
-    shown = f"{cell.text} {cell.interval}".strip()
-    return "" if row.kind == "section" else shown.replace("|", "\\|")
+    text = f"{cell.text} {cell.interval}".strip()
+    return "" if row.kind == "section" else text.replace("|", "\\|")
 
 
 def _blockers(card: Scorecard) -> Iterator[str]:
-    found = [(model, blocker) for model in card.models for blocker in model.blockers]
-    if not found:
+    blockers = [(model, blocker) for model in card.models for blocker in model.blockers]
+    if not blockers:
         return
     yield "## Blockers"
     yield ""
-    for model, blocker in found:
+    for model, blocker in blockers:
         yield f"- {_blocker(model, blocker)}"
     yield ""
 
@@ -106,7 +106,7 @@ def _blocker(model: ModelScore, blocker: Blocker) -> str:
 def _ranking(card: Scorecard) -> Iterator[str]:
     yield "## Ranking"
     yield ""
-    found = [
+    rows = [
         [
             "—" if entry.rank is None else str(entry.rank),
             code(entry.model, 60),
@@ -117,7 +117,7 @@ def _ranking(card: Scorecard) -> Iterator[str]:
         ]
         for entry in card.ranking
     ]
-    yield from table(["Rank", "Model", "Final Score", "$ / 1000 calls", "Pareto", "Remark"], found)
+    yield from table(["Rank", "Model", "Final Score", "$ / 1000 calls", "Pareto", "Remark"], rows)
     yield ""
 
 
@@ -128,26 +128,26 @@ def _short_document(source: ReportSource) -> Iterator[str]:
     yield from _decision(card)
     tasks = task_names(card)
     ranking = {entry.model: entry for entry in card.ranking}
-    shown = sorted(card.models, key=lambda model: _order(ranking[model.model]))
-    found = [_model_line(model, ranking[model.model], tasks) for model in shown[:MODELS_SHOWN]]
+    ordered = sorted(card.models, key=lambda model: _order(ranking[model.model]))
+    rows = [_model_line(model, ranking[model.model], tasks) for model in ordered[:MODELS_SHOWN]]
     headings = ["Model", "Final Score", *(f"`{task}`" for task in tasks), "Blockers", "$ / 1000"]
-    yield from table([*headings, "Rank"], found)
-    if len(shown) > MODELS_SHOWN:
+    yield from table([*headings, "Rank"], rows)
+    if len(ordered) > MODELS_SHOWN:
         yield ""
-        yield f"and {show_count(len(shown) - MODELS_SHOWN, 'more model')}"
+        yield f"and {show_count(len(ordered) - MODELS_SHOWN, 'more model')}"
     yield ""
     yield from _short_blockers(card)
     yield f"<sub>{code(card.signature, 600, in_table=False)}</sub>"
 
 
 def _short_blockers(card: Scorecard) -> Iterator[str]:
-    found = [(model, blocker) for model in card.models for blocker in model.blockers]
-    for model, blocker in found[:BLOCKERS_SHOWN]:
+    blockers = [(model, blocker) for model in card.models for blocker in model.blockers]
+    for model, blocker in blockers[:BLOCKERS_SHOWN]:
         yield f"- {_blocker(model, blocker)}"
-    more = len(found) - BLOCKERS_SHOWN
+    more = len(blockers) - BLOCKERS_SHOWN
     if more > 0:
         yield f"- and {show_count(more, 'more blocker')}"
-    if found:
+    if blockers:
         yield ""
 
 

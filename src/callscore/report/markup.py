@@ -36,10 +36,10 @@ def text(value: str | int | float) -> Html:
     """Return a value as markup: unsafe characters become U+FFFD, special characters entities."""
     if isinstance(value, Html):
         return value
-    shown = str(value)
-    if not (shown.isascii() and shown.isprintable()):
-        shown = _UNSAFE.sub("\ufffd", shown)
-    return Html(escape(shown))
+    content = str(value)
+    if not (content.isascii() and content.isprintable()):
+        content = _UNSAFE.sub("\ufffd", content)
+    return Html(escape(content))
 
 
 def join(*children: Child) -> Html:

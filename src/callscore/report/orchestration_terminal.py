@@ -106,10 +106,10 @@ _DETAILS = (
 
 
 def _at(document: Json, path: str) -> Any:
-    found: Any = document
+    value: Any = document
     for key in path.split("."):
-        found = found[key]
-    return found
+        value = value[key]
+    return value
 
 
 def _line(label: str, cells: Sequence[str]) -> str:
@@ -151,8 +151,8 @@ def _remarks(result: Json) -> Iterator[str]:
     language = plain(extension["language"])
     yield ""
     if extension.get("errors"):
-        shown = list(extension["errors"].items())[:ERRORS_SHOWN]
-        kinds = ", ".join(f"{kind.replace('_', ' ')} {e['count']}" for kind, e in shown)
+        errors = list(extension["errors"].items())[:ERRORS_SHOWN]
+        kinds = ", ".join(f"{kind.replace('_', ' ')} {e['count']}" for kind, e in errors)
         yield f"{language} errors       {kinds}"
     undercounted = extension["plan"].get("undercounted") if "plan" in extension else None
     if undercounted:
@@ -211,9 +211,9 @@ def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
     for label, key in _FREE_RUNNING_ROWS:
         yield _line(label, [_number(free[history][key]) for history in ("forced", "free")])
     share = free["propagated_share"]
-    shown = "" if share is None else f" ({share:.1%})"
+    percent = "" if share is None else f" ({share:.1%})"
     steps = show_count(free["propagated"], "step")
-    yield f"{steps} right when forced, wrong when free{shown}; {free['recovered']} the reverse"
+    yield f"{steps} right when forced, wrong when free{percent}; {free['recovered']} the reverse"
     skipped = show_count(free["not_reached"], "step")
     yield f"{skipped} not reached: the model's own plan left out their agent"
     for why in free["left_out"]:
@@ -238,8 +238,8 @@ def model_table(documents: Mapping[str, Json]) -> list[str]:
 
 
 def _average(document: Json) -> float:
-    found = _headline(document)["Average"]
-    return -1.0 if found is None else found
+    average = _headline(document)["Average"]
+    return -1.0 if average is None else average
 
 
 def _headline(document: Json) -> Json:

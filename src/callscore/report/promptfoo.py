@@ -54,9 +54,9 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
         for answer in view.answers:
             reason = _failure(answer)
             totals[answer.model].add(answer, reason)
-            found = _result(view, answer, options)
-            found |= {"promptIdx": places[answer.model], "testIdx": number}
-            yield (b"" if is_first else b",\n") + to_json(found)
+            result = _result(view, answer, options)
+            result |= {"promptIdx": places[answer.model], "testIdx": number}
+            yield (b"" if is_first else b",\n") + to_json(result)
             is_first = False
     yield b"]," + to_json(_sums(places, totals))[1:] + b"," + to_json(_metadata(source, made))[1:]
     yield b"\n"
@@ -113,10 +113,10 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
 
 
 def _response(answer: Answer, *, hidden: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"output": LEFT_OUT if hidden else answer.text}
+    response: dict[str, Any] = {"output": LEFT_OUT if hidden else answer.text}
     if answer.finish_reason is not None:
-        found["finishReason"] = answer.finish_reason
-    return found
+        response["finishReason"] = answer.finish_reason
+    return response
 
 
 def _prompt() -> dict[str, str]:
@@ -131,28 +131,28 @@ def _sums(places: Mapping[str, int], totals: Mapping[str, _Totals]) -> dict[str,
             "id": stable_id(model),
             "provider": model,
             "metrics": {
-                "score": found.successes,
-                "testPassCount": found.successes,
-                "testFailCount": found.failures,
-                "testErrorCount": found.errors,
-                "assertPassCount": found.successes,
-                "assertFailCount": found.failures,
+                "score": total.successes,
+                "testPassCount": total.successes,
+                "testFailCount": total.failures,
+                "testErrorCount": total.errors,
+                "assertPassCount": total.successes,
+                "assertFailCount": total.failures,
                 "totalLatencyMs": 0,
-                "tokenUsage": found.usage(),
+                "tokenUsage": total.usage(),
                 "namedScores": {},
                 "namedScoresCount": {},
                 "cost": 0,
             },
         }
-        for model, found in totals.items()
+        for model, total in totals.items()
     ]
     every = _Totals()
-    for found in totals.values():
-        every.prompt += found.prompt
-        every.completion += found.completion
-        every.successes += found.successes
-        every.failures += found.failures
-        every.errors += found.errors
+    for total in totals.values():
+        every.prompt += total.prompt
+        every.completion += total.completion
+        every.successes += total.successes
+        every.failures += total.failures
+        every.errors += total.errors
     stats = {
         "successes": every.successes,
         "failures": every.failures,

@@ -65,8 +65,8 @@ def sanitize_lines(text: str) -> str:
     return "".join(char if char in "\n\t" else _sanitize_char(char) for char in text)
 
 
-def _mark_as_text(found: re.Match[str]) -> str:
-    return f"{found[0]}'"
+def _mark_as_text(match: re.Match[str]) -> str:
+    return f"{match[0]}'"
 
 
 def escape_json(raw: bytes | bytearray) -> bytes:
@@ -80,5 +80,5 @@ def escape_json(raw: bytes | bytearray) -> bytes:
     return _TERMINAL_CONTROLS.sub(_escape_character, raw)
 
 
-def _escape_character(found: re.Match[bytes]) -> bytes:
-    return b"\\u%04x" % ord(found[0].decode())
+def _escape_character(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())

@@ -114,9 +114,9 @@ def _template(
     room = max(1, _room(width, layout))
     notes = _Footnotes()
     for start in range(0, max(1, len(card.models)), room):
-        shown = slice(start, start + room)
-        columns = _columns(card, layout, shown, width)
-        yield from table(columns, _body(filled, layout, shown, notes), width)
+        visible = slice(start, start + room)
+        columns = _columns(card, layout, visible, width)
+        yield from table(columns, _body(filled, layout, visible, notes), width)
         yield []
     missing = tasks_not_run(card, template)
     if missing:
@@ -184,14 +184,14 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
 def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
     """Name the rate gates that hold, but that this few calls cannot demonstrate        STATS §2"""
     labels = {row.key: row.label for row in template if row.kind == "metric"}
-    found: dict[str, list[str]] = {}
+    models_by_claim: dict[str, list[str]] = {}
     for model in card.models:
         metrics = [entry for task in model.tasks.values() for entry in task.metrics.items()]
         for slug, metric in metrics:
             if metric.claim is not None and not metric.claim.holds and slug in labels:
                 sentence = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
-                found.setdefault(sentence, []).append(plain(model.model, 40))
-    for sentence, models in found.items():
+                models_by_claim.setdefault(sentence, []).append(plain(model.model, 40))
+    for sentence, models in models_by_claim.items():
         yield from paragraph([StyledText(f"{sentence} ({', '.join(models)})", "dim")], width)
 
 
@@ -223,9 +223,9 @@ class _Footnotes:
         return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
-def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> list[Column]:
+def _columns(card: Scorecard, layout: TableLayout, visible: slice, width: int) -> list[Column]:
     """Return the columns; labels are wrapped if they would take more than half of the width."""
-    models = [plain(model.model, 40) for model in card.models[shown]]
+    models = [plain(model.model, 40) for model in card.models[visible]]
     return [
         Column("Metric", min_width=min(LABEL_WIDTH - 2, width // 2)),
         *(Column(model, min_width=layout.model - 3) for model in models),
@@ -234,29 +234,29 @@ def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> 
 
 
 def _body(
-    filled: Sequence[ScorecardRow], layout: TableLayout, shown: slice, notes: _Footnotes
+    filled: Sequence[ScorecardRow], layout: TableLayout, visible: slice, notes: _Footnotes
 ) -> list[Line]:
     """Return the rows of the template, with an empty row before each section but the first."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for row in filled:
         kind = row.template.kind
-        if kind == "section" and found:
-            found.append([])
+        if kind == "section" and lines:
+            lines.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
         mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
-        remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
+        remark = row.template.remark if any(not cell.why for cell in row.cells[visible]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
             StyledText(
                 notes.mark(cell, layout.is_brief, intervals=layout.intervals),
                 f"{strong} {STYLES[cell.tone]}".strip(),
             )
-            for cell in row.cells[shown]
+            for cell in row.cells[visible]
         ]
-        found.append(
+        lines.append(
             [StyledText(mark + label, strong), *cells, StyledText(row.template.threshold, "dim")]
         )
-    return found
+    return lines
 
 
 def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Line]:

@@ -8,13 +8,19 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
 
 
-def describe_tie(calls: int, needed: int | None, by: str = "") -> str:
+def describe_tie(calls: int, needed: int | None, by: str = "", unit: str = "call") -> str:
     """Return `cannot be distinguished with these 48 calls; about 310 would do`        STATS §7"""
-    these = "this one call" if calls == 1 else f"these {calls:,} calls"
+    these = f"this one {unit}" if calls == 1 else f"these {calls:,} {unit}s"
     text = f"cannot be distinguished{by} with {these}"
     if needed is None or needed <= calls:
         return text
     return f"{text}; about {round_up_calls(needed)} would do"
+
+
+def sampled_unit(card: Scorecard) -> str:
+    """Return what the intervals of a card are about, in the singular: `call`, `scenario`."""
+    about = "future calls" if card.intervals is None else card.intervals.about
+    return about.removeprefix("future ").removesuffix("s")
 
 
 def round_up_calls(calls: int) -> str:

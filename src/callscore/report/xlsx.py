@@ -93,11 +93,11 @@ class _WorkbookWriter:
             self.text(sheet, row, column, str(value))
 
     def rows(
-        self, sheet: Worksheet, found: Iterable[Sequence[object]], forms: Mapping[int, str]
+        self, sheet: Worksheet, lines: Iterable[Sequence[object]], forms: Mapping[int, str]
     ) -> tuple[int, int]:
         """Write rows below the header; return how many were written and how many did not fit."""
         written = left_out = 0
-        for values in found:
+        for values in lines:
             if written == LAST_ROW:
                 left_out += 1
                 continue
@@ -160,10 +160,10 @@ def _write_scorecard(book: _WorkbookWriter, source: ReportSource) -> None:
 
 def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
     """Return the number behind a cell and its format; None if the cell is text."""
-    found = row_value(model, row)
-    if found is None:
+    official = row_value(model, row)
+    if official is None:
         return None
-    value, unit = found
+    value, unit = official
     forms = {"fraction": NUMBER, "percent": '0.00" %"', "count": WHOLE, "usd": MONEY}
     return value, forms.get(unit, NUMBER)
 
@@ -195,7 +195,7 @@ def _write_ranking(book: _WorkbookWriter, source: ReportSource) -> None:
         ("Reason", 60),
     )
     sheet = book.sheet("Ranking", columns, frozen=2)
-    found = (
+    lines = (
         (
             entry.rank,
             entry.model,
@@ -209,7 +209,7 @@ def _write_ranking(book: _WorkbookWriter, source: ReportSource) -> None:
         )
         for entry in source.card.ranking
     )
-    written, _ = book.rows(sheet, found, {2: NUMBER, 4: MONEY, 5: NUMBER})
+    written, _ = book.rows(sheet, lines, {2: NUMBER, 4: MONEY, 5: NUMBER})
     if written:
         _colour_scale(sheet, 2, written)
 
@@ -292,7 +292,7 @@ def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
     for view in source.cases:
         if view.case.task == "qa":
             questions.add(decode_case(view))
-    found = (
+    lines = (
         (
             question.id,
             question.text,
@@ -307,7 +307,7 @@ def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
         for question in questions.worst_first()
         for model, count in question.models.items()
     )
-    written, _ = book.rows(sheet, found, {4: NUMBER})
+    written, _ = book.rows(sheet, lines, {4: NUMBER})
     if written:
         _colour_scale(sheet, 4, written)
 

@@ -35,7 +35,7 @@ from callscore.runner.race_card import ModelAccount, describe_changes, make_race
 from callscore.runner.race_observations import Runs, collect_gates, observe_call, observe_case
 from callscore.runner.scoring import RunScoring, unless_stopped
 from callscore.scorecard.final import option_weights
-from callscore.stats.blocks import About, Kind, schedule
+from callscore.stats.blocks import Population, TaskSet, make_schedule
 from callscore.stats.race import Race, RaceRules
 from callscore.store.files import LinesByKey
 
@@ -55,7 +55,7 @@ class RacePool:
         assert prepared.case_files is not None  # `prepare` refuses a race without calls
         self.prepared = prepared
         self._files = prepared.case_files
-        self.about: About = "future" if config.race.about == "future" else "pool"
+        self.about: Population = "future" if config.race.about == "future" else "pool"
         self._lines = LinesByKey(config.cases)
         self._call_numbers: dict[str, int] = {}
         tasks = self._index()
@@ -64,7 +64,7 @@ class RacePool:
         kinds = {call: kind for call, kind in kinds.items() if kind}
         if not kinds:
             raise UsageError("race: no case has a task with a weight in the Final Score")
-        self.schedule = schedule(kinds, weights, config.race.seed, self.about)
+        self.schedule = make_schedule(kinds, weights, config.race.seed, self.about)
         if not self.schedule.blocks:
             raise UsageError(
                 "race: about: future needs calls that have every task, or calls of each task; "
@@ -83,7 +83,7 @@ class RacePool:
             tasks.setdefault(call, []).append(case.task)
         return tasks
 
-    def _task_set(self, tasks: Sequence[str], weights: Mapping[str, float]) -> Kind:
+    def _task_set(self, tasks: Sequence[str], weights: Mapping[str, float]) -> TaskSet:
         """The tasks of a call with a weight; for future calls, each once."""
         counted = [task for task in tasks if weights.get(task)]
         return tuple(sorted(set(counted) if self.about == "future" else counted))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
-from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit
+from callscore.core.scorecard import Scorecard
+from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Elimination, RaceState
@@ -25,6 +28,10 @@ GUARANTEED = {
     "pool": "the best model of this data set, by the mean score of its calls,",
     "future": "the best model for future calls like these, by the mean score of a call,",
 }
+
+RECORDED = (
+    "race: the result is the one that the run recorded; scoring again does not decide it again"
+)
 
 
 class ModelAccount:
@@ -60,6 +67,13 @@ class ModelAccount:
         if paid is None or not self._costs:
             return None
         return paid / len(self._costs) * self.left
+
+
+def restore_race(card: Scorecard, race: RaceCard) -> Scorecard:
+    """The scorecard of a stored run with the race it recorded, and a note that says so."""
+    return msgspec.structs.replace(
+        card, race=race, notes=[*race_notes(race), RECORDED, *card.notes]
+    )
 
 
 def make_race_card(

@@ -143,6 +143,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _scored(ran, scoring, race)
+                journal.record_race(ledger.id, None if ran.card is None else ran.card.race)
                 run.status = summary.status
                 return ran
     except _Interrupted as interrupted:
@@ -353,7 +354,12 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
             if calls is not None and not loop.run(scoring.follow):
                 return RunResult(run_id, RunSummary("interrupted", {}), ())
             ran = RunResult(run_id, RunSummary("complete", {}), (), scored_again=record)
-            return _scored(ran, scoring)
+            ran = _scored(ran, scoring)
+            if ran.card is not None and record.race is not None:
+                from callscore.runner.race_card import restore_race
+
+                ran = msgspec.structs.replace(ran, card=restore_race(ran.card, record.race))
+            return ran
 
 
 def _engine_options(prepared: Prepared) -> EngineOptions:

@@ -17,7 +17,7 @@ from callscore.core.task import Measured
 from callscore.scorecard import criteria
 from callscore.scorecard.criteria import Benchmarked, CriterionTally
 from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
-from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, joined
+from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, join_contributions
 
 UNDECIDED = ("failed", "not_run")
 """Why a case with a reply has no value: something about it was not decided."""
@@ -344,7 +344,7 @@ class TaskTally(msgspec.Struct):
             scored=self.scored + other.scored,
             score_total=self.score_total + other.score_total,
             score_squares=self.score_squares + other.score_squares,
-            contributions=joined(self.contributions, other.contributions),
+            contributions=join_contributions(self.contributions, other.contributions),
         )
 
 

@@ -1,1 +1,1 @@
-"""Statistics: agreement, intervals, corrected estimates. The seed is always an argument."""
+"""Statistics: agreement, intervals, tests, sample sizes, races. Seeds are always arguments."""

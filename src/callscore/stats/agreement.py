@@ -1,4 +1,4 @@
-"""How far two or more raters agree beyond chance."""
+"""Agreement of two or more raters beyond chance."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from callscore.stats.intervals import Interval, bootstrap
 
 Pairs = Sequence[tuple[str, str]]
 Distance = Callable[[str, str], float]
-Rated = TypeVar("Rated")
+Item = TypeVar("Item")
 
 
-def interval_over_calls(
-    statistic: Callable[[Sequence[Rated]], float | None],
-    rated: Sequence[Rated],
+def agreement_interval(
+    statistic: Callable[[Sequence[Item]], float | None],
+    rated: Sequence[Item],
     calls: Sequence[str],
     seed: int,
 ) -> Interval | None:
-    """Percentiles of an agreement over resampled calls, the items of a call together    STATS §5
+    """Percentile interval of an agreement over resampled calls        STATS §5
 
-    `calls` names the call of each item; None of fewer than two calls.
+    `calls` has the call of each item: the items of a call are resampled together. None if there
+    are fewer than two calls.
     """
-    by_call: dict[str, list[Rated]] = {}
+    by_call: dict[str, list[Item]] = {}
     for item, call in zip(rated, calls, strict=True):
         by_call.setdefault(call, []).append(item)
 
-    def of_drawn(drawn: Sequence[Sequence[Rated]]) -> float | None:
-        return statistic([item for items in drawn for item in items])
+    def of_resample(resample: Sequence[Sequence[Item]]) -> float | None:
+        return statistic([item for items in resample for item in items])
 
-    return bootstrap(of_drawn, list(by_call.values()), seed)
+    return bootstrap(of_resample, list(by_call.values()), seed)
 
 
-def confusion(pairs: Pairs) -> Mapping[tuple[str, str], int]:
-    """How often the first rater said one word and the second another, by (first, second)"""
+def confusion_counts(pairs: Pairs) -> Mapping[tuple[str, str], int]:
+    """The confusion matrix: number of items by (first rater, second rater)"""
     return dict(sorted(Counter(pairs).items()))
 
 
@@ -44,23 +45,23 @@ def observed_agreement(pairs: Pairs) -> float | None:
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
-def unlike(one: str, other: str) -> float:
-    """1 for different words, 0 for the same"""
+def nominal_distance(one: str, other: str) -> float:
+    """1 for different labels, 0 for equal ones"""
     return float(one != other)
 
 
 def cohen_kappa(pairs: Pairs) -> float | None:
-    """1 − Σ d·observed / Σ d·expected, d = 1 for different words        Cohen 1960
+    """1 − Σ d·observed / Σ d·expected, d = 1 for different labels        Cohen 1960
 
-    None if chance alone explains everything: a single word, used by both throughout.
+    None if chance explains everything: both raters use a single label.
     """
-    return _kappa(pairs, unlike)
+    return _kappa(pairs, nominal_distance)
 
 
 def weighted_kappa(pairs: Pairs, scale: Sequence[str]) -> float | None:
     """1 − Σ d·observed / Σ d·expected, d = (i − j)² on the scale        Cohen 1968"""
-    place = {word: at for at, word in enumerate(scale)}
-    return _kappa(pairs, lambda a, b: float((place[a] - place[b]) ** 2))
+    position = {label: at for at, label in enumerate(scale)}
+    return _kappa(pairs, lambda a, b: float((position[a] - position[b]) ** 2))
 
 
 def _kappa(pairs: Pairs, distance: Distance) -> float | None:
@@ -74,11 +75,11 @@ def _kappa(pairs: Pairs, distance: Distance) -> float | None:
 def krippendorff_alpha(units: Sequence[Sequence[str]], distance: Distance) -> float | None:
     """1 − D_observed / D_expected over all pairs within units        Krippendorff 2011
 
-    A unit holds the words that its raters gave, however many; one with fewer than two says
-    nothing about agreement. None if no two words differ.
+    A unit has the labels of its raters; units with fewer than two labels are ignored. None if all
+    labels are equal.
     """
     shared = [unit for unit in units if len(unit) > 1]
-    totals = Counter(word for unit in shared for word in unit)
+    totals = Counter(label for unit in shared for label in unit)
     n = sum(totals.values())
     observed = math.fsum(
         distance(a, b) * count_a * count_b / (len(unit) - 1)

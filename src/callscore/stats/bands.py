@@ -1,4 +1,4 @@
-"""Which ranks the data allow: models that cannot be distinguished share a band."""
+"""Rank bands: models that are not distinguishable share a band."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CLOSE = 1e-12
+EPSILON = 1e-12
 
 
-class Band(NamedTuple):
-    """The best and the worst rank that a model may have."""
+class RankBand(NamedTuple):
+    """The best and the worst rank of a model that the data allow."""
 
     best: int
     worst: int
 
 
 class Contrast(NamedTuple):
-    """Two models, by their place: how far apart they are, and whether that is significant."""
+    """The difference of two models, given by index, with its simultaneous interval."""
 
     first: int
     second: int
@@ -35,44 +35,51 @@ class Contrast(NamedTuple):
     standard_error: float
     low: float
     high: float
-    """The simultaneous interval: all pairs hold theirs at once, at the level."""
+    """Simultaneous interval: at the level, the intervals of all pairs hold together."""
 
     @property
     def significant(self) -> bool:
-        """Whether the simultaneous interval leaves 0 out."""
-        return self.low > CLOSE or self.high < -CLOSE
+        """Whether the simultaneous interval excludes 0."""
+        return self.low > EPSILON or self.high < -EPSILON
 
 
-def contrasts(
+def compare_pairs(
     values: Sequence[float], resamples: Array, calls: int, level: float = LEVEL
 ) -> list[Contrast]:
     """difference ± q · se, q the quantile of max |t*| over all pairs        max-t; STATS §3
 
-    `resamples` has one line per resample of calls and one column per model: all models on the same
-    calls. Pairs whose difference does not vary are significant only if even the sign of this many
-    calls would be: 2^(1 − n) · pairs ≤ 1 − level.
+    `resamples` has a row per resample of calls and a column per model. A pair whose difference does
+    not vary is significant only if a sign test on this many calls would be:
+    2^(1 − n) · pairs ≤ 1 − level.
     """
     import numpy as np
 
     defined = resamples[~np.isnan(resamples).any(axis=1)]
     pairs = list(combinations(range(len(values)), 2))
-    gaps = [values[j] - values[i] for i, j in pairs]
-    drawn = [defined[:, j] - defined[:, i] for i, j in pairs]
-    errors = [float(np.std(sample, ddof=1)) if len(sample) > 1 else 0.0 for sample in drawn]
-    largest = np.zeros(len(defined))
-    for gap, sample, error in zip(gaps, drawn, errors, strict=True):
-        if error > CLOSE:
-            largest = np.maximum(largest, np.abs(sample - gap) / error)
-    factor = float(np.quantile(largest, level)) if len(largest) else float("inf")
-    shows_signs = calls > 1 and 2.0 ** (1 - min(calls, 1000)) * len(pairs) <= 1 - level
-    found = []
-    for (i, j), gap, error in zip(pairs, gaps, errors, strict=True):
-        half = factor * error if error > CLOSE else (0.0 if shows_signs else float("inf"))
-        found.append(Contrast(i, j, gap, error, gap - half, gap + half))
-    return found
+    differences = [values[j] - values[i] for i, j in pairs]
+    resampled_differences = [defined[:, j] - defined[:, i] for i, j in pairs]
+    errors = [
+        float(np.std(sample, ddof=1)) if len(sample) > 1 else 0.0
+        for sample in resampled_differences
+    ]
+    max_t = np.zeros(len(defined))
+    for difference, sample, error in zip(differences, resampled_differences, errors, strict=True):
+        if error > EPSILON:
+            max_t = np.maximum(max_t, np.abs(sample - difference) / error)
+    max_t_quantile = float(np.quantile(max_t, level)) if len(max_t) else float("inf")
+    sign_test_significant = calls > 1 and 2.0 ** (1 - min(calls, 1000)) * len(pairs) <= 1 - level
+    contrasts = []
+    for (i, j), difference, error in zip(pairs, differences, errors, strict=True):
+        half = (
+            max_t_quantile * error
+            if error > EPSILON
+            else (0.0 if sign_test_significant else float("inf"))
+        )
+        contrasts.append(Contrast(i, j, difference, error, difference - half, difference + half))
+    return contrasts
 
 
-def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[Band]:
+def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[RankBand]:
     """1 + models significantly better … k − models significantly worse        STATS §3"""
     better, worse = [0] * models, [0] * models
     for pair in pairs:
@@ -82,4 +89,4 @@ def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[Band]:
             )
             better[lower] += 1
             worse[upper] += 1
-    return [Band(1 + better[at], models - worse[at]) for at in range(models)]
+    return [RankBand(1 + better[at], models - worse[at]) for at in range(models)]

@@ -1,4 +1,4 @@
-"""The bootstrap interval that corrects for bias and skewness        Efron 1987"""
+"""BCa bootstrap intervals, which correct for bias and skewness        Efron 1987"""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
 NORMAL = NormalDist()
-NO_SPREAD = 1e-12
-"""Values that differ by less are the same number, added in another order."""
+EPSILON = 1e-12
+"""Values that differ by less are equal up to rounding."""
 
 
-class Bounds(NamedTuple):
-    """An interval and how it was found: bca, percentile, clopper_pearson, design_effect,
-    all_equal.
-    """
+class IntervalEstimate(NamedTuple):
+    """An interval and its method: bca, percentile, clopper_pearson, design_effect, all_equal."""
 
     low: float
     high: float
@@ -30,53 +28,53 @@ class Bounds(NamedTuple):
 
 
 def bca_interval(
-    found: Replicates, calls: int | None = None, level: float = LEVEL
-) -> Bounds | None:
+    replicates: Replicates, calls: int | None = None, level: float = LEVEL
+) -> IntervalEstimate | None:
     """Percentiles of the replicates at Φ(z₀ + (z₀ + z) / (1 − a·(z₀ + z)))        Efron 1987
 
-    Resamples vary too little if there are few calls: with `calls`, z is as much larger as
-    Student's t and √(n / (n − 1)) ask for (Hesterberg 2015); 2.03 instead of 1.96 for 50 calls.
+    Resamples of few calls vary too little: with `calls`, z is expanded by Student's t and
+    √(n / (n − 1)) (Hesterberg 2015): 2.03 instead of 1.96 for 50 calls.
 
-    Plain percentiles where the jackknife does not vary or is not defined; None if fewer than
-    half of the resamples have a value. `all_equal` says that nothing varies: the limits are the
-    value itself, and a report must add what the number of calls allows to say.
+    Plain percentiles if the jackknife does not vary or is undefined; None if fewer than half of
+    the resamples have a value. With `all_equal` nothing varies and both limits are the estimate:
+    the caller replaces them by the rule of three.
     """
     import numpy as np
 
-    values = found.resampled[np.isfinite(found.resampled)]
-    if not math.isfinite(found.estimate) or 2 * len(values) < len(found.resampled):
+    values = replicates.resampled[np.isfinite(replicates.resampled)]
+    if not math.isfinite(replicates.estimate) or 2 * len(values) < len(replicates.resampled):
         return None
     values.sort()
-    if values[-1] - values[0] <= NO_SPREAD * max(1.0, abs(found.estimate)):
-        return Bounds(found.estimate, found.estimate, "all_equal")
+    if values[-1] - values[0] <= EPSILON * max(1.0, abs(replicates.estimate)):
+        return IntervalEstimate(replicates.estimate, replicates.estimate, "all_equal")
     z = NORMAL.inv_cdf((1 + level) / 2) if calls is None else expanded_z(calls, level)
-    shares = _corrected_shares(found, values, z)
+    levels = _bca_levels(replicates, values, z)
     method = "bca"
-    if shares is None:
-        shares, method = (NORMAL.cdf(-z), NORMAL.cdf(z)), "percentile"
-    low, high = (quantile(values, share) for share in shares)
-    return Bounds(low, high, method)
+    if levels is None:
+        levels, method = (NORMAL.cdf(-z), NORMAL.cdf(z)), "percentile"
+    low, high = (quantile(values, share) for share in levels)
+    return IntervalEstimate(low, high, method)
 
 
-def _corrected_shares(found: Replicates, values: Floats, z: float) -> tuple[float, float] | None:
-    """Where to cut the replicates; None if bias or skewness is not defined."""
+def _bca_levels(replicates: Replicates, values: Floats, z: float) -> tuple[float, float] | None:
+    """The levels of the percentiles; None if bias or acceleration is undefined."""
     import numpy as np
 
-    slack = NO_SPREAD * max(1.0, abs(found.estimate))
-    below = int(np.searchsorted(values, found.estimate - slack, "left"))
-    up_to = int(np.searchsorted(values, found.estimate + slack, "right"))
+    slack = EPSILON * max(1.0, abs(replicates.estimate))
+    below = int(np.searchsorted(values, replicates.estimate - slack, "left"))
+    up_to = int(np.searchsorted(values, replicates.estimate + slack, "right"))
     share = (below + up_to) / 2 / len(values)
-    skewness = acceleration(found.jackknife)
-    if skewness is None or not 0 < share < 1:
+    skew = acceleration(replicates.jackknife)
+    if skew is None or not 0 < share < 1:
         return None
     bias = NORMAL.inv_cdf(share)
-    cuts = []
+    corrected = []
     for end in (-z, z):
-        stretch = 1 - skewness * (bias + end)
-        if stretch <= 0:
+        denominator = 1 - skew * (bias + end)
+        if denominator <= 0:
             return None
-        cuts.append(NORMAL.cdf(bias + (bias + end) / stretch))
-    return cuts[0], cuts[1]
+        corrected.append(NORMAL.cdf(bias + (bias + end) / denominator))
+    return corrected[0], corrected[1]
 
 
 @cache
@@ -90,31 +88,31 @@ def expanded_z(calls: int, level: float = LEVEL) -> float:
 
 
 def acceleration(jackknife: Floats) -> float | None:
-    """Σ d³ / (6·(Σ d²)^1.5), d the distances of the jackknife values below their mean"""
+    """Σ d³ / (6·(Σ d²)^1.5), d = mean − jackknife value"""
     import numpy as np
 
     if len(jackknife) < 2 or not np.isfinite(jackknife).all():
         return None
     distances = jackknife.mean() - jackknife
     spread = math.fsum(distances**2)
-    if spread <= (NO_SPREAD * max(1.0, abs(float(jackknife[0])))) ** 2:
+    if spread <= (EPSILON * max(1.0, abs(float(jackknife[0])))) ** 2:
         return None
     return math.fsum(distances**3) / (6 * math.pow(spread, 1.5))
 
 
 def quantile(ordered: Floats, share: float) -> float:
-    """The value at a share of the ordered values, between two by their distance"""
-    place = share * (len(ordered) - 1)
-    at = min(int(place), len(ordered) - 2)
-    return float(ordered[at] + (place - at) * (ordered[at + 1] - ordered[at]))
+    """The quantile of ordered values, interpolated linearly"""
+    position = share * (len(ordered) - 1)
+    at = min(int(position), len(ordered) - 2)
+    return float(ordered[at] + (position - at) * (ordered[at + 1] - ordered[at]))
 
 
-def rank_interval(found: Replicates, level: float = LEVEL) -> tuple[int, int] | None:
-    """The ranks that at least `level` of the resamples lie between"""
+def rank_interval(replicates: Replicates, level: float = LEVEL) -> tuple[int, int] | None:
+    """The range of ranks of at least `level` of the resamples"""
     import numpy as np
 
-    values = np.sort(found.resampled[np.isfinite(found.resampled)])
-    if not math.isfinite(found.estimate) or 2 * len(values) < len(found.resampled):
+    values = np.sort(replicates.resampled[np.isfinite(replicates.resampled)])
+    if not math.isfinite(replicates.estimate) or 2 * len(values) < len(replicates.resampled):
         return None
     tail = (1 - level) / 2
     low, high = math.floor(tail * len(values)), math.ceil((1 - tail) * len(values)) - 1

@@ -1,7 +1,7 @@
-"""The beta distribution, as far as binomial intervals need it.
+"""The beta distribution, for binomial intervals.
 
-scipy has it as well, but takes ten times as long to import as a small card takes to score; the
-tests hold these functions against scipy's.
+Importing scipy takes ten times as long as scoring a small data set; the tests compare these
+functions with those of scipy.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-STEPS = 400
-ENOUGH = 1e-15
+MAX_STEPS = 400
+TOLERANCE = 1e-15
 TINY = 1e-300
 
 
@@ -20,17 +20,17 @@ def beta_cdf(x: float, a: float, b: float) -> float:
         return 0.0
     if x >= 1:
         return 1.0
-    if x > (a + 1) / (a + b + 2):  # the fraction converges quickly on the other side only
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast only on the other side
         return 1 - beta_cdf(1 - x, b, a)
     logarithm = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
     logarithm += a * math.log(x) + b * math.log1p(-x)
-    return math.exp(logarithm) / (a * _fraction(x, a, b))
+    return math.exp(logarithm) / (a * _continued_fraction(x, a, b))
 
 
-def _fraction(x: float, a: float, b: float) -> float:
+def _continued_fraction(x: float, a: float, b: float) -> float:
     """1 + d₁/(1 + d₂/(1 + …))        DLMF 8.17.22"""
     value, numerator, denominator = 1.0, 1.0, 0.0
-    for step in range(1, STEPS):
+    for step in range(1, MAX_STEPS):
         m, is_odd = divmod(step, 2)
         if is_odd:
             d = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
@@ -40,16 +40,16 @@ def _fraction(x: float, a: float, b: float) -> float:
         numerator = 1 + d / numerator or TINY
         change = numerator * denominator
         value *= change
-        if abs(change - 1) < ENOUGH:
+        if abs(change - 1) < TOLERANCE:
             break
     return value
 
 
 @lru_cache(4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """The x with I_x(a, b) = p, by bisection to the last digits; in closed form where a or b is 1
+    """The x with I_x(a, b) = p, by bisection; in closed form if a or b is 1
 
-    I_x(a, 1) = xᵃ and I_x(1, b) = 1 − (1 − x)ᵇ: limits of none or all.
+    I_x(a, 1) = xᵃ and I_x(1, b) = 1 − (1 − x)ᵇ.
     """
     if b == 1:
         return math.pow(p, 1 / a)

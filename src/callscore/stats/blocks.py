@@ -1,4 +1,4 @@
-"""The order in which a race draws calls: the same for all models, given by a seed (STATS §4.1)."""
+"""The seeded order in which a race draws calls, the same for all models (STATS §4.1)."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-About = Literal["pool", "future"]
-Kind = tuple[str, ...]
-"""The tasks that a call has, in alphabetical order; one appears twice if the call has two cases
-of it.
-"""
+Population = Literal["pool", "future"]
+TaskSet = tuple[str, ...]
+"""The tasks of a call in alphabetical order; a task is repeated if the call has two cases of it."""
 
 
 class Block(NamedTuple):
-    """Calls that are drawn together, and what is known before about the values they can have."""
+    """Calls that are drawn together, and the bounds of their score that are known before."""
 
     calls: Sequence[str]
-    stakes: Sequence[float]
-    """How many calls of the pool each of them represents."""
-    drawn: Mapping[str, float]
-    """By task, how many calls all of them represent."""
-    reach: float
-    """The most that the block's score can be, each call counted by its stake."""
-    left: float
-    """The share of the Final that later blocks hold."""
+    sampling_weights: Sequence[float]
+    """How many calls of the pool each call represents."""
+    represented: Mapping[str, float]
+    """By task, how many calls the block represents."""
+    max_score: float
+    """The largest possible score of the block, with its calls weighted."""
+    remaining: float
+    """The share of the Final Score in later blocks."""
 
 
 class Schedule(NamedTuple):
@@ -33,38 +31,38 @@ class Schedule(NamedTuple):
 
     blocks: Sequence[Block]
     weights: Mapping[str, float]
-    """By task, what one call adds to the Final."""
-    about: About
+    """By task, the weight of one call in the Final Score."""
+    about: Population
     sizes: Mapping[str, int]
-    """By task, the number of cases of the data set."""
+    """By task, the number of cases in the data set."""
 
 
-def schedule(
-    calls: Mapping[str, Kind], weights: Mapping[str, float], seed: int, about: About
+def make_schedule(
+    calls: Mapping[str, TaskSet], weights: Mapping[str, float], seed: int, about: Population
 ) -> Schedule:
     """Blocks of one call with all its tasks, or of one call of each kind        STATS §4.1
 
-    Where all calls have the same tasks there is one kind, and a block is a call. If tasks have
-    calls of their own, a block takes one of each kind while every kind has some left; single calls
-    follow, which say something about this pool but not about future calls.
+    A kind is a set of tasks. If all calls have the same tasks, a block is one call. Otherwise a
+    block has one call of each kind, as long as every kind has calls left; the other calls follow
+    one by one, and are used for the pool but not for future calls.
     """
     sizes: dict[str, int] = {}
-    kinds: dict[Kind, list[str]] = {}
+    kinds: dict[TaskSet, list[str]] = {}
     for call, kind in calls.items():
         kinds.setdefault(kind, []).append(call)
         for task in kind:
             sizes[task] = sizes.get(task, 0) + 1
     whole = math.fsum(weights.get(task, 0.0) for task in sizes)
     shares = {task: weights.get(task, 0.0) / whole for task in sorted(sizes)}
-    shuffled = {kind: _shuffled(kinds[kind], seed, "blocks") for kind in sorted(kinds)}
+    shuffled = {kind: _shuffle(kinds[kind], seed, "blocks") for kind in sorted(kinds)}
     if about == "future":
-        return Schedule(_of_future(_partition(shuffled)), shares, about, sizes)
-    each = {task: share / sizes[task] for task, share in shares.items()}
-    return Schedule(_of_pool(shuffled, each, seed), each, about, sizes)
+        return Schedule(_future_blocks(_disjoint_task_sets(shuffled)), shares, about, sizes)
+    call_weights = {task: share / sizes[task] for task, share in shares.items()}
+    return Schedule(_pool_blocks(shuffled, call_weights, seed), call_weights, about, sizes)
 
 
-def _shuffled(calls: Sequence[str], seed: int, purpose: str) -> list[str]:
-    """By a hash of seed and id: no order of files, and no other call, moves a call"""
+def _shuffle(calls: Sequence[str], seed: int, purpose: str) -> list[str]:
+    """Sort by a hash of seed and id, independent of the order of files and of other calls"""
 
     def key(call: str) -> tuple[bytes, str]:
         text = f"{seed}/{purpose}/{call}".encode("utf-8", "surrogatepass")
@@ -73,12 +71,13 @@ def _shuffled(calls: Sequence[str], seed: int, purpose: str) -> list[str]:
     return sorted(calls, key=key)
 
 
-def _partition(kinds: Mapping[Kind, Sequence[str]]) -> dict[Kind, Sequence[str]]:
-    """The most frequent kinds that have no task in common: every task once in a block
+def _disjoint_task_sets(kinds: Mapping[TaskSet, Sequence[str]]) -> dict[TaskSet, Sequence[str]]:
+    """The most frequent kinds without common tasks, so that a block has every task once
 
-    The mean of such a block is the Final of future calls, whatever the mixture of the data is.
+    The expected score of such a block is the Final Score of future calls, for any mixture of
+    kinds in the data. Empty if such kinds do not cover all tasks.
     """
-    chosen: dict[Kind, Sequence[str]] = {}
+    chosen: dict[TaskSet, Sequence[str]] = {}
     for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind)):
         if not any(set(kind) & set(other) for other in chosen):
             chosen[kind] = kinds[kind]
@@ -86,55 +85,68 @@ def _partition(kinds: Mapping[Kind, Sequence[str]]) -> dict[Kind, Sequence[str]]
     return chosen if covered == {task for kind in kinds for task in kind} else {}
 
 
-def _of_future(kinds: Mapping[Kind, Sequence[str]]) -> list[Block]:
+def _future_blocks(kinds: Mapping[TaskSet, Sequence[str]]) -> list[Block]:
     count = min(map(len, kinds.values()), default=0)
-    drawn = {task: 1.0 for kind in kinds for task in kind}
+    represented = {task: 1.0 for kind in kinds for task in kind}
     return [
         Block(
             [calls[at] for calls in kinds.values()],
             [1.0] * len(kinds),
-            drawn,
-            reach=1.0,
-            left=(count - at - 1) / count,
+            represented,
+            max_score=1.0,
+            remaining=(count - at - 1) / count,
         )
         for at in range(count)
     ]
 
 
-def _of_pool(
-    kinds: Mapping[Kind, Sequence[str]], each: Mapping[str, float], seed: int
+def _pool_blocks(
+    kinds: Mapping[TaskSet, Sequence[str]], call_weights: Mapping[str, float], seed: int
 ) -> list[Block]:
-    worth = {kind: math.fsum(each[task] for task in kind) for kind in kinds}
-    together = min(map(len, kinds.values()), default=0)
+    kind_weight = {kind: math.fsum(call_weights[task] for task in kind) for kind in kinds}
+    complete = min(map(len, kinds.values()), default=0)
     blocks = []
-    for at in range(together):
-        stakes = [float(len(calls) - at) for calls in kinds.values()]
-        drawn: dict[str, float] = {}
-        for kind, stake in zip(kinds, stakes, strict=True):
+    for at in range(complete):
+        sampling_weights = [float(len(calls) - at) for calls in kinds.values()]
+        represented: dict[str, float] = {}
+        for kind, weight in zip(kinds, sampling_weights, strict=True):
             for task in kind:
-                drawn[task] = drawn.get(task, 0.0) + stake
-        reach = math.fsum(stake * worth[kind] for kind, stake in zip(kinds, stakes, strict=True))
-        left = math.fsum(
-            (stake - 1) * worth[kind] for kind, stake in zip(kinds, stakes, strict=True)
+                represented[task] = represented.get(task, 0.0) + weight
+        max_score = math.fsum(
+            weight * kind_weight[kind] for kind, weight in zip(kinds, sampling_weights, strict=True)
         )
-        blocks.append(Block([calls[at] for calls in kinds.values()], stakes, drawn, reach, left))
-    rest = {call: kind for kind, calls in kinds.items() for call in calls[together:]}
-    return blocks + _singles(rest, worth, seed)
+        remaining = math.fsum(
+            (weight - 1) * kind_weight[kind]
+            for kind, weight in zip(kinds, sampling_weights, strict=True)
+        )
+        blocks.append(
+            Block(
+                [calls[at] for calls in kinds.values()],
+                sampling_weights,
+                represented,
+                max_score,
+                remaining,
+            )
+        )
+    rest = {call: kind for kind, calls in kinds.items() for call in calls[complete:]}
+    return blocks + _single_blocks(rest, kind_weight, seed)
 
 
-def _singles(rest: Mapping[str, Kind], worth: Mapping[Kind, float], seed: int) -> list[Block]:
-    """What is left where tasks have calls of their own and one has more than another"""
-    order = _shuffled(list(rest), seed, "singles")
-    left_of: dict[Kind, int] = {}
+def _single_blocks(
+    rest: Mapping[str, TaskSet], kind_weight: Mapping[TaskSet, float], seed: int
+) -> list[Block]:
+    """Blocks of single calls, for the kinds with more calls than others"""
+    order = _shuffle(list(rest), seed, "singles")
+    remaining_calls: dict[TaskSet, int] = {}
     for kind in rest.values():
-        left_of[kind] = left_of.get(kind, 0) + 1
+        remaining_calls[kind] = remaining_calls.get(kind, 0) + 1
     blocks = []
     for at, call in enumerate(order):
-        stake = float(len(order) - at)
-        there = [kind for kind, count in left_of.items() if count]
-        drawn = {task: stake for kind in there for task in kind}
-        reach = stake * max(worth[kind] for kind in there)
-        left_of[rest[call]] -= 1
-        left = math.fsum(count * worth[kind] for kind, count in left_of.items())
-        blocks.append(Block([call], [stake], drawn, reach, left))
+        weight = float(len(order) - at)
+        kinds_left = [kind for kind, count in remaining_calls.items() if count]
+        represented = {task: weight for kind in kinds_left for task in kind}
+        max_score = weight * max(kind_weight[kind] for kind in kinds_left)
+        remaining_calls[rest[call]] -= 1
+        remaining = math.fsum(count * kind_weight[kind] for kind, count in remaining_calls.items())
+        blocks.append(Block([call], [weight], represented, max_score, remaining))
     return blocks

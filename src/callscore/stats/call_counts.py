@@ -1,4 +1,4 @@
-"""How many calls are behind a number, and what each of them adds to a pooled rate."""
+"""Numbers of calls, and counts of pooled rates, from contributions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from callscore.stats.contributions import EVALUATED, TaskContributions
 from callscore.stats.matrix import column_values
-from callscore.stats.rates import Counts, counts_of
+from callscore.stats.rates import RateCounts, count_rate
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 
-def calls_in(task: TaskContributions) -> int:
-    """Distinct calls with an answer."""
+def count_calls(task: TaskContributions) -> int:
+    """The number of calls with a reply."""
     import numpy as np
 
     if not len(task):
@@ -23,8 +23,8 @@ def calls_in(task: TaskContributions) -> int:
     return len(np.unique(np.frombuffer(task.keys, np.uint64)[(flags & EVALUATED) > 0]))
 
 
-def calls_with_value(task: TaskContributions, slug: str) -> int:
-    """Distinct calls that have a value in a row."""
+def count_calls_with_value(task: TaskContributions, slug: str) -> int:
+    """The number of calls with a value of a metric."""
     import numpy as np
 
     column = task.columns.get(slug)
@@ -34,8 +34,10 @@ def calls_with_value(task: TaskContributions, slug: str) -> int:
     return len(np.unique(np.frombuffer(task.keys, np.uint64)[~np.isnan(value)]))
 
 
-def rate_counts(task: TaskContributions, slug: str, *, complement: bool = False) -> Counts | None:
-    """The counts of a pooled row, call by call; `complement` counts the items without event."""
+def rate_counts(
+    task: TaskContributions, slug: str, *, complement: bool = False
+) -> RateCounts | None:
+    """The counts of a pooled rate; with `complement`, the items without event are the events."""
     import numpy as np
 
     column = task.columns.get(slug)
@@ -46,7 +48,7 @@ def rate_counts(task: TaskContributions, slug: str, *, complement: bool = False)
     size = int(call.max()) + 1
     events = np.bincount(call, numerators, size).astype(np.float64, copy=False)
     items = np.bincount(call, denominators, size).astype(np.float64, copy=False)
-    return counts_of(items - events if complement else events, items)
+    return count_rate(items - events if complement else events, items)
 
 
 def _call_numbers(task: TaskContributions) -> npt.NDArray[np.intp]:

@@ -1,13 +1,12 @@
-"""What every call contributes to every row: the raw material of all intervals and comparisons.
+"""Contributions of cases to the metrics of a model: the input of all intervals and comparisons.
 
-The tallies of a card add up and forget. A `TaskContributions` keeps, for one model and one task,
-one entry a case: the measures after its runs were averaged (C-07), what it cost, whether a call
-gate blocked it, and which call it belongs to. Nothing here needs numpy; `stats/matrix.py` turns
-the entries into arrays with one line per call.
+Tallies keep sums only. A `TaskContributions` has, for one model and one task, an entry per case:
+its measures (the mean of its runs, C-07), its cost, whether a call gate blocks it, and its call.
+Nothing here needs numpy; `stats/matrix.py` converts the entries to arrays by call.
 
 Memory: most values repeat (shares of small counts), so a column stores two-byte codes into a
-table of the distinct entries. A column with more than `MOST_CODES` distinct entries, as mean
-similarities have, continues as plain doubles. Both lose no digit.
+table of distinct entries. A column with more than `MAX_CODES` distinct entries, such as one of mean
+similarities, continues as doubles. Both are exact.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import msgspec
 
 from callscore.core.measure import Measure
 
-MOST_CODES = 4096
+MAX_CODES = 4096
 
 NO_VALUE = Measure(None)
 
@@ -30,39 +29,40 @@ Entry = tuple[float, float, float]
 """value, numerator, denominator; the value is NaN if a case has none."""
 
 EVALUATED, CALL_BLOCKED, BLOCKED = 1, 2, 4
-"""Flags of a case: it has an answer; a call gate blocks it; a gate of either kind does."""
+"""Flags of a case: it has a reply; a call gate blocks it; a gate of any kind blocks it."""
 
 
 STRATUM = "@"
+"""Separates a task from a stratum in the keys of columns."""
 
 
 def in_stratum(task: str, stratum: str) -> str:
-    """What the columns of one stratum of a task are filed under."""
+    """The key of the columns of one stratum of a task."""
     return f"{task}{STRATUM}{stratum}"
 
 
 def call_key(call_id: str | int | None, case_id: str) -> int:
-    """64 bits that name a call: those of its `call_id`; a case without one is its own call.
+    """A 64-bit hash of the `call_id`, or of the `case_id` if there is none.
 
-    The same in every process and run, so that runs can be paired by it. Ordering calls by it is
-    as good as shuffling them.
+    It is the same in every process and run, so runs can be paired by it; sorting calls by it
+    shuffles them.
     """
     name = f"case:{case_id}" if call_id is None else f"call:{call_id}"
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 class Charge(NamedTuple):
-    """Which call a case belongs to, and what was spent on it."""
+    """The call of a case, and its cost."""
 
     key: int
     spend: float = 0.0
-    """US dollars of all its runs, failed ones included."""
+    """The cost of all runs in US dollars, including failed ones."""
     answers: int = 0
-    """Runs that were answered."""
+    """The number of runs with a reply."""
 
 
 class _Codes(dict[object, int]):
-    """Numbers the distinct entries of a column in the order in which they first come."""
+    """Numbers the distinct entries of a column in the order of their first occurrence."""
 
     def __missing__(self, entry: object) -> int:
         code = self[entry] = len(self)
@@ -70,7 +70,7 @@ class _Codes(dict[object, int]):
 
 
 class Column:
-    """One row of the card, an entry for each case: its value, with counts if it is pooled."""
+    """The entries of one metric by case: values, with counts if it is pooled."""
 
     __slots__ = ("_codes", "_index", "_plain", "pooled")
 
@@ -84,7 +84,7 @@ class Column:
         return len(self._codes) if self._index is not None else len(self._plain[0])
 
     def add(self, measures: Iterable[Measure]) -> None:
-        """Append the measures of some cases, one each."""
+        """Append the measures of cases."""
         entries: list[object]
         if self.pooled:
             entries = [
@@ -94,7 +94,7 @@ class Column:
             entries = [m.value for m in measures]
         self._add(entries)
 
-    def add_nothing(self, cases: int) -> None:
+    def add_missing(self, cases: int) -> None:
         """Append cases without a value."""
         self._add([None] * cases)
 
@@ -104,7 +104,7 @@ class Column:
             self._add_plain(entries)
             return
         self._codes.extend([index[entry] for entry in entries])
-        if len(index) > MOST_CODES:
+        if len(index) > MAX_CODES:
             table = list(index)
             self._plain = [array("d") for _ in range(3 if self.pooled else 1)]
             self._add_plain([table[code] for code in self._codes])
@@ -112,21 +112,24 @@ class Column:
 
     def _add_plain(self, entries: Sequence[object]) -> None:
         for place, part in enumerate(self._plain):
-            part.extend([_of(entry, place) for entry in entries])
+            part.extend([_entry_part(entry, place) for entry in entries])
 
     def entries(self) -> tuple[Sequence[Entry], array[int]] | None:
-        """The table of distinct entries, and the code of every case; None of a plain column."""
+        """The table of distinct entries and the codes of the cases; None if the column is plain."""
         if self._index is None:
             return None
-        table = [(_of(entry, 0), _of(entry, 1), _of(entry, 2)) for entry in self._index]
+        table = [
+            (_entry_part(entry, 0), _entry_part(entry, 1), _entry_part(entry, 2))
+            for entry in self._index
+        ]
         return table, self._codes
 
     def plain(self) -> Sequence[array[float]]:
-        """Values, and where the row is pooled numerators and denominators, of a plain column."""
+        """The values of a plain column, and its numerators and denominators if it is pooled."""
         return self._plain
 
     def extend(self, other: Column) -> None:
-        """Append the values of another column."""
+        """Append the entries of another column."""
         coded = other.entries()
         if coded is None:
             parts = other.plain()
@@ -138,8 +141,8 @@ class Column:
             self._add([table[code] for code in coded[1]])
 
 
-def _of(entry: object, place: int) -> float:
-    """The value (0), numerator (1) or denominator (2) of an entry; of nothing NaN, 0 and 0."""
+def _entry_part(entry: object, place: int) -> float:
+    """The value (0), numerator (1) or denominator (2) of an entry; NaN, 0, 0 if it is missing."""
     if entry is None:
         return 0.0 if place else nan
     if isinstance(entry, tuple):
@@ -154,7 +157,7 @@ def _entry(row: object) -> object:
 
 
 class TaskContributions:
-    """The contributions of all cases of one task and one model, in the order of their scoring."""
+    """The contributions of the cases of one task and one model, in the order of scoring."""
 
     def __init__(self) -> None:
         self.keys = array("Q")
@@ -162,15 +165,15 @@ class TaskContributions:
         self.spend = array("d")
         self.answers = array("H")
         self.columns: dict[str, Column] = {}
-        """By slug; criteria of the second layer are columns as well."""
+        """By slug of a metric or of a criterion."""
         self.strata: Mapping[str, TaskContributions] = {}
-        """The same cases by stratum, where each row is the mean of the strata."""
+        """The same cases by stratum, if metrics are means of the strata."""
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def add_cases(self, charges: Sequence[Charge], flags: Sequence[int]) -> None:
-        """Append cases; their columns follow by `add_column`."""
+        """Append cases; `add_column` adds their measures."""
         self.keys.extend([charge.key for charge in charges])
         self.spend.extend([charge.spend for charge in charges])
         self.answers.extend([charge.answers for charge in charges])
@@ -181,30 +184,30 @@ class TaskContributions:
         self.add_cases([charge], [0])
 
     def add_column(self, slug: str, measures: Sequence[Measure], *, pooled: bool = False) -> None:
-        """Append to a row the measures of the cases that were added last, one each."""
+        """Append the measures of the cases that were added last."""
         column = self.columns.get(slug)
         if column is None:
             column = self.columns[slug] = Column(pooled=pooled)
-        without = len(self.keys) - len(measures) - len(column)
-        if without:
-            column.add_nothing(without)
+        missing = len(self.keys) - len(measures) - len(column)
+        if missing:
+            column.add_missing(missing)
         column.add(measures)
 
     def complete(self) -> None:
-        """Bring all columns to the same length: cases at the end may have no measures."""
+        """Extend all columns to the same length: the last cases may have no measures."""
         for column in self.columns.values():
-            column.add_nothing(len(self.keys) - len(column))
+            column.add_missing(len(self.keys) - len(column))
 
     def extend(self, other: TaskContributions) -> None:
-        """Append the cases of another pass."""
+        """Append the cases of another scoring pass."""
         self.complete()
         other.complete()
         for slug, column in other.columns.items():
-            mine = self.columns.get(slug)
-            if mine is None:
-                mine = self.columns[slug] = Column(pooled=column.pooled)
-                mine.add_nothing(len(self.keys))
-            mine.extend(column)
+            own = self.columns.get(slug)
+            if own is None:
+                own = self.columns[slug] = Column(pooled=column.pooled)
+                own.add_missing(len(self.keys))
+            own.extend(column)
         self.keys.extend(other.keys)
         self.flags.extend(other.flags)
         self.spend.extend(other.spend)
@@ -212,37 +215,37 @@ class TaskContributions:
         self.complete()
 
 
-def joined(
+def join_contributions(
     one: TaskContributions | None, other: TaskContributions | None
 ) -> TaskContributions | None:
-    """The cases of both, without shared state; None if either records none."""
+    """The cases of both, copied; None if either is None."""
     if one is None or other is None:
         return None
-    found = TaskContributions()
-    found.extend(one)
-    found.extend(other)
-    return found
+    result = TaskContributions()
+    result.extend(one)
+    result.extend(other)
+    return result
 
 
 Contributions = Mapping[str, TaskContributions]
-"""Of one model, by task."""
+"""The contributions of one model, by task."""
 
 
-class Row(msgspec.Struct, frozen=True):
-    """How the entries of a column become the value of a row."""
+class MetricShape(msgspec.Struct, frozen=True):
+    """How a metric is computed from its column."""
 
     slug: str
     kind: str
-    """`mean` over calls, `pooled` numerators over denominators, or `count`: their total (C-06)."""
+    """`mean` over calls, `pooled` numerators over denominators, or `count`: the total (C-06)."""
     percent: bool = False
 
 
 class TaskShape(msgspec.Struct, frozen=True):
     """The formula of a task score: Σ part weight × Σ weight × row."""
 
-    rows: Sequence[Row]
+    rows: Sequence[MetricShape]
     parts: Sequence[tuple[str, float, Sequence[tuple[str, float]]]]
-    """Name, weight, and the slugs with their weights; a task without sub-scores is one part."""
+    """Name, weight, and slugs with weights; a task without sub-scores has one part."""
 
 
 class CriterionShape(msgspec.Struct, frozen=True):
@@ -255,17 +258,17 @@ class CriterionShape(msgspec.Struct, frozen=True):
 
 
 class ModelShape(msgspec.Struct, frozen=True):
-    """All that turns the contributions of one model into its column of the card."""
+    """The formulas that compute the scores of one model from its contributions."""
 
     tasks: Mapping[str, TaskShape]
     final: Mapping[str, float]
-    """Weights of the Final Score by task, `benchmarks` among them; empty if it has none."""
+    """Weights of the Final Score by task, and of `benchmarks`; empty if there is no Final Score."""
     zeroed: Mapping[str, float] = {}
     """Weights of the Final Score with blocked calls as 0, over the tasks that ran (C-129)."""
     workload: Mapping[str, float] = {}
     """By task, the share of calls that need it (C-83)."""
     cost: float | None = None
-    """The cost of 1000 calls, independent of the calls: given by the user, or 0; NaN if unknown."""
+    """The cost of 1000 calls if it does not depend on the calls; NaN if unknown."""
     criteria: Sequence[CriterionShape] = ()
     criteria_in_all: int = 0
-    """What the number of passed criteria is divided by (C-89); 0 if that gives no score."""
+    """The divisor of the number of passed criteria (C-89); 0 if there is no benchmark score."""

@@ -1,4 +1,4 @@
-"""Intervals: for a proportion, and for anything that can be resampled."""
+"""Intervals: Clopper–Pearson of a proportion, percentile bootstrap of any statistic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Interval(NamedTuple):
-    """The range of a value at a given level."""
+    """The limits of an interval."""
 
     low: float
     high: float
@@ -21,7 +21,8 @@ class Interval(NamedTuple):
 def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval | None:
     """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; None without trials
 
-    None or all of the trials have a quantile in closed form, which needs no library.
+    No or all successes have a quantile in closed form, which needs no library. `stats/rates.py` has
+    the same interval for counts that are fractions, without scipy and to 13 digits.
     """
     if not trials:
         return None
@@ -54,8 +55,8 @@ def bootstrap(
     random = np.random.default_rng(seed)
     values: list[float] = []
     for _ in range(resamples):
-        drawn = [data[at] for at in random.integers(0, len(data), len(data))]
-        value = statistic(drawn)
+        resample = [data[at] for at in random.integers(0, len(data), len(data))]
+        value = statistic(resample)
         if value is not None:
             values.append(value)
     if not values:

@@ -1,8 +1,8 @@
-"""One line per call, one column for everything that adds: from contributions to arrays.
+"""Contributions as arrays by call: the input of resampling and comparison.
 
-A `CallMatrix` is what resampling, comparing and racing work on. Its columns are sums (of values,
-of numerators, of dollars), so that any weighting of the calls is one matrix product and the scores
-of `stats/weighted_scores.py` follow from it without reading a text again.
+A `CallMatrix` has the sums (of values, numerators, costs) of every call, so the sums of any
+weighting of calls are one matrix product, and `stats/weighted_scores.py` computes the scores from
+them without scoring a reply again.
 """
 
 from __future__ import annotations
@@ -27,37 +27,33 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Keys = npt.NDArray[np.uint64]
 
-MOST_UNITS = 2_000
-"""Above this many calls, random groups of calls are resampled instead of single ones: the sums of
-a group are as exchangeable as calls are, and the product stays small."""
+MAX_UNITS = 2_000
+"""With more calls, random groups of calls are resampled: they are as exchangeable as calls, and the
+matrix product stays small."""
 ALL_CALLS = 1 << 40
 """More than any number of calls: every call is a unit."""
 
-Place = tuple[str, str, str]
-"""Task, slug and quantity of a column; the slug is empty if the quantity is the task's own.
+ColumnKey = tuple[str, str, str]
+"""Task, slug and quantity of a sum; the slug is empty for quantities of the whole task.
 
-The columns of a stratum of a task are filed under `in_stratum(task, stratum)`."""
-
-OF_A_MEAN = ("total", "n")
-OF_A_POOLED_ROW = ("total", "n", "numerator", "denominator")
-OF_A_TASK = ("cases", "blocked", "spend", "answers")
+In a stratum, the task is `in_stratum(task, stratum)`."""
 
 
 class Units(NamedTuple):
-    """What is resampled: calls, or groups of them."""
+    """The units of resampling: calls, or groups of calls."""
 
     calls: Keys
-    """The keys of all calls in ascending order: a random order, as they are hashes."""
+    """The keys of all calls, sorted; as keys are hashes, the order is random."""
     size: int
-    """How many units: at most `MOST_UNITS`, and never more than calls."""
+    """The number of units."""
 
     @property
     def are_groups(self) -> bool:
         """Whether a unit is a random group of calls."""
         return self.size < len(self.calls)
 
-    def of(self, keys: object) -> npt.NDArray[np.intp]:
-        """The number of the unit that each of these calls belongs to."""
+    def unit_numbers(self, keys: object) -> npt.NDArray[np.intp]:
+        """The number of the unit of each call."""
         import numpy as np
 
         found: npt.NDArray[np.intp] = np.searchsorted(self.calls, np.asarray(keys, np.uint64))
@@ -65,16 +61,16 @@ class Units(NamedTuple):
 
 
 class CallMatrix(NamedTuple):
-    """The contributions of one model: `sums[place[task, slug, quantity], unit]`."""
+    """The sums of one model: `sums[place[task, slug, quantity], unit]`."""
 
     units: Units
-    place: Mapping[Place, int]
+    place: Mapping[ColumnKey, int]
     sums: Floats
-    """Columns × units: the sums of a unit are below each other."""
+    """Quantities × units."""
 
 
-def units_of(models: Iterable[Contributions], most: int = MOST_UNITS) -> Units:
-    """All calls of any of these models, as units to resample together."""
+def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> Units:
+    """The calls of all models as units, which are resampled together."""
     import numpy as np
 
     calls = np.zeros(0, np.uint64)
@@ -86,13 +82,13 @@ def units_of(models: Iterable[Contributions], most: int = MOST_UNITS) -> Units:
 
 
 def call_matrix(contributions: Contributions, shape: ModelShape, units: Units) -> CallMatrix:
-    """What the calls of one model contribute, unit by unit; calls it was not asked add nothing.
+    """The sums of one model by unit; a call without a reply adds nothing.
 
-    Pass the units of several models to get matrices that can be resampled, or paired, together.
+    With the units of several models, their matrices can be resampled or paired together.
     """
     import numpy as np
 
-    places: list[Place] = []
+    places: list[ColumnKey] = []
     lines: list[Floats] = []
     for task in shape.tasks:
         whole = contributions.get(task)
@@ -100,7 +96,9 @@ def call_matrix(contributions: Contributions, shape: ModelShape, units: Units) -
             continue
         for stratum, entries in (("", whole), *whole.strata.items()):
             entries.complete()
-            unit = units.of(np.frombuffer(entries.keys, np.uint64) if len(entries) else [])
+            unit = units.unit_numbers(
+                np.frombuffer(entries.keys, np.uint64) if len(entries) else []
+            )
             name = in_stratum(task, stratum) if stratum else task
             for (slug, quantity), values in _columns(task, entries, shape):
                 places.append((name, slug, quantity))
@@ -136,7 +134,7 @@ def _columns(
 
 
 def column_values(column: Column) -> Sequence[Floats]:
-    """Values (NaN if none), numerators and denominators of a row, one each a case."""
+    """Values (NaN if missing), numerators and denominators of a column, by case."""
     import numpy as np
 
     coded = column.entries()

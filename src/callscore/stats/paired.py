@@ -1,8 +1,8 @@
-"""Two models on the same calls: tests of a difference, paired by call.
+"""Tests of the difference of two models, paired by call.
 
-The scores of a card are functions of sums over calls. `first` and `second` hold what each call
-contributes to those sums, one column per call, for the two models; exchanging the two within a call
-is what must not matter if the models are equal.
+Scores are functions of sums over calls. `first` and `second` have the contributions of each call to
+these sums, one column per call. If the models are equal, exchanging them within a call does not
+change the distribution of the difference.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 FLIPS = 10_000
-MOST_EXACT = 14
-"""With this many discordant calls, all 2ⁿ exchanges are counted."""
-CELLS = 4_000_000
-"""Signs held at a time."""
-CLOSE = 1e-12
-"""Statistics that differ by less are equal: the same sum, added in another order."""
-CLOSE_AS_SINGLES = 1e-6
-"""The same, as a share, for sums of single precision."""
+MAX_EXACT = 14
+"""Up to this many discordant calls, all 2ⁿ sign flips are evaluated."""
+BATCH_CELLS = 4_000_000
+"""Signs in memory at a time."""
+EPSILON = 1e-12
+"""Statistics that differ by less are equal up to rounding."""
+SINGLE_EPSILON = 1e-6
+"""The same, relative, in single precision."""
 
 Key = TypeVar("Key", bound=Hashable)
 Score = Callable[["Floats"], Mapping[Key, "Floats"]]
-"""From sums (one column per weighting of calls) to scores with one entry each, NaN if undefined."""
+"""Computes scores, NaN if undefined, from sums with one column per weighting of calls."""
 
 
-def discordant(gap: Floats) -> npt.NDArray[np.bool_]:
-    """Which calls contribute differently to the two models, from second − first"""
+def discordant_calls(gap: Floats) -> npt.NDArray[np.bool_]:
+    """Whether the two models differ, by call, from second − first"""
     import numpy as np
 
-    found: npt.NDArray[np.bool_] = np.any(np.abs(gap) > CLOSE, axis=0)
-    return found
+    result: npt.NDArray[np.bool_] = np.any(np.abs(gap) > EPSILON, axis=0)
+    return result
 
 
 def sign_flip_p(
@@ -47,30 +47,32 @@ def sign_flip_p(
     lines: Mapping[Key, Sequence[int]],
     seed: int,
 ) -> dict[Key, float | None]:
-    """Share of exchanges within calls with |difference| ≥ the one observed        STATS §3
+    """Share of sign flips with |difference| ≥ the observed one        STATS §3
 
-    `lines` says which sums a score is made of. All exchanges are counted where at most 14 calls
-    are discordant in these; otherwise it is (1 + hits) / (1 + flips) over 10,000 random ones.
-    None if the score is undefined.
+    `lines` has the indices of the sums that a score depends on. All flips are evaluated if at most
+    14 calls are discordant in these sums; otherwise p is (1 + hits) / (1 + flips) over 10,000
+    random flips. None if the score is undefined.
     """
     total, gap = first.sum(axis=1) + second.sum(axis=1), second - first
     observed = {key: abs(float(d[0])) for key, d in _differences(score, total, gap.sum(1)).items()}
     exact: dict[bytes, list[Key]] = {}
-    rest: list[Key] = []
-    for key, own in lines.items():
-        differing = discordant(gap[list(own)])
-        if differing.sum() <= MOST_EXACT:
-            exact.setdefault(differing.tobytes(), []).append(key)
+    sampled: list[Key] = []
+    for key, indices in lines.items():
+        is_discordant = discordant_calls(gap[list(indices)])
+        if is_discordant.sum() <= MAX_EXACT:
+            exact.setdefault(is_discordant.tobytes(), []).append(key)
         else:
-            rest.append(key)
-    found: dict[Key, float | None] = {}
+            sampled.append(key)
+    result: dict[Key, float | None] = {}
     for keys in exact.values():
-        moving = gap[:, discordant(gap[list(lines[keys[0]])])]
-        still = gap.sum(axis=1) - moving.sum(axis=1)
-        drawn = _differences(score, total, still[:, None] + moving @ _all_signs(moving.shape[1]))
-        found |= {key: _share(drawn[key], observed[key], CLOSE, 0) for key in keys}
-    found |= _sampled_p(gap, total, score, {key: observed[key] for key in rest}, seed)
-    return {key: found[key] for key in lines}
+        flipped = gap[:, discordant_calls(gap[list(lines[keys[0]])])]
+        fixed = gap.sum(axis=1) - flipped.sum(axis=1)
+        differences = _differences(
+            score, total, fixed[:, None] + flipped @ _all_signs(flipped.shape[1])
+        )
+        result |= {key: _p_value(differences[key], observed[key], EPSILON, 0) for key in keys}
+    result |= _sampled_p(gap, total, score, {key: observed[key] for key in sampled}, seed)
+    return {key: result[key] for key in lines}
 
 
 def _differences(score: Score[Key], total: Floats, gap: Floats) -> dict[Key, Floats]:
@@ -80,18 +82,18 @@ def _differences(score: Score[Key], total: Floats, gap: Floats) -> dict[Key, Flo
     return {key: second[key] - first[key] for key in second}
 
 
-def _share(drawn: Floats, observed: float, margin: float, more: int) -> float | None:
+def _p_value(differences: Floats, observed: float, margin: float, more: int) -> float | None:
     """(hits + more) / (defined + more)"""
     import numpy as np
 
     if np.isnan(observed):
         return None
-    known = np.abs(drawn[~np.isnan(drawn)])
-    return float((np.count_nonzero(known >= observed - margin) + more) / (len(known) + more))
+    defined = np.abs(differences[~np.isnan(differences)])
+    return float((np.count_nonzero(defined >= observed - margin) + more) / (len(defined) + more))
 
 
 def _all_signs(calls: int) -> Floats:
-    """Calls × 2^calls, every combination of ±1"""
+    """All combinations of ±1: calls × 2^calls"""
     import numpy as np
 
     bits = (np.arange(2**calls) >> np.arange(calls)[:, None]) & 1
@@ -106,53 +108,53 @@ def _sampled_p(
     if not observed:
         return {}
     random = np.random.default_rng(seed)
-    lines = np.flatnonzero(np.any(np.abs(gap) > CLOSE, axis=1))
-    moving = gap[:, discordant(gap)][lines].astype(np.float32)
-    drawn: dict[Key, list[Floats]] = {key: [] for key in observed}
-    step = max(1, CELLS // moving.shape[1])
+    lines = np.flatnonzero(np.any(np.abs(gap) > EPSILON, axis=1))
+    flipped = gap[:, discordant_calls(gap)][lines].astype(np.float32)
+    differences: dict[Key, list[Floats]] = {key: [] for key in observed}
+    step = max(1, BATCH_CELLS // flipped.shape[1])
     for begin in range(0, FLIPS, step):
-        bits = _bits(random, moving.shape[1], min(step, FLIPS - begin))
+        bits = _random_bits(random, flipped.shape[1], min(step, FLIPS - begin))
         sums = np.zeros((len(gap), bits.shape[1]))
-        sums[lines] = 2.0 * (moving @ bits) - moving.sum(axis=1, dtype=np.float64)[:, None]
-        found = _differences(score, total, sums)
+        sums[lines] = 2.0 * (flipped @ bits) - flipped.sum(axis=1, dtype=np.float64)[:, None]
+        result = _differences(score, total, sums)
         for key in observed:
-            drawn[key].append(found[key])
+            differences[key].append(result[key])
     return {
-        key: _share(np.concatenate(drawn[key]), seen, CLOSE_AS_SINGLES * seen, 1)
-        for key, seen in observed.items()
+        key: _p_value(np.concatenate(differences[key]), difference, SINGLE_EPSILON * difference, 1)
+        for key, difference in observed.items()
     }
 
 
-def _bits(random: np.random.Generator, lines: int, columns: int) -> npt.NDArray[np.float32]:
-    """0 or 1, at random: a sign is twice that, less 1"""
+def _random_bits(random: np.random.Generator, lines: int, columns: int) -> npt.NDArray[np.float32]:
+    """Random zeros and ones; the sign is 2 · bit − 1"""
     import numpy as np
 
     width = -(-columns // 8)
-    drawn = np.frombuffer(random.bytes(lines * width), np.uint8).reshape(lines, width)
-    return np.unpackbits(drawn, axis=1, count=columns).astype(np.float32)
+    raw = np.frombuffer(random.bytes(lines * width), np.uint8).reshape(lines, width)
+    return np.unpackbits(raw, axis=1, count=columns).astype(np.float32)
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:
     """min(1, 2 · P(X ≤ min(b, c))), X ~ Binomial(b + c, 1/2)        McNemar 1947, exact; STATS §3
 
-    b calls only the first model got right, c only the second.
+    b: calls that only the first model got right; c: only the second.
     """
     n = only_first + only_second
     if not n:
         return 1.0
-    as_few = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
-    return min(1.0, float(2 * as_few / 2**n))
+    tail = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
+    return min(1.0, float(2 * tail / 2**n))
 
 
-def holm(values: Sequence[float | None]) -> list[float | None]:
+def holm_adjust(values: Sequence[float | None]) -> list[float | None]:
     """max over i ≤ j of min(1, (m − i + 1) · p₍ᵢ₎)        Holm 1979; STATS §3
 
-    What has no p is not counted and stays without.
+    Missing p values are not counted and stay None.
     """
-    known = sorted((p, at) for at, p in enumerate(values) if p is not None)
+    defined = sorted((p, at) for at, p in enumerate(values) if p is not None)
     adjusted: list[float | None] = [None] * len(values)
     highest = 0.0
-    for place, (p, at) in enumerate(known):
-        highest = max(highest, min(1.0, (len(known) - place) * p))
+    for place, (p, at) in enumerate(defined):
+        highest = max(highest, min(1.0, (len(defined) - place) * p))
         adjusted[at] = highest
     return adjusted

@@ -1,4 +1,4 @@
-"""How many calls a decision takes: for a difference, for a limit, for the width of an interval."""
+"""Sample sizes: calls needed for a difference, a limit, or the width of an interval."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 ALPHA = 0.05
-MOST_CALLS = 100_000_000
-"""More than this is said to be out of reach."""
+MAX_CALLS = 100_000_000
+"""Larger sample sizes are reported as None."""
 NORMAL = NormalDist()
 
 
@@ -25,14 +25,14 @@ def calls_for_difference(
 ) -> int | None:
     """n = ((z(1 − α/2) + z(power)) · sd / difference)² + z(1 − α/2)² / 2        Guenther 1981
 
-    The fewest calls in which a paired t-test shows a true mean difference with this power. None
-    if there is no difference or no spread, or the number of calls is out of reach.
+    The smallest sample in which a paired t-test shows a true mean difference with this power. None
+    if there is no difference or no variance, or the sample would be too large.
     """
     if not difference or not deviation > 0:
         return None
     limit, reach = _quantiles(power, alpha)
     calls = (reach * deviation / difference) ** 2 + limit**2 / 2
-    return max(2, math.ceil(calls)) if calls <= MOST_CALLS else None
+    return max(2, math.ceil(calls)) if calls <= MAX_CALLS else None
 
 
 def detectable_difference(
@@ -40,7 +40,7 @@ def detectable_difference(
 ) -> float | None:
     """(z(1 − α/2) + z(power)) · sd / √(n − z(1 − α/2)² / 2)        STATS §3
 
-    The smallest difference that n calls show with this power; None of fewer than three calls.
+    The smallest difference that n calls show with this power; None for fewer than three calls.
     """
     limit, reach = _quantiles(power, alpha)
     effective = calls - limit**2 / 2
@@ -55,9 +55,9 @@ def _quantiles(power: float, alpha: float) -> tuple[float, float]:
 
 
 def influence_deviation(jackknife: Floats, calls: int) -> float:
-    """√(calls / units) · (units − 1) · sd of the jackknife: how far one call moves a value
+    """√(calls / units) · (units − 1) · sd of the jackknife: the sd of the influence of a call
 
-    A unit is a call, or a group of calls. 0 if the value is not defined without some of them.
+    A unit is a call or a group of calls. 0 if a jackknife value is undefined.
     """
     import numpy as np
 
@@ -68,40 +68,40 @@ def influence_deviation(jackknife: Floats, calls: int) -> float:
 
 
 def calls_for_width(deviation: float, width: float, level: float = LEVEL) -> int | None:
-    """n = (2 · z · sd / width)², rounded up: an interval no wider than that        STATS §3"""
+    """n = (2 · z · sd / width)², rounded up        STATS §3"""
     if not width > 0 or not deviation >= 0:
         return None
     calls = math.ceil((2 * NORMAL.inv_cdf((1 + level) / 2) * deviation / width) ** 2)
-    return max(2, calls) if calls <= MOST_CALLS else None
+    return max(2, calls) if calls <= MAX_CALLS else None
 
 
 def calls_for_limit(
-    limit: float, rate: float, items_a_call: float, design_effect: float = 1.0
+    limit: float, rate: float, items_per_call: float, design_effect: float = 1.0
 ) -> int | None:
-    """The fewest calls that demonstrate a rate below a limit, at the rate expected        STATS §2
+    """The fewest calls whose upper limit is below the limit, at the expected rate        STATS §2
 
-    The errors expected among the items grow with them; items of one call go together, so that
-    `design_effect` of them count as one. At a rate of 0 nothing tells how far they do, and calls
-    with something to count are counted instead. None if the rate is not below the limit.
+    Items of one call are correlated: `design_effect` of them count as one. At a rate of 0 the
+    design effect is unknown, and calls with items are counted instead. None if the rate is not
+    below the limit.
     """
-    if not 0 <= rate < limit < 1 or not items_a_call > 0:
+    if not 0 <= rate < limit < 1 or not items_per_call > 0:
         return None
 
-    counted = items_a_call / max(1.0, design_effect) if rate else min(1.0, items_a_call)
+    counted = items_per_call / max(1.0, design_effect) if rate else min(1.0, items_per_call)
 
     def suffices(calls: int) -> bool:
         effective = calls * counted
         return effective >= 1 and upper_limit(rate * effective, effective) <= limit + 1e-15
 
-    return _fewest(suffices, 1)
+    return _smallest(suffices, 1)
 
 
-def _fewest(suffices: Callable[[int], bool], least: int) -> int | None:
-    """The smallest number from `least` on that suffices; every larger one does too."""
+def _smallest(suffices: Callable[[int], bool], least: int) -> int | None:
+    """The smallest number ≥ `least` that suffices, by bisection."""
     low, high = least - 1, least
     while not suffices(high):
         low, high = high, high * 2
-        if high > MOST_CALLS:
+        if high > MAX_CALLS:
             return None
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""What a judge's mean would be if people had judged everything, from a few human labels."""
+"""Prediction-powered inference: the human mean, estimated from few labels and many verdicts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from callscore.stats.intervals import LEVEL, Interval
 
-FEWEST_LABELS = 2
+MIN_LABELS = 2
 
 
-class Corrected(NamedTuple):
-    """An estimate of the human mean, its interval, and how far the judge was trusted (λ)."""
+class CorrectedMean(NamedTuple):
+    """An estimate of the human mean, its interval, and the weight of the judge (λ)."""
 
     value: float
     interval: Interval
@@ -24,16 +24,16 @@ def prediction_powered_mean(
     judge: Sequence[float],
     judge_alone: Sequence[float],
     level: float = LEVEL,
-) -> Corrected | None:
+) -> CorrectedMean | None:
     """λ·mean(judge, N) + mean(human − λ·judge, n)        PPI++, Angelopoulos et al. 2023
 
-    `human` and `judge` are the n labelled items, `judge_alone` the N others. λ minimises the
-    variance, so that a poor judge widens the interval and never shifts the estimate.
+    `human` and `judge` have the n labelled items, `judge_alone` the N others. λ minimises the
+    variance: a poor judge widens the interval and does not bias the estimate.
     """
     n, alone = len(human), len(judge_alone)
     if n != len(judge):
         raise ValueError(f"{n} human labels for {len(judge)} verdicts of the judge")
-    if n < FEWEST_LABELS:
+    if n < MIN_LABELS:
         return None
     from scipy.stats import norm
 
@@ -44,13 +44,13 @@ def prediction_powered_mean(
     if alone > 1:
         variance += trust**2 * _variance(judge_alone) / alone
     half = float(norm.ppf((1 + level) / 2)) * variance**0.5
-    return Corrected(value, Interval(value - half, value + half), trust)
+    return CorrectedMean(value, Interval(value - half, value + half), trust)
 
 
 def rogan_gladen(positive_share: float, sensitivity: float, specificity: float) -> float | None:
     """(p + specificity − 1) / (sensitivity + specificity − 1), within 0 and 1
 
-    Rogan & Gladen 1978. None if the judge does no better than chance.
+    Rogan & Gladen 1978. None if the judge is not better than chance.
     """
     gain = sensitivity + specificity - 1
     if gain <= 0:
@@ -61,7 +61,7 @@ def rogan_gladen(positive_share: float, sensitivity: float, specificity: float) 
 def _trust(human: Sequence[float], judge: Sequence[float], alone: Sequence[float]) -> float:
     """λ = cov(human, judge) / ((1 + n/N)·var(judge)), within 0 and 1"""
     spread = _variance([*judge, *alone])
-    if len(alone) < FEWEST_LABELS or not spread:
+    if len(alone) < MIN_LABELS or not spread:
         return 0.0
     mean_human, mean_judge = _mean(human), _mean(judge)
     shared = math.fsum(

@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from callscore.stats.betting import Array, log_threshold
 from callscore.stats.blocks import Schedule
-from callscore.stats.race_gates import GateState, GateWatch, RateGate
-from callscore.stats.race_pairs import Pairs
+from callscore.stats.e_process import Array, log_threshold
+from callscore.stats.race_gates import GateState, GateTests, RateGate
+from callscore.stats.race_pairs import PairTests
 
 RANKING_ALPHA_SHARE = 0.6
 """The share of α for the ranking; the rest is for models × rate gates (STATS §4.5: .03, .02)."""
@@ -97,8 +97,8 @@ class Race:
         self._round_end = min(self._round_size, len(plan.blocks))
         self._outcomes: dict[str, dict[str, CallOutcome]] = {model: {} for model in models}
         self._scores = {model: _ModelScores() for model in models}
-        self._pairs = Pairs(plan, len(self._models), rules.margin)
-        self._gates = {model: GateWatch(plan, rules.gates) for model in models}
+        self._pairs = PairTests(plan, len(self._models), rules.margin)
+        self._gates = {model: GateTests(plan, rules.gates) for model in models}
         self._breaches: dict[str, dict[str, int]] = {model: {} for model in models}
         self._beaten_by: dict[str, dict[str, Elimination]] = {model: {} for model in models}
         """By model, the models that were shown to be better."""
@@ -184,13 +184,13 @@ class Race:
         blocks = self._plan.blocks[scores.blocks : self._round_end]
         for block in blocks:
             popped = [outcomes.pop(call) for call in block.calls]
-            scores.add(block.stakes, popped, self._plan.weights)
+            scores.add(block.sampling_weights, popped, self._plan.weights)
             for outcome in popped:
                 for slug in outcome.breached:
                     breaches = self._breaches[model]
                     breaches[slug] = breaches.get(slug, 0) + 1
-            self._gates[model].take(block, popped)
-        self._gates[model].bet()
+            self._gates[model].add(block, popped)
+        self._gates[model].update()
         self._check_gates(model)
 
     def _check_gates(self, model: str) -> None:
@@ -206,7 +206,7 @@ class Race:
 
     def _compare(self) -> None:
         """Update the test of every pair, and note which models are beaten"""
-        self._pairs.bet(list(self._scores.values()))
+        self._pairs.update(list(self._scores.values()))
         racing = [self._models.index(model) for model in self._racing()]
         for i in racing:
             for j in racing:
@@ -245,7 +245,7 @@ class Race:
     def _within_margin(self, racing: Sequence[str]) -> bool:
         at = [self._models.index(model) for model in racing]
         return bool(self._rules.margin) and all(
-            self._pairs.margin_peak(i, j) >= self._ranking_threshold
+            self._pairs.noninferiority_peak(i, j) >= self._ranking_threshold
             for i in at
             for j in at
             if i != j
@@ -293,5 +293,7 @@ class _ModelScores:
         """The lower and upper bound of the mean score of the blocks read."""
         if not self.blocks:
             return 0.0, 1.0
-        whole = self.blocks if plan.about == "future" else 1 - plan.blocks[self.blocks - 1].left
+        whole = (
+            self.blocks if plan.about == "future" else 1 - plan.blocks[self.blocks - 1].remaining
+        )
         return self._totals[0] / whole, self._totals[1] / whole

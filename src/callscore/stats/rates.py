@@ -1,7 +1,7 @@
-"""Intervals of rates, and what a rate gate may claim        STATS §2
+"""Intervals of pooled rates, and tests of rate gates        STATS §2
 
-A rate is pooled: items of all calls together. Items of a call are alike, so that they count for
-less than as many independent ones: the design effect says by how much.
+A rate is pooled over the items of all calls. Items of a call are correlated; the design effect is
+the factor by which this increases the variance.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.bca import Bounds
+from callscore.stats.bca import IntervalEstimate
 from callscore.stats.beta import beta_quantile
 from callscore.stats.intervals import LEVEL
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
-MOST_ITEMS = 10_000_000
+MAX_ITEMS = 10_000_000
 
 
-class Counts(NamedTuple):
-    """What the calls with something to count add to a pooled rate."""
+class RateCounts(NamedTuple):
+    """The counts of a pooled rate, over the calls that have items."""
 
     events: float
     items: float
@@ -28,7 +28,7 @@ class Counts(NamedTuple):
     single: bool
     """Whether no call has more than one item."""
     design_effect: float
-    """How many times the variance is that of as many independent items; 1 at least."""
+    """Variance relative to independent items, at least 1."""
 
     @property
     def effective_items(self) -> float:
@@ -36,72 +36,76 @@ class Counts(NamedTuple):
         return self.items / self.design_effect
 
     @property
-    def is_certain(self) -> bool:
-        """Whether no item, or every item, is an event."""
+    def is_extreme(self) -> bool:
+        """Whether no item, or every item, is an event: the design effect is then unknown."""
         return self.events <= 0 or self.events >= self.items
 
 
-def counts_of(numerators: Floats, denominators: Floats) -> Counts | None:
-    """The counts of a rate from those of its calls; None if nothing is there to count
+def count_rate(numerators: Floats, denominators: Floats) -> RateCounts | None:
+    """The counts of a rate from the counts of its calls; None if there are no items
 
-    Design effect = variance of the ratio over calls / variance of as many independent items.
+    Design effect = variance of the ratio over calls / variance with independent items.
     """
     has_items = denominators > 0
     events, items = numerators[has_items], denominators[has_items]
     calls = len(items)
     if not calls:
         return None
-    total, whole = math.fsum(events), math.fsum(items)
-    share = total / whole
-    effect = 1.0
+    total_events, total_items = math.fsum(events), math.fsum(items)
+    share = total_events / total_items
+    design_effect = 1.0
     if calls > 1 and 0 < share < 1:
         spread = math.fsum((events - share * items) ** 2) * calls / (calls - 1)
-        effect = max(1.0, spread / (share * (1 - share) * whole))
-    return Counts(total, whole, calls, bool((items <= 1).all()), effect)
+        design_effect = max(1.0, spread / (share * (1 - share) * total_items))
+    return RateCounts(total_events, total_items, calls, bool((items <= 1).all()), design_effect)
 
 
 def binomial_interval(events: float, items: float, level: float = LEVEL) -> tuple[float, float]:
-    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; counts need not be whole"""
+    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; counts can be fractions"""
     tail, events = (1 - level) / 2, min(max(events, 0.0), items)
     low = beta_quantile(tail, events, items - events + 1) if events > 0 else 0.0
     high = beta_quantile(1 - tail, events + 1, items - events) if events < items else 1.0
     return low, high
 
 
-def rate_interval(counts: Counts, bootstrapped: Bounds | None, level: float = LEVEL) -> Bounds:
+def rate_interval(
+    counts: RateCounts, bootstrapped: IntervalEstimate | None, level: float = LEVEL
+) -> IntervalEstimate:
     """The interval of a pooled rate, as a share        STATS §2
 
-    Clopper–Pearson where calls have single items; on the number of calls where no item or every
-    item is an event, as nothing then tells how alike the items of a call are; else the bootstrap
-    over calls, widened to Clopper–Pearson on the effective number of items.
+    Clopper–Pearson if every call has one item; on the number of calls if no item or every item is
+    an event, as the design effect is unknown then; else the bootstrap over calls, widened to
+    Clopper–Pearson on the effective number of items.
     """
-    if counts.is_certain:
+    if counts.is_extreme:
         events = counts.calls if counts.events > 0 else 0
-        return Bounds(*binomial_interval(events, counts.calls, level), "clopper_pearson")
+        return IntervalEstimate(*binomial_interval(events, counts.calls, level), "clopper_pearson")
     if counts.single:
-        return Bounds(*binomial_interval(counts.events, counts.items, level), "clopper_pearson")
+        return IntervalEstimate(
+            *binomial_interval(counts.events, counts.items, level), "clopper_pearson"
+        )
     share = counts.events / counts.items
     effective = counts.effective_items
     low, high = binomial_interval(share * effective, effective, level)
     if bootstrapped is not None:
         low, high = min(low, bootstrapped.low), max(high, bootstrapped.high)
-    return Bounds(low, high, "design_effect")
+    return IntervalEstimate(low, high, "design_effect")
 
 
 def upper_limit(events: float, items: float, level: float = LEVEL) -> float:
-    """The rate that is not exceeded, one-sided        Clopper & Pearson 1934"""
+    """The one-sided upper confidence limit of a rate        Clopper & Pearson 1934"""
     return beta_quantile(level, events + 1, items - events) if events < items else 1.0
 
 
 def items_needed(events: int, limit: float, level: float = LEVEL) -> int:
-    """The fewest items that show a rate below the limit with this many events among them
+    """The fewest items whose upper limit is at most `limit`, with this many events
 
     0, 1, 2 errors at 1 %: 299, 473, 628.
     """
     low, high = events, events + 1
     while upper_limit(events, high, level) > limit:
         low, high = high, 2 * high
-        if high > MOST_ITEMS:
+        if high > MAX_ITEMS:
             raise ValueError(f"a rate below {limit} cannot be shown with {events} events")
     while high - low > 1:
         middle = (low + high) // 2
@@ -112,38 +116,42 @@ def items_needed(events: int, limit: float, level: float = LEVEL) -> int:
     return high
 
 
-class Claim(NamedTuple):
-    """Whether the data show that a rate keeps its limit."""
+class LimitCheck(NamedTuple):
+    """Whether the data show that a rate is at most its limit."""
 
     upper: float
-    """The rate that is not exceeded with 95 % confidence, as a share."""
+    """The upper confidence limit, as a share."""
     n: int
-    """Independent items that the limit rests on: calls if there is no event."""
+    """The effective number of items; the number of calls if there is no event."""
     errors: int
-    """Events among them, rounded up."""
+    """The events among them, rounded up."""
     needed: int
-    """How many would show it with as many events as there are."""
+    """The items needed to show the limit with this many events."""
 
     @property
     def holds(self) -> bool:
-        """Whether the limit may be claimed."""
+        """Whether the limit is demonstrated."""
         return self.n >= self.needed
 
 
-def claim(counts: Counts, limit: float, level: float = LEVEL) -> Claim:
-    """May "at most `limit` events among all items" be claimed        STATS §2"""
+def check_limit(counts: RateCounts, limit: float, level: float = LEVEL) -> LimitCheck:
+    """Whether the data demonstrate that the rate is at most `limit`        STATS §2"""
     effective = counts.calls if counts.events <= 0 else math.floor(counts.effective_items)
     events = min(math.ceil(counts.events / counts.items * effective - 1e-9), effective)
     needed = items_needed(events, limit, level)
-    return Claim(upper_limit(events, effective, level), effective, events, needed)
+    return LimitCheck(upper_limit(events, effective, level), effective, events, needed)
 
 
-def equal_interval(value: float, calls: int, reach: tuple[float, float]) -> Bounds:
-    """What calls that all agree allow to say: the rule of three        STATS §2
+def rule_of_three_interval(
+    value: float, calls: int, value_range: tuple[float, float]
+) -> IntervalEstimate:
+    """The rule of three, for calls that are all equal        STATS §2
 
-    None of n calls was otherwise, so at most a share p = Clopper–Pearson(0, n) of all calls is;
-    had these the lowest or highest value within reach, the mean would move by p of the way.
+    With n equal calls, at most a share p = Clopper–Pearson(0, n) of all calls differs; if these
+    had the lowest or the highest possible value, the mean would move by p of the distance.
     """
     share = binomial_interval(0, calls)[1]
-    low, high = reach
-    return Bounds(value - share * (value - low), value + share * (high - value), "all_equal")
+    low, high = value_range
+    return IntervalEstimate(
+        value - share * (value - low), value + share * (high - value), "all_equal"
+    )

@@ -1,13 +1,13 @@
-"""Resampling calls: weights by seed, sums without rounding, values in batches.
+"""Bootstrap resampling of calls: seeded weights, exact sums, values in batches.
 
 A resample draws as many units as there are, with replacement; a unit is a call, or a random group
-of calls if there are more than `matrix.MOST_UNITS`. The groups are exchangeable because calls
-are put into them at random (by the hash of their id), so the spread between resampled groups is
-that between resampled calls; the price is a spread known from 2,000 units instead of all, 1.6 %.
+of calls if there are more than `matrix.MAX_UNITS`. Calls are assigned to groups at random (by the
+hash of their id), so groups are exchangeable and their spread is that of calls, estimated from
+2,000 units with a relative error of 1.6 %.
 
 The same seed gives the same draws on every machine: raw bits of PCG64, whose stream numpy
-guarantees, and integer arithmetic. Sums are exact (see `summable`), so that no order of addition
-and no number of threads changes a digit of an interval.
+guarantees, and integer arithmetic. Sums are exact (see `round_to_grid`): neither the order of
+addition nor the number of threads changes a digit of an interval.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 SEED = 20_250
 RESAMPLES = 10_000
 BATCH_CELLS = 1 << 18
-"""Weights that are held at a time: 2 MB of them."""
-MOST_AT_ONCE = 1_000
-"""Resamples whose sums are held at a time."""
+"""Weights in memory at a time: 2 MB."""
+MAX_BATCH = 1_000
+"""Resamples in memory at a time."""
 
 SMALL_PRODUCT = 8_000_000
 
 Values = dict[tuple[str, ...], "Floats"]
 Statistic = Callable[[Sequence["Floats"]], Sequence[Values]]
-"""From the sums of every model to its numbers, an entry each column of the sums."""
+"""Computes the values of every model from its sums, one entry per column of the sums."""
 
 
 class Replicates(NamedTuple):
-    """One number of one model: as it is, resampled, and with each unit left out in turn."""
+    """One value of one model: its estimate, its bootstrap replicates, its jackknife values."""
 
     estimate: float
     resampled: Floats
@@ -43,13 +43,13 @@ class Replicates(NamedTuple):
 
 
 def resample_weights(units: int, seed: int, resamples: int) -> Iterator[Floats]:
-    """How often each unit is drawn, units × some resamples at a time."""
+    """The number of times each unit is drawn: units × resamples, in batches."""
     import numpy as np
 
     source = np.random.PCG64(seed)
-    at_once = max(1, min(MOST_AT_ONCE, BATCH_CELLS // max(1, units)))
-    for start in range(0, resamples, at_once):
-        size = min(at_once, resamples - start)
+    batch_size = max(1, min(MAX_BATCH, BATCH_CELLS // max(1, units)))
+    for start in range(0, resamples, batch_size):
+        size = min(batch_size, resamples - start)
         halves = -(-units * size // 2)
         raw = source.random_raw(halves)
         bits = np.concatenate((raw & np.uint64(0xFFFFFFFF), raw >> np.uint64(32)))[: units * size]
@@ -59,11 +59,11 @@ def resample_weights(units: int, seed: int, resamples: int) -> Iterator[Floats]:
         yield counts.reshape(size, units).T.astype(np.float64)
 
 
-def summable(sums: Floats) -> Floats:
-    """The columns on a grid of powers of two so fine that doubles add them without rounding
+def round_to_grid(sums: Floats) -> Floats:
+    """The sums rounded to a grid of powers of two on which doubles add without rounding
 
-    Any sum of as many units then fits 53 bits, whatever the order. It moves a value by less than
-    one part in 2⁴⁰ for 2,000 units.
+    Any sum of this many units then fits 53 bits, in any order. For 2,000 units it changes a value
+    by less than one part in 2⁴⁰.
     """
     import numpy as np
 
@@ -76,9 +76,9 @@ def summable(sums: Floats) -> Floats:
 
 
 def _product(sums: Floats, weights: Floats) -> Floats:
-    """sums @ weights; a small one without BLAS, whose threads cost more than they save
+    """sums @ weights; small products without BLAS, whose threads cost more than they save
 
-    Either way gives the same digits, as the sums are exact.
+    Both give the same digits, as the sums are exact.
     """
     import numpy as np
 
@@ -87,19 +87,19 @@ def _product(sums: Floats, weights: Floats) -> Floats:
     return np.asarray(np.einsum("cu,ub->cb", sums, weights), np.float64)
 
 
-def replicates(
+def make_replicates(
     matrices: Sequence[CallMatrix],
     statistic: Statistic,
     seed: int = SEED,
     resamples: int = RESAMPLES,
 ) -> Sequence[Mapping[tuple[str, ...], Replicates]]:
-    """Every number of every model, resampled: all models by the same draws, so that they pair.
+    """The replicates of every value of every model; all models have the same resamples.
 
     The matrices must have the same units.
     """
     import numpy as np
 
-    columns = [summable(matrix.sums) for matrix in matrices]
+    columns = [round_to_grid(matrix.sums) for matrix in matrices]
     ends = np.cumsum([len(sums) for sums in columns])[:-1]
     stacked = np.concatenate(columns)
     whole = stacked.sum(axis=1, keepdims=True)
@@ -109,13 +109,13 @@ def replicates(
 
     estimates, jackknife = values(whole), values(whole - stacked)
     resampled = [{key: np.empty(resamples) for key in of_model} for of_model in estimates]
-    done = 0
+    filled = 0
     for weights in resample_weights(stacked.shape[1], seed, resamples):
         size = weights.shape[1]
-        for mine, batch in zip(resampled, values(_product(stacked, weights)), strict=True):
+        for own, batch in zip(resampled, values(_product(stacked, weights)), strict=True):
             for key, numbers in batch.items():
-                mine[key][done : done + size] = numbers
-        done += size
+                own[key][filled : filled + size] = numbers
+        filled += size
     return [
         {
             key: Replicates(float(estimate[0]), resampled[at][key], jackknife[at][key])

@@ -1,14 +1,14 @@
-"""Scores from weighted contributions: the formulas of a card, for many weightings at once.
+"""Scores from weighted contributions: the formulas of a scorecard, for many weightings at once.
 
-The weights of all calls 1 give the card's own numbers; those of a resample, one replicate; 0 for
-one call, a value of the jackknife. Each function takes sums (one column per weighting) and returns
-arrays with one entry a weighting, NaN if a value is undefined.
+Weights of 1 give the scores of the card, the weights of a resample give a replicate, and a weight
+of 0 for one call gives a jackknife value. Each function takes sums (one column per weighting) and
+returns arrays with one entry per weighting, NaN if a value is undefined.
 
-    units = units_of(contributions.values())
+    units = make_units(contributions.values())
     matrix = call_matrix(contributions["gpt"], shape, units)
     card = scores(shape, matrix.place, matrix.sums.sum(axis=1, keepdims=True))
     many = scores(shape, matrix.place, matrix.sums @ weights)        # weights: units × weightings
-    many["final",]  many["task", "qa"]  many["row", "qa.structure"]  many["part", "text", "summary"]
+    many["final",]  many["task", task]  many["row", slug]  many["part", task, name]
 """
 
 from __future__ import annotations
@@ -17,27 +17,33 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from callscore.core.spec import TOLERANCE
-from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape, in_stratum
-from callscore.stats.matrix import Place
+from callscore.stats.contributions import (
+    CriterionShape,
+    MetricShape,
+    ModelShape,
+    TaskShape,
+    in_stratum,
+)
+from callscore.stats.matrix import ColumnKey
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
 Key = tuple[str, ...]
-"""Names a number of one model: ("row", slug), ("part", task, name), ("task", task),
+"""The key of a value of one model: ("row", slug), ("part", task, name), ("task", task),
 ("ungated", task), ("blocked", task), ("criterion", slug), ("benchmarks",), ("final",),
 ("zeroed",), ("cost",), and from `rank_scores` ("efficiency",), ("rank",), ("quality_rank",)."""
 
 Scores = dict[Key, "Floats"]
 
 FREE = 2.0
-"""Lifts a model that costs nothing above all others, whose efficiency is at most 1 (C-85)."""
+"""Ranks free models above all others, whose efficiency is at most 1 (C-85)."""
 
 
 class _Sums:
-    """The sums of one model by their place; what is not there adds up to 0."""
+    """The sums of one model by key; 0 if a key is missing."""
 
-    def __init__(self, place: Mapping[Place, int], sums: Floats) -> None:
+    def __init__(self, place: Mapping[ColumnKey, int], sums: Floats) -> None:
         self._place, self._sums = place, sums
 
     def get(self, task: str, slug: str, quantity: str) -> Floats:
@@ -49,76 +55,82 @@ class _Sums:
     def strata(self, task: str) -> list[str]:
         """The names of the strata of a task; the task itself if it has none."""
         prefix = in_stratum(task, "")
-        found = [name for name, _, q in self._place if q == "cases" and name.startswith(prefix)]
-        return found or [task]
+        names = [name for name, _, q in self._place if q == "cases" and name.startswith(prefix)]
+        return names or [task]
 
 
-def scores(shape: ModelShape, place: Mapping[Place, int], sums: Floats) -> Scores:
-    """Every number of one model, for each column of the sums        C-02, C-03, C-06, C-83
+def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> Scores:
+    """All values of one model, for each column of the sums        C-02, C-03, C-06, C-83
 
-    `task` is formula(rows) × the share of calls that no call gate blocks, whatever the gates
-    decide: the official score where the task is valid, `zeroed_score` if it is not.
+    `task` is formula(rows) × the share of calls that no call gate blocks: the official score if
+    the task is valid, otherwise `zeroed_score`.
     """
     import numpy as np
 
-    found: Scores = {}
-    of = _Sums(place, sums)
+    values: Scores = {}
+    model_sums = _Sums(place, sums)
     with np.errstate(divide="ignore", invalid="ignore"):
         for task, formula in shape.tasks.items():
             if (task, "", "cases") in place:
-                _score_task(task, formula, of, found)
-        _score_criteria(shape, of, found)
+                _score_task(task, formula, model_sums, values)
+        _score_criteria(shape, model_sums, values)
         for key, weights in (("final", shape.final), ("zeroed", shape.zeroed)):
             if weights:
-                found[key,] = _final(weights, found, sums.shape[1])
-        found["cost",] = _cost(shape, of, sums.shape[1])
-    return found
+                values[key,] = _final(weights, values, sums.shape[1])
+        values["cost",] = _cost(shape, model_sums, sums.shape[1])
+    return values
 
 
-def _score_task(task: str, formula: TaskShape, of: _Sums, found: Scores) -> None:
+def _score_task(task: str, formula: TaskShape, model_sums: _Sums, values: Scores) -> None:
     import numpy as np
 
-    strata = of.strata(task)
+    strata = model_sums.strata(task)
     for row in formula.rows:
-        values = [_row(stratum, row, of) for stratum in strata]
-        found["row", row.slug] = values[0] if len(values) == 1 else np.mean(values, axis=0)
-    cases = of.get(task, "", "cases")
-    blocked = of.get(task, "", "blocked") / cases
+        by_stratum = [_row(stratum, row, model_sums) for stratum in strata]
+        values["row", row.slug] = (
+            by_stratum[0] if len(by_stratum) == 1 else np.mean(by_stratum, axis=0)
+        )
+    cases = model_sums.get(task, "", "cases")
+    blocked = model_sums.get(task, "", "blocked") / cases
     parts = []
     for name, weight, terms in formula.parts:
-        rows = [(inside, found["row", slug]) for slug, inside in terms]
+        rows = [(inside, values["row", slug]) for slug, inside in terms]
         score = _weighted_sum(rows) if rows else np.zeros_like(cases)
         parts.append((weight, score))
         if name:
-            found["part", task, name] = score
+            values["part", task, name] = score
     of_rows = _weighted_sum(parts)
-    structure = found.get(("row", f"{task}.structure"))
-    readable = np.ones_like(cases) if structure is None else structure
-    found["blocked", task] = blocked
-    found["task", task] = np.where(blocked == 1.0, 0.0, of_rows * (1.0 - blocked))
-    found["ungated", task] = of_rows * readable
+    structure = values.get(("row", f"{task}.structure"))
+    structure_share = np.ones_like(cases) if structure is None else structure
+    values["blocked", task] = blocked
+    values["task", task] = np.where(blocked == 1.0, 0.0, of_rows * (1.0 - blocked))
+    values["ungated", task] = of_rows * structure_share
 
 
-def _row(task: str, row: Row, of: _Sums) -> Floats:
-    """Total of a count, pooled share, or mean over calls        C-06"""
-    total, n = of.get(task, row.slug, "total"), of.get(task, row.slug, "n")
+def _row(task: str, row: MetricShape, model_sums: _Sums) -> Floats:
+    """The total of a count, a pooled share, or a mean over calls        C-06"""
+    total, n = model_sums.get(task, row.slug, "total"), model_sums.get(task, row.slug, "n")
     if row.kind == "count":
         return total
     if row.kind == "mean":
         return total / n
-    numerator, denominator = (of.get(task, row.slug, q) for q in ("numerator", "denominator"))
+    numerator, denominator = (
+        model_sums.get(task, row.slug, q) for q in ("numerator", "denominator")
+    )
     return pooled_share(row, (total, n), (numerator, denominator))
 
 
-def pooled_share(row: Row, plain: tuple[Floats, Floats], counts: tuple[Floats, Floats]) -> Floats:
+def pooled_share(
+    row: MetricShape, means: tuple[Floats, Floats], counts: tuple[Floats, Floats]
+) -> Floats:
     """Σ numerators / Σ denominators, in percent where the row is        C-06
 
-    If nothing is there to count, the value that was agreed for such calls (C-13); what was
-    added to a translation without facts has a numerator and no denominator (C-75).
+    Without items, the value defined for such calls (C-13); a numerator without a denominator
+    occurs for additions to a reference without facts (C-75).
     """
     import numpy as np
 
-    (total, n), (numerator, denominator) = plain, counts
+    (total, n), (numerator, denominator) = means, counts
     scale = 100.0 if row.percent else 1.0
     share = scale * (numerator / denominator)
     added = scale * numerator if row.percent else np.zeros_like(numerator)
@@ -127,7 +139,7 @@ def pooled_share(row: Row, plain: tuple[Floats, Floats], counts: tuple[Floats, F
     return value if row.percent else np.maximum(value, 0.0)
 
 
-def _score_criteria(shape: ModelShape, of: _Sums, found: Scores) -> None:
+def _score_criteria(shape: ModelShape, model_sums: _Sums, values: Scores) -> None:
     """The mean over tasks of the mean over cases, and the share that passes    C-88 … C-90"""
     import numpy as np
 
@@ -135,16 +147,17 @@ def _score_criteria(shape: ModelShape, of: _Sums, found: Scores) -> None:
     for criterion in shape.criteria:
         means = np.array(
             [
-                of.get(task, criterion.slug, "total") / of.get(task, criterion.slug, "n")
+                model_sums.get(task, criterion.slug, "total")
+                / model_sums.get(task, criterion.slug, "n")
                 for task in criterion.tasks
             ]
         )
         known = ~np.isnan(means)
         value = np.where(known, means, 0.0).sum(axis=0) / known.sum(axis=0)
-        found["criterion", criterion.slug] = value
+        values["criterion", criterion.slug] = value
         passed.append(_passes(value, criterion))
     if passed and shape.criteria_in_all:
-        found["benchmarks",] = np.sum(passed, axis=0) / shape.criteria_in_all
+        values["benchmarks",] = np.sum(passed, axis=0) / shape.criteria_in_all
 
 
 def _passes(value: Floats, criterion: CriterionShape) -> Floats:
@@ -163,7 +176,7 @@ def _weighted_sum(terms: Sequence[tuple[float, Floats]]) -> Floats:
     return total
 
 
-def _final(weights: Mapping[str, float], found: Scores, size: int) -> Floats:
+def _final(weights: Mapping[str, float], values: Scores, size: int) -> Floats:
     """Σ weight × task score; NaN if one is missing        003 Final Scoring"""
     import numpy as np
 
@@ -171,11 +184,11 @@ def _final(weights: Mapping[str, float], found: Scores, size: int) -> Floats:
     keys: dict[str, Key] = {name: ("task", name) for name in weights}
     keys["benchmarks"] = ("benchmarks",)
     return _weighted_sum(
-        [(weight, found.get(keys[name], missing)) for name, weight in weights.items() if weight]
+        [(weight, values.get(keys[name], missing)) for name, weight in weights.items() if weight]
     )
 
 
-def _cost(shape: ModelShape, of: _Sums, size: int) -> Floats:
+def _cost(shape: ModelShape, model_sums: _Sums, size: int) -> Floats:
     """1000 × Σ over tasks of (share of calls that need it × spend / requests)        C-83"""
     import numpy as np
 
@@ -183,7 +196,7 @@ def _cost(shape: ModelShape, of: _Sums, size: int) -> Floats:
         return np.full(size, shape.cost)
     terms = []
     for task in shape.tasks:
-        spend, answers = of.get(task, "", "spend"), of.get(task, "", "answers")
+        spend, answers = model_sums.get(task, "", "spend"), model_sums.get(task, "", "answers")
         if answers.any():
             terms.append((1000.0 * shape.workload.get(task, 1.0), spend / answers))
     return _weighted_sum(terms) if terms else np.full(size, np.nan)

@@ -69,6 +69,9 @@ MIGRATIONS: Sequence[str] = (
     """
     ALTER TABLE runs ADD COLUMN eval_file TEXT NOT NULL DEFAULT '';
     """,
+    """
+    ALTER TABLE runs ADD COLUMN race BLOB;
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 

@@ -10,8 +10,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 
+from msgspec import UnsetType
+
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
+from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunItem, RunStatus, Work
 from callscore.store.connection import (
     Unreadable,
@@ -48,6 +51,7 @@ from callscore.store.run_records import (
     end_run,
     failures_of,
     one_run,
+    record_race,
     take_run,
     unfinished_run,
 )
@@ -205,6 +209,11 @@ class Journal:
         """Record what a run has paid for its preflight."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
+
+    def record_race(self, run_id: int, race: RaceCard | UnsetType | None) -> None:
+        """Store the result of a race, or that the run was none."""
+        with map_sqlite_errors(self.path), transaction(self._connection):
+            record_race(self._connection, run_id, race)
 
     def failures(self, run_id: int) -> list[Failure]:
         """The most frequent cause of failure of every model of a run."""

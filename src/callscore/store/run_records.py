@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from callscore.core.errors import UsageError
+from callscore.core.race import RaceCard
 from callscore.core.run import RunStatus
 from callscore.store.connection import Unreadable
 
@@ -34,7 +35,7 @@ _OF_RUN = (
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
     " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
     "   WHERE run_id = runs.id),"
-    " uncertain_usd, eval_file"
+    " uncertain_usd, eval_file, race"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -66,6 +67,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_holder = msgspec.msgpack.Decoder(Holder).decode
+_decode_race = msgspec.json.Decoder(RaceCard).decode
 
 
 class RunHeader(msgspec.Struct, frozen=True):
@@ -99,6 +101,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     """The known part of what this run paid to judges."""
     uncertain_usd: float = 0.0
     """The most that may still be billed for lost attempts."""
+    race: RaceCard | None = None
+    """The `race` section of its scorecard, if it was a race."""
 
     @property
     def spent_usd(self) -> float:
@@ -197,6 +201,14 @@ def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) ->
     )
 
 
+def record_race(
+    connection: sqlite3.Connection, run_id: int, race: RaceCard | msgspec.UnsetType | None
+) -> None:
+    """Store the result of a race, or that the run was none."""
+    raw = msgspec.json.encode(race) if isinstance(race, RaceCard) else None
+    connection.execute("UPDATE runs SET race = ? WHERE id = ?", (raw, run_id))
+
+
 def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
@@ -249,6 +261,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
         "unpriced": row[12],
         "judge_usd": row[13],
         "uncertain_usd": row[14],
+        "race": _race(row[16]),
     }
     try:
         record = msgspec.convert(fields, RunRecord)
@@ -264,6 +277,13 @@ def _holder(raw: bytes) -> Holder:
         return _decode_holder(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
         raise Unreadable(f"who holds a run cannot be read: {error}") from None
+
+
+def _race(raw: object) -> RaceCard | None:
+    try:
+        return None if raw is None else _decode_race(raw)  # type: ignore[arg-type]
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+        raise Unreadable(f"the race of a run cannot be read: {error}") from None
 
 
 def this_process() -> Holder:

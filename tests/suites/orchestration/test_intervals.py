@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from callscore.core.scenarios import Mode
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import MetricScore, Scorecard, SubScore
 from callscore.demo.orchestration import sample_runs
 from callscore.evaluate.scenarios import score_outputs
 from callscore.report.orchestration_terminal import result_text
@@ -100,3 +102,36 @@ def test_a_number_that_is_undefined_has_no_interval() -> None:
         extension = card.document(model.model)["x_extension"]
         limits = extension["intervals"]["ci95"]
         assert not {path.partition(".")[2] for path in extension["undefined"]} & set(limits)
+
+
+def _number(row: MetricScore | SubScore) -> tuple[float | None, int]:
+    return (row.value if isinstance(row, MetricScore) else row.score), row.n
+
+
+def test_a_scenario_that_failed_is_left_out_of_every_row(tmp_path: Path) -> None:
+    with sample_runs() as jobs:
+        recorded = jobs[1].recorded
+        five, six = tmp_path / "five", tmp_path / "six"
+        for folder in (five, six):
+            shutil.copytree(recorded.outputs[0], folder)
+        next(iter(sorted(five.iterdir()))).unlink()
+        next(iter(sorted(six.iterdir()))).write_text("{", encoding="utf-8")
+        cards = [
+            score_outputs(
+                [
+                    msgspec.structs.replace(
+                        jobs[1],
+                        recorded=msgspec.structs.replace(
+                            recorded, outputs=[folder], languages=["EN"]
+                        ),
+                    )
+                ]
+            )
+            for folder in (five, six)
+        ]
+    whole, left = (card.models[0].tasks["scenario"] for card in cards)
+    assert (whole.cases, whole.n, whole.status) == (5, 5, "valid")
+    assert (left.cases, left.n, left.status, left.score) == (6, 5, "incomplete", None)
+    for rows, of in ((left.metrics, whole.metrics), (left.subscores, whole.subscores)):
+        assert [_number(row) for row in rows.values()] == [_number(row) for row in of.values()]
+    assert left.ungated_score == whole.score

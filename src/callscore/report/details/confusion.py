@@ -25,9 +25,9 @@ class ConfusionMatrix:
         """The labels in the order in which they were seen."""
         return tuple(self._labels)
 
-    def add(self, model: str, expected: str, found: str) -> None:
+    def add(self, model: str, expected: str, given: str) -> None:
         """Count one pair; labels beyond the first `MAX_LABELS` are counted as `OTHER`."""
-        pair = (self._known(expected), self._known(found))
+        pair = (self._known(expected), self._known(given))
         counts = self.models.setdefault(model, {})
         counts[pair] = counts.get(pair, 0) + 1
 
@@ -44,15 +44,15 @@ class SentimentConfusion(ConfusionMatrix):
 
     def add_case(self, case: DecodedCase) -> None:
         """Count the sentences of one case."""
-        wanted = _labels(case.expected)
-        if not wanted:
+        expected = _labels(case.expected)
+        if not expected:
             return
         for decoded in case.answers:
             if not has_reply(decoded):
                 continue
-            found = _labels(as_mapping(decoded.given))
-            for sentence, label in wanted.items():
-                self.add(decoded.answer.model, label, found.get(sentence, NO_LABEL))
+            given = _labels(as_mapping(decoded.given))
+            for sentence, label in expected.items():
+                self.add(decoded.answer.model, label, given.get(sentence, NO_LABEL))
 
 
 def _labels(outcome: Mapping[str, Any]) -> Mapping[str, str]:
@@ -73,12 +73,12 @@ class CallDecisionConfusion(ConfusionMatrix):
         calls = case.expected.get("calls", case.expected.get("actions"))
         if not isinstance(calls, (list, tuple)):
             return
-        wanted = CALL if calls else NO_CALL
+        expected = CALL if calls else NO_CALL
         for decoded in case.answers:
             if has_reply(decoded):
                 self.add(
                     decoded.answer.model,
-                    wanted,
+                    expected,
                     _decision(decoded.given, decoded.answer.tool_calls),
                 )
 

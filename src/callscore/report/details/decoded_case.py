@@ -39,10 +39,10 @@ class DecodedCase(msgspec.Struct, frozen=True):
     @property
     def tags(self) -> Sequence[str]:
         """The tags of the case as texts; none if they have an unknown form."""
-        found = self.view.case.tags
-        if isinstance(found, str):
-            return (found,)
-        return tuple(map(str, found)) if isinstance(found, (list, tuple)) else ()
+        tags = self.view.case.tags
+        if isinstance(tags, str):
+            return (tags,)
+        return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
 
 
 def has_reply(decoded: DecodedAnswer) -> bool:
@@ -64,18 +64,18 @@ def decode_reply(answer: Answer) -> Mapping[str, Any] | None:
     raw = answer.text
     if raw is None or len(raw) > MAX_DECODED_LENGTH:
         return None
-    found = _decode_object(raw)
-    if found is None and "{" in raw:
-        found = _decode_object(raw[raw.index("{") : raw.rfind("}") + 1])
-    return found
+    decoded = _decode_object(raw)
+    if decoded is None and "{" in raw:
+        decoded = _decode_object(raw[raw.index("{") : raw.rfind("}") + 1])
+    return decoded
 
 
 def _decode_object(raw: str) -> Mapping[str, Any] | None:
     try:
-        found = msgspec.json.decode(raw)
+        value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def as_objects(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -52,11 +52,11 @@ def compare_fields(
 
 
 def _extra_row(label: str, answers: Sequence[Mapping[str, Any]]) -> FieldComparison:
-    found: list[FieldValue | None] = []
+    values: list[FieldValue | None] = []
     for answer in answers:
         at = {row.label: row.expected for row in _object_rows("", answer, ())}
-        found.append(FieldValue(at[label]) if label in at else None)
-    return FieldComparison(label, "", found)
+        values.append(FieldValue(at[label]) if label in at else None)
+    return FieldComparison(label, "", values)
 
 
 def _object_rows(
@@ -66,16 +66,16 @@ def _object_rows(
         if key in REDUNDANT_FIELDS:
             continue
         label = f"{path}{key}"
-        found = [answer.get(key) for answer in answers]
+        given = [answer.get(key) for answer in answers]
         if isinstance(value, dict):
-            yield from _object_rows(f"{label}.", value, [as_mapping(one) for one in found])
+            yield from _object_rows(f"{label}.", value, [as_mapping(one) for one in given])
         elif _identifying_key(value) is not None:
-            yield from _list_rows(label, value, found)
+            yield from _list_rows(label, value, given)
         elif isinstance(value, (list, tuple)):
-            yield _set_row(label, value, found)
+            yield _set_row(label, value, given)
         else:
             yield FieldComparison(
-                label, value_text(value), [_field_value(value, one) for one in found]
+                label, value_text(value), [_field_value(value, one) for one in given]
             )
 
 
@@ -88,22 +88,22 @@ def _identifying_key(value: Any) -> str | None:
     return next((key for key in first or () if key == "id" or key.endswith("_id")), None)
 
 
-def _list_rows(label: str, value: Any, found: Sequence[Any]) -> Iterator[FieldComparison]:
+def _list_rows(label: str, value: Any, given: Sequence[Any]) -> Iterator[FieldComparison]:
     key = _identifying_key(value)
     assert key is not None
-    by_id = [{str(one.get(key)): one for one in as_objects(other)} for other in found]
+    by_id = [{str(one.get(key)): one for one in as_objects(other)} for other in given]
     for entry in as_objects(value):
         own = str(entry.get(key))
-        wanted = {
+        answer_fields = {
             name: part
             for name, part in entry.items()
             if name != key and name not in QUESTION_FIELDS
         }
         answers = [as_mapping(known.get(own)) for known in by_id]
-        for row in _object_rows("", wanted, answers):
+        for row in _object_rows("", answer_fields, answers):
             if entry.get("type") == GRADED_TYPE:
                 row = row._replace(given=[_without_mismatch(field) for field in row.given])
-            is_only = len(wanted) == 1 and row.label in wanted
+            is_only = len(answer_fields) == 1 and row.label in answer_fields
             name = f"{label} {own}" if is_only else f"{label} {own} · {row.label}"
             yield row._replace(label=name)
         if key == "name":
@@ -120,34 +120,34 @@ def _without_mismatch(field: FieldValue | None) -> FieldValue | None:
     return field if field is None or field.same is not False else field._replace(same=None)
 
 
-def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> FieldComparison:
+def _set_row(label: str, value: Sequence[Any], replies: Sequence[Any]) -> FieldComparison:
     """Compare a list of texts or numbers: missing and extra entries."""
-    wanted = [value_text(entry) for entry in value]
+    expected = [value_text(entry) for entry in value]
     given: list[FieldValue | None] = []
-    for other in found:
+    for other in replies:
         if not isinstance(other, (list, tuple)):
             given.append(None if other is None else FieldValue(value_text(other), same=False))
             continue
         has = [value_text(entry) for entry in other]
-        if any(len(entry) > SHORT for entry in (*wanted, *has)):
+        if any(len(entry) > SHORT for entry in (*expected, *has)):
             given.append(FieldValue("\n".join(has)))
             continue
-        missing = [f"− {entry}" for entry in wanted if entry not in has]
-        extra = [f"+ {entry}" for entry in has if entry not in wanted]
-        parts = [", ".join(entry for entry in has if entry in wanted), *missing, *extra]
+        missing = [f"− {entry}" for entry in expected if entry not in has]
+        extra = [f"+ {entry}" for entry in has if entry not in expected]
+        parts = [", ".join(entry for entry in has if entry in expected), *missing, *extra]
         text = "\n".join(part for part in parts if part)
         given.append(FieldValue(text or "(empty)", same=not (missing or extra)))
-    long = any(len(entry) > SHORT for entry in wanted)
-    return FieldComparison(label, ("\n" if long else ", ").join(wanted) or "(empty)", given)
+    long = any(len(entry) > SHORT for entry in expected)
+    return FieldComparison(label, ("\n" if long else ", ").join(expected) or "(empty)", given)
 
 
-def _field_value(expected: Any, found: Any) -> FieldValue | None:
-    if found is None:
+def _field_value(expected: Any, given: Any) -> FieldValue | None:
+    if given is None:
         return FieldValue("n/a", same=True) if expected is None else None
-    text, wanted = value_text(found), value_text(expected)
-    if len(wanted) > SHORT or len(wanted.split()) > MAX_WORDS:
+    text, expected_text = value_text(given), value_text(expected)
+    if len(expected_text) > SHORT or len(expected_text.split()) > MAX_WORDS:
         return FieldValue(text)
-    return FieldValue(text, same=text.casefold() == wanted.casefold())
+    return FieldValue(text, same=text.casefold() == expected_text.casefold())
 
 
 def value_text(value: Any) -> str:

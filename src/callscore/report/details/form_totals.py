@@ -60,20 +60,20 @@ class FormTotals:
         for decoded in case.answers:
             if not has_reply(decoded):
                 continue
-            found = self.models.setdefault(decoded.answer.model, ModelForms())
+            forms = self.models.setdefault(decoded.answer.model, ModelForms())
             if decoded.given is None:
-                found.unreadable += 1
+                forms.unreadable += 1
                 continue
             given = _marks(decoded.given)
-            found.pairs += [
+            forms.pairs += [
                 (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
                 for key, score in expected.items()
                 if key in given
             ]
             if form is not None:
                 hidden = hidden_questions(form, expected)
-                found.hidden_answered += sum(given.get(key) is not None for key in hidden)
-                found.totals.append(FormPair(total(form, expected), total(form, given)))
+                forms.hidden_answered += sum(given.get(key) is not None for key in hidden)
+                forms.totals.append(FormPair(total(form, expected), total(form, given)))
 
     def _form(self, case: DecodedCase) -> Form | None:
         """Return the form that a case was imported with, if any; each form is converted once."""

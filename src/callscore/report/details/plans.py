@@ -16,17 +16,17 @@ MAX_TEXT_LENGTH = 200
 
 def extract_plan(outcome: Mapping[str, Any] | None) -> PlanGraph | None:
     """Return the plan in an expected outcome or a reply; None if there is none."""
-    found = as_mapping(outcome)
-    if isinstance(found.get("nodes"), (list, dict)):
-        return _graph(found)
-    planned = as_mapping(found.get("plan")) or found
+    outcome_object = as_mapping(outcome)
+    if isinstance(outcome_object.get("nodes"), (list, dict)):
+        return _graph(outcome_object)
+    planned = as_mapping(outcome_object.get("plan")) or outcome_object
     workflows = {key: value for key, value in planned.items() if _is_workflow(value)}
     return _workflow_graph(workflows) if workflows else None
 
 
-def _graph(found: Mapping[str, Any]) -> PlanGraph:
+def _graph(outcome: Mapping[str, Any]) -> PlanGraph:
     nodes: dict[str, str] = {}
-    raw = found["nodes"]
+    raw = outcome["nodes"]
     entries = raw.values() if isinstance(raw, dict) else raw
     for number, entry in enumerate(entries, start=1):
         if isinstance(entry, dict):
@@ -35,13 +35,13 @@ def _graph(found: Mapping[str, Any]) -> PlanGraph:
         else:
             nodes[str(entry)] = str(entry)
     edges = []
-    for edge in found.get("edges") or ():
+    for edge in outcome.get("edges") or ():
         ends = _edge_ends(edge)
         if ends is not None:
             edges.append(ends)
     for end in dict.fromkeys(end for edge in edges for end in edge):
         nodes.setdefault(end, end)
-    return PlanGraph({key: shown[:MAX_TEXT_LENGTH] for key, shown in nodes.items()}, edges)
+    return PlanGraph({key: text[:MAX_TEXT_LENGTH] for key, text in nodes.items()}, edges)
 
 
 def _edge_ends(edge: Any) -> tuple[str, str] | None:

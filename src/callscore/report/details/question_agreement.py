@@ -59,7 +59,7 @@ class QuestionCounter:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._margin = float(settings.get(SCORE_MARGIN, 0.0))
         """Marks of a SCORE question agree within this fraction of its maximum (C-30)."""
-        self._found: dict[tuple[str, str], QuestionAgreement] = {}
+        self._questions: dict[tuple[str, str], QuestionAgreement] = {}
 
     def add(self, case: DecodedCase) -> None:
         """Count the marks of one case; nothing if it has no questions."""
@@ -69,11 +69,11 @@ class QuestionCounter:
         }
         for expected in as_objects(case.expected.get("questions")):
             number = str(expected.get("question_id"))
-            shown = texts.get(number, "")
-            key = (number, shown)
-            question = self._found.get(key)
+            text = texts.get(number, "")
+            key = (number, text)
+            question = self._questions.get(key)
             if question is None:
-                question = self._found[key] = QuestionAgreement(number, shown, {})
+                question = self._questions[key] = QuestionAgreement(number, text, {})
             for decoded in case.answers:
                 if not has_reply(decoded):
                     continue
@@ -82,7 +82,7 @@ class QuestionCounter:
 
     def worst_first(self) -> Sequence[QuestionAgreement]:
         """Return every question, the one with the lowest agreement first."""
-        return sorted(self._found.values(), key=lambda found: (found.agreement, found.id))
+        return sorted(self._questions.values(), key=lambda found: (found.agreement, found.id))
 
 
 def _mark_of(given: Mapping[str, Any] | None, number: str) -> Mapping[str, Any] | None:
@@ -102,13 +102,13 @@ def _count(
     if mark is None:
         count.unanswered += 1
         return
-    wanted, found = as_number(expected.get("score")), as_number(mark.get("score"))
-    if wanted is None or found is None:
-        count.agreed += wanted is found
-        count.not_applicable += wanted is not found
+    expected_score, given = as_number(expected.get("score")), as_number(mark.get("score"))
+    if expected_score is None or given is None:
+        count.agreed += expected_score is given
+        count.not_applicable += expected_score is not given
         return
     full = as_number(expected.get("max_score")) or 0.0
     allowed = margin * full if expected.get("type") == "SCORE" else 0.0
-    count.agreed += abs(wanted - found) <= allowed + TOLERANCE
-    count.false_pass += wanted == 0 and found >= full > 0
-    count.false_fail += found == 0 and wanted >= full > 0
+    count.agreed += abs(expected_score - given) <= allowed + TOLERANCE
+    count.false_pass += expected_score == 0 and given >= full > 0
+    count.false_fail += given == 0 and expected_score >= full > 0

@@ -60,15 +60,15 @@ def locate_quotes(
                 break
         else:
             lost.append(quote)
-    return [_split_spans(found) for found in hits], lost
+    return [_split_spans(turn_hits) for turn_hits in hits], lost
 
 
 def _split_spans(hits: Sequence[tuple[int, int, Quote]]) -> list[Span]:
     """Return spans that do not overlap, split where a quote begins or ends."""
     edges = sorted({edge for start, end, _ in hits for edge in (start, end)})
-    found = []
+    spans = []
     for start, end in zip(edges, edges[1:], strict=False):
         over = tuple(quote for low, high, quote in hits if low <= start and end <= high)
         if over:
-            found.append(Span(start, end, over))
-    return found
+            spans.append(Span(start, end, over))
+    return spans

@@ -45,9 +45,9 @@ class Slices:
             for decoded in case.answers:
                 value = score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
                 if value is not None:
-                    found = models.setdefault(decoded.answer.model, MeanScore())
-                    found.total += value
-                    found.n += 1
+                    mean = models.setdefault(decoded.answer.model, MeanScore())
+                    mean.total += value
+                    mean.n += 1
 
     def comparable(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
         """Yield the kinds with more than one value; a single slice compares nothing."""
@@ -64,12 +64,12 @@ def score_or_zero(status: str, score: float | None) -> float | None:
 
 
 def _slices_of(case: DecodedCase) -> Iterator[tuple[str, str]]:
-    found = case.view.case
-    if found.lang:
-        yield "Language", found.lang
+    record = case.view.case
+    if record.lang:
+        yield "Language", record.lang
     for name in dict.fromkeys(case.tags):
         yield "Tag", name
-    yield "Length", call_length(len(turns(found.transcript)))
+    yield "Length", call_length(len(turns(record.transcript)))
 
 
 def call_length(number: int) -> str:

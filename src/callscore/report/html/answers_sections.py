@@ -44,8 +44,10 @@ def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[s
         "only the model or only the human says that the question does not apply."
     )
     more = tag("p", f"{show_count(left, 'more question')} not shown.", class_="note")
-    found = table(headings, rows, "Agreement by question", "questions")
-    return section("questions", "QA by question", found, more if left > 0 else None, note=note)
+    questions_table = table(headings, rows, "Agreement by question", "questions")
+    return section(
+        "questions", "QA by question", questions_table, more if left > 0 else None, note=note
+    )
 
 
 def _share(value: float | None) -> Child:
@@ -91,12 +93,12 @@ def _matrix(counts: Mapping[tuple[str, str], int], labels: Sequence[str], model:
     across = [label for label in labels if any((one, label) in counts for one in labels)]
     down = [label for label in labels if any((label, other) in counts for other in labels)]
     rows = []
-    for wanted in down:
-        total = sum(counts.get((wanted, found), 0) for found in across)
+    for expected in down:
+        total = sum(counts.get((expected, given), 0) for given in across)
         rows.append(
             row(
-                plain(wanted, 40),
-                [_count(counts.get((wanted, f), 0), total, wanted == f) for f in across],
+                plain(expected, 40),
+                [_count(counts.get((expected, f), 0), total, expected == f) for f in across],
             )
         )
     headings = ["expected ↓ given →", *(plain(label, 40) for label in across)]
@@ -111,14 +113,14 @@ def _count(number: int, total: int, is_right: bool) -> Html:
 
 def document_decisions(documents: Mapping[str, Any]) -> ConfusionMatrix:
     """Count the call and reject decisions of recorded scenarios, as in document 001."""
-    found = ConfusionMatrix((CALL, NO_CALL, FAILED))
+    matrix = ConfusionMatrix((CALL, NO_CALL, FAILED))
     for model, document in documents.items():
-        counts = found.models.setdefault(model, {})
+        counts = matrix.models.setdefault(model, {})
         for _, part in _languages(document):
             for pair, number in _decisions(part).items():
                 if isinstance(number, (int, float)) and number:
                     counts[pair] = counts.get(pair, 0) + int(number)
-    return found
+    return matrix
 
 
 def _decisions(document: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
@@ -137,13 +139,13 @@ def _decisions(document: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 
 def undecided_values(documents: Documents) -> dict[str, int]:
     """Return, by model, the number of argument values that are still undecided (C-115)."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for model, document in () if isinstance(documents, UnsetType) else documents.items():
         for _, part in _languages(document):
             number = part.get("x_extension", {}).get("undecided", {}).get("count")
             if isinstance(number, int) and number:
-                found[model] = found.get(model, 0) + number
-    return found
+                counts[model] = counts.get(model, 0) + number
+    return counts
 
 
 def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -166,13 +168,13 @@ def documents_section(documents: Mapping[str, Any]) -> Html | None:
         row(model_name(model), [_number(numbers.get(key)) for key in keys])
         for model, numbers in found_of.items()
     ]
-    found = table(["Model", *keys], rows, "Key metrics of the scenarios")
-    return section("scenarios", "Agent scenarios", found)
+    metrics_table = table(["Model", *keys], rows, "Key metrics of the scenarios")
+    return section("scenarios", "Agent scenarios", metrics_table)
 
 
 def _key_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = document.get("overall_statistics", {}).get("key_metrics", {})
-    return found
+    metrics: Mapping[str, Any] = document.get("overall_statistics", {}).get("key_metrics", {})
+    return metrics
 
 
 def _number(value: Any) -> str:
@@ -214,8 +216,8 @@ def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html
             tag("p", "no plan in the reply", class_="quiet"),
             tag("figcaption", tag("b", model_name(model))),
         )
-    has = {shown.casefold() for shown in graph.nodes.values()}
-    missing = [shown for shown in expected.nodes.values() if shown.casefold() not in has]
+    has = {text.casefold() for text in graph.nodes.values()}
+    missing = [text for text in expected.nodes.values() if text.casefold() not in has]
     lost = f"; missing: {plain(', '.join(missing), 200)}" if missing else ""
     title = f"Plan of {model_name(model)}"
     return figure(
@@ -247,15 +249,15 @@ def _slice_table(
     kind: str, parts: Mapping[str, Mapping[str, MeanScore]], models: Sequence[str]
 ) -> Html:
     rows = [
-        row(plain(part, 60), [_mean(found.get(model)) for model in models])
-        for part, found in parts.items()
+        row(plain(part, 60), [_mean(means.get(model)) for model in models])
+        for part, means in parts.items()
     ]
     return table(
         [kind, *map(model_name, models)], rows, f"Mean case score by {kind.lower()}", "matrix"
     )
 
 
-def _mean(found: MeanScore | None) -> Child:
-    if found is None or found.mean is None:
+def _mean(score: MeanScore | None) -> Child:
+    if score is None or score.mean is None:
         return "—"
-    return tag("td", show(found.mean), tag("small", f"n = {found.n}"), class_=shade(1 - found.mean))
+    return tag("td", show(score.mean), tag("small", f"n = {score.n}"), class_=shade(1 - score.mean))

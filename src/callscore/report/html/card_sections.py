@@ -42,7 +42,7 @@ def ranks_section(card: Scorecard) -> Html:
         drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
         drawn = tag("p", "This scorecard has no rank bands.", class_="note")
-    shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
+    headings = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
             "—" if entry.rank is None else str(entry.rank),
@@ -58,17 +58,17 @@ def ranks_section(card: Scorecard) -> Html:
         )
         for entry in card.ranking
     ]
-    return section("ranks", "Ranks", drawn, table(shown.split("|"), rows, "Ranking"))
+    return section("ranks", "Ranks", drawn, table(headings.split("|"), rows, "Ranking"))
 
 
 def rank_bands_of(card: Scorecard) -> list[RankBand]:
     """Return the rank bands of a scorecard, best first."""
-    found = []
+    bands = []
     for entry in card.ranking:
         band = entry.quality_band
         if band is not None:
-            found.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
-    return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
+            bands.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
+    return sorted(bands, key=lambda band: (band.best, band.worst, band.rank or 0))
 
 
 CaseLink = Callable[[str], Html]
@@ -123,8 +123,8 @@ def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
     for model, number in undecided_values(card.documents).items():
-        found = f"{show_count(number, 'argument value')} of {model_name(model)}"
-        items.append(("Undecided in scenarios", found))
+        values = f"{show_count(number, 'argument value')} of {model_name(model)}"
+        items.append(("Undecided in scenarios", values))
     return section("judge", "Judge", fact_list(items))
 
 
@@ -148,8 +148,8 @@ def _judge_facts(
         if judging.cost_usd is not None:
             yield "Cost of judging", show_money(judging.cost_usd)
     if verdicts:
-        said = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
-        yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in said[:12])
+        judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
+        yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
     agreement = getattr(judging, "agreement", None)
     yield (
         "Agreement with people",
@@ -164,13 +164,13 @@ def _percent(share: float) -> str:
 
 
 def _undecided(card: Scorecard) -> str:
-    found = [
+    gates = [
         f"{model_name(model.model)}: {', '.join(task.undecided_gates)}"
         for model in card.models
         for task in model.tasks.values()
         if task.undecided_gates
     ]
-    return "; ".join(found[:12]) or "nothing"
+    return "; ".join(gates[:12]) or "nothing"
 
 
 def fact_list(items: Sequence[tuple[str, Child]]) -> Html:
@@ -222,10 +222,10 @@ STATUSES = {
 def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
     if not statuses:
         return None
-    words = [word for word in STATUSES if any(word in found for found in statuses.values())]
+    words = [word for word in STATUSES if any(word in counts for counts in statuses.values())]
     rows = [
-        row(model_name(model), [found.get(word, 0) for word in words])
-        for model, found in statuses.items()
+        row(model_name(model), [counts.get(word, 0) for word in words])
+        for model, counts in statuses.items()
     ]
     return table(["Model", *(STATUSES[word] for word in words)], rows, "Answers by status")
 
@@ -266,8 +266,8 @@ def _files(provenance: Provenance) -> Html | None:
 def _notes(card: Scorecard) -> Html | None:
     if not card.notes:
         return None
-    shown = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
+    items = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
     more = len(card.notes) - NOTES_SHOWN
     if more > 0:
-        shown.append(tag("li", f"and {more} more"))
-    return collapsible(show_count(len(card.notes), "note"), tag("ul", shown))
+        items.append(tag("li", f"and {more} more"))
+    return collapsible(show_count(len(card.notes), "note"), tag("ul", items))

@@ -35,15 +35,15 @@ SCORES_SHOWN = 5
 
 def render_case(case: DecodedCase, place: int, *, with_text: bool = True) -> Html:
     """Return a case that is closed until clicked; `place` is its number in the data."""
-    found = case.view.case
+    record = case.view.case
     body = [_transcript(case, place), _answers(case, place)] if with_text else [_scores_only(case)]
     return tag(
         "details",
         tag(
             "summary",
-            tag("span", plain(found.id, 80), class_="id"),
-            chip(plain(found.task, 30)),
-            chip(plain(found.lang, 20)) if found.lang else None,
+            tag("span", plain(record.id, 80), class_="id"),
+            chip(plain(record.task, 30)),
+            chip(plain(record.lang, 20)) if record.lang else None,
             [chip(plain(one, 30)) for one in case.tags[:4]],
             tag("span", _summary(case), class_="scores"),
         ),
@@ -104,13 +104,13 @@ def _scores_only(case: DecodedCase) -> Html:
 
 
 def _transcript(case: DecodedCase, place: int) -> Html:
-    said = turns(case.view.case.transcript)
-    marked, lost = locate_quotes(said[:MAX_TURNS], list(_quotes(case)))
+    transcript = turns(case.view.case.transcript)
+    marked, lost = locate_quotes(transcript[:MAX_TURNS], list(_quotes(case)))
     lines = [
-        _turn(turn, number, found, place)
-        for number, (turn, found) in enumerate(zip(said, marked, strict=False))
+        _turn(turn, number, spans, place)
+        for number, (turn, spans) in enumerate(zip(transcript, marked, strict=False))
     ]
-    left = len(said) - len(lines)
+    left = len(transcript) - len(lines)
     missing = [
         tag(
             "li",
@@ -160,12 +160,12 @@ def _quotes(case: DecodedCase) -> Iterator[Quote]:
                 yield Quote(verdict.quote, decoded.answer.model, verdict.item, verdict.source)
 
 
-def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
-    said = turn.text[:MAX_TURN_LENGTH]
+def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
+    text = turn.text[:MAX_TURN_LENGTH]
     parts: list[Child] = []
     at = 0
-    for span in found:
-        if span.end > len(said):
+    for span in spans:
+        if span.end > len(text):
             break
         who = dict.fromkeys(
             f"{model_name(quote.who)} {plain(quote.about, 40)}" for quote in span.quotes
@@ -175,12 +175,12 @@ def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
         )
         sentence = "; ".join(list(who)[:8])
         parts += [
-            said[at : span.start],
-            tag("mark", said[span.start : span.end], title=sentence, class_=kind),
+            text[at : span.start],
+            tag("mark", text[span.start : span.end], title=sentence, class_=kind),
         ]
         at = span.end
-    parts.append(said[at:])
-    cut = len(turn.text) - len(said)
+    parts.append(text[at:])
+    cut = len(turn.text) - len(text)
     return tag(
         "li",
         tag("span", _clock(turn.start), class_="at") if turn.start is not None else None,
@@ -216,14 +216,14 @@ def _answers(case: DecodedCase, place: int) -> Html:
 
 def _comparison(case: DecodedCase) -> Html:
     rows = compare_fields(case.expected, [decoded.given for decoded in case.answers])
-    asked = {
+    questions = {
         f"questions {one.get('question_id')} · score": str(one.get("question", ""))
         for one in as_objects(case.view.case.config.get("questions"))
     }
     headings = ["Field", "Expected", *(_heading(decoded, case) for decoded in case.answers)]
     return table(
         headings,
-        [_compared_row(one, asked.get(one.label, "")) for one in rows],
+        [_compared_row(one, questions.get(one.label, "")) for one in rows],
         f"Expected and given, {plain(case.view.case.id, 80)}",
         "compared",
     )
@@ -253,25 +253,25 @@ def _reason_codes(decoded: DecodedAnswer) -> list[str]:
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
 
-def _compared_row(found: FieldComparison, asked: str) -> Html:
-    cells = [tag("td", _truncate(found.expected), dir="auto", class_="expected")]
-    cells += [_field(one) for one in found.given]
-    label = plain(found.label.replace("_", " "), 120)
-    return row(join(label, tag("small", plain(asked, 200)) if asked else None), cells)
+def _compared_row(field: FieldComparison, question: str) -> Html:
+    cells = [tag("td", _truncate(field.expected), dir="auto", class_="expected")]
+    cells += [_field(one) for one in field.given]
+    label = plain(field.label.replace("_", " "), 120)
+    return row(join(label, tag("small", plain(question, 200)) if question else None), cells)
 
 
-def _field(found: FieldValue | None) -> Html:
-    if found is None:
+def _field(value: FieldValue | None) -> Html:
+    if value is None:
         return tag("td", "—", class_="quiet")
-    kind = {True: "right", False: "wrong", None: None}[found.same]
-    return tag("td", _truncate(found.text), dir="auto", class_=kind)
+    kind = {True: "right", False: "wrong", None: None}[value.same]
+    return tag("td", _truncate(value.text), dir="auto", class_=kind)
 
 
-def _truncate(shown: str, max_length: int = MAX_VALUE_LENGTH) -> Html:
-    more = len(shown) - max_length
+def _truncate(value: str, max_length: int = MAX_VALUE_LENGTH) -> Html:
+    more = len(value) - max_length
     if more <= 0:
-        return text(shown)
-    return join(shown[:max_length], tag("small", f"… {more} more characters"))
+        return text(value)
+    return join(value[:max_length], tag("small", f"… {more} more characters"))
 
 
 def _plans(case: DecodedCase) -> Html | None:
@@ -338,15 +338,15 @@ def _verdicts(case: DecodedCase, place: int) -> Html | None:
 
 
 def _verdict_row(who: str, verdict: Verdict, place: int, names: set[str]) -> Html:
-    said = plain(verdict.verdict or "", 80).replace("_", " ")
+    word = plain(verdict.verdict or "", 80).replace("_", " ")
     if verdict.value is not None:
-        said = f"{said} {show(verdict.value)}".strip()
+        word = f"{word} {show(verdict.value)}".strip()
     about = plain(f"{verdict.item} {verdict.text}".strip(), 200)
     quote: Child = _quotation(verdict.quote, 300) if verdict.quote else None
     if verdict.source in names:
-        shown = quote or plain(verdict.source, 20)
-        quote = tag("a", shown, href=f"#case-{place}-{verdict.source}")
+        content = quote or plain(verdict.source, 20)
+        quote = tag("a", content, href=f"#case-{place}-{verdict.source}")
     by = plain(verdict.by, 60) + (" (estimate)" if verdict.approximate else "")
     note = tag("small", plain(verdict.note, 300)) if verdict.note else None
     metric = verdict.metric.partition(".")[2] or verdict.metric
-    return row(who, (plain(metric, 60), about, join(said, note), quote, by))
+    return row(who, (plain(metric, 60), about, join(word, note), quote, by))

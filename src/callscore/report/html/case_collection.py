@@ -56,6 +56,35 @@ class RenderedCase(msgspec.Struct, frozen=True):
     markup: bytes
 
 
+class _Kept:
+    """The worst rendered cases that fit, in bounded memory, whatever the order they come in."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._best_first: list[tuple[float, int, int, RenderedCase]] = []
+        self._bytes = 0
+
+    def would_keep(self, worst: float, place: int) -> bool:
+        """Whether a case may be among the worst; False if worse ones fill the room already."""
+        if self._bytes <= self._room or not self._best_first:
+            return True
+        best = self._best_first[0]
+        return (-worst, -place) > best[:2]
+
+    def add(self, rendered: RenderedCase) -> None:
+        """Add a case, and drop the best ones that the room is full without."""
+        entry, size = rendered.entry, _size(rendered)
+        heapq.heappush(self._best_first, (-entry.worst, -entry.place, size, rendered))
+        self._bytes += size
+        while self._bytes - self._best_first[0][2] > self._room:
+            self._bytes -= heapq.heappop(self._best_first)[2]
+
+    def worst_first(self) -> list[RenderedCase]:
+        """Return the cases that are left; the last one may no longer fit."""
+        found = [rendered for *_, rendered in self._best_first]
+        return sorted(found, key=lambda kept: (kept.entry.worst, kept.entry.place))
+
+
 class CaseCollection:
     """Reads the cases twice in bounded memory: to count all of them, and to render the worst."""
 
@@ -71,9 +100,8 @@ class CaseCollection:
         self.verdicts: dict[str, int] = {}
         self.total = 0
         self._with_text = not options.without_text
-        wanted = self._worst(source, options.max_bytes)
-        self._kept = self._render(source, wanted)
-        self._kept.sort(key=lambda kept: (kept.entry.worst, kept.entry.place))
+        worst = self._worst(source, options.max_bytes)
+        self._kept = self._render(source, worst, options.max_bytes)
         self._bytes = sum(map(_size, self._kept))
 
     def cases(self) -> Sequence[RenderedCase]:
@@ -87,8 +115,8 @@ class CaseCollection:
             self._bytes -= _size(self._kept.pop())
         return len(self._kept) < before
 
-    def _worst(self, source: ReportSource, room: int) -> set[int]:
-        """Count every case; return the numbers of the worst ones that fit by a low estimate."""
+    def _worst(self, source: ReportSource, room: int) -> dict[int, float]:
+        """Count every case; return the worst ones that fit by a low estimate, with their scores."""
         heap: list[tuple[float, int, int]] = []
         used = 0
         for view in source.cases:
@@ -100,17 +128,19 @@ class CaseCollection:
             used += size
             while used > room and len(heap) > 1:
                 used -= heapq.heappop(heap)[2]
-        return {-place for _, place, _ in heap}
+        return {-place: -worst for worst, place, _ in heap}
 
-    def _render(self, source: ReportSource, wanted: set[int]) -> list[RenderedCase]:
-        found = []
+    def _render(
+        self, source: ReportSource, worst: Mapping[int, float], room: int
+    ) -> list[RenderedCase]:
+        kept = _Kept(room)
         for place, view in enumerate(source.cases, start=1):
-            if place in wanted:
+            if place in worst and kept.would_keep(worst[place], place):
                 case = decode_case(view)
                 markup = render_case(case, place, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
-                found.append(RenderedCase(entry, markup.encode("utf-8", "replace")))
-        return found
+                kept.add(RenderedCase(entry, markup.encode("utf-8", "replace")))
+        return kept.worst_first()
 
     @property
     def left_out(self) -> int:
@@ -140,17 +170,17 @@ class CaseCollection:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
 
 
-def _size(kept: RenderedCase) -> int:
+def _size(rendered: RenderedCase) -> int:
     """Return the approximate size of a case in the file, including its entry in the index."""
-    return len(kept.markup) + len(msgspec.json.encode(kept.entry)) + ELEMENT_BYTES
+    return len(rendered.markup) + len(msgspec.json.encode(rendered.entry)) + ELEMENT_BYTES
 
 
 def _estimate(case: DecodedCase) -> int:
     """Return a lower bound on the size of a case without rendering it."""
-    said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
+    transcript = sum(len(turn.text) for turn in turns(case.view.case.transcript))
     given = sum(min(len(decoded.answer.text or ""), MAX_REPLY_LENGTH) for decoded in case.answers)
     judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MAX_VERDICTS)
-    return min(said, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
+    return min(transcript, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
 def _worst_score(case: DecodedCase) -> float:
@@ -183,14 +213,14 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
     spread = max(scores.values()) - min(scores.values()) if scores else 0.0
     if _have_different_scores(case):
         marks["different"] = None
-    found = case.view.case
+    record = case.view.case
     return CaseEntry(
         place,
-        found.id[:MAX_ID_LENGTH],
-        found.task,
-        (found.lang or "")[:MAX_TAG_LENGTH],
+        record.id[:MAX_ID_LENGTH],
+        record.task,
+        (record.lang or "")[:MAX_TAG_LENGTH],
         [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
-        len(turns(found.transcript)),
+        len(turns(record.transcript)),
         _worst_score(case),
         spread,
         tuple(marks),
@@ -212,9 +242,9 @@ def _have_different_scores(case: DecodedCase) -> bool:
     return len(seen - {None}) > 1
 
 
-def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
+def build_index(rendered: Sequence[RenderedCase]) -> Mapping[str, Any]:
     """Return the entries as columns, in the order of the cases."""
-    entries = [one.entry for one in kept]
+    entries = [one.entry for one in rendered]
     return {
         "place": [entry.place for entry in entries],
         "id": [entry.id for entry in entries],

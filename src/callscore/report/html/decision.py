@@ -47,7 +47,7 @@ def _decision(card: Scorecard) -> Html:
         if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
-    said = [
+    statements = [
         tag(
             "li",
             tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}")
@@ -61,29 +61,29 @@ def _decision(card: Scorecard) -> Html:
         "div",
         tag("p", estimate, class_="estimate") if card.estimate else None,
         tag("h2", "Decision"),
-        tag("ul", said, class_="verdict"),
+        tag("ul", statements, class_="verdict"),
         class_="words",
     )
 
 
 def _picture(card: Scorecard) -> Html:
-    found = cost_quality_points(card)
+    points = cost_quality_points(card)
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
     legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
-    if any(point.blocked for point in found):
+    if any(point.blocked for point in points):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
     legend += (
         "Bars: 95 % intervals."
-        if any(point.quality_ci or point.cost_ci for point in found)
+        if any(point.quality_ci or point.cost_ci for point in points)
         else "No intervals are known."
     )
     if missing:
         legend += f" Not drawn: {', '.join(missing[:6])}"
         legend += f" and {len(missing) - 6} more." if len(missing) > 6 else "."
-    return figure(draw_cost_quality(found), legend, _points_table(found))
+    return figure(draw_cost_quality(points), legend, _points_table(points))
 
 
-def _points_table(found: Sequence[Point]) -> Html:
+def _points_table(points: Sequence[Point]) -> Html:
     rows = [
         row(
             model_name(point.model),
@@ -95,7 +95,7 @@ def _points_table(found: Sequence[Point]) -> Html:
                 "yes" if point.pareto else "no",
             ),
         )
-        for point in found
+        for point in points
     ]
     headings = ("Model", "Final Score", "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
     return table(headings, rows, "Cost and quality of each model")
@@ -149,8 +149,8 @@ def _model_cells(
     yield tag("td", _ratings(model), class_="wrap")
 
 
-def _value(shown: str, interval: str) -> Html:
-    return join(tag("b", shown), " ", tag("small", interval) if interval else None)
+def _value(text: str, interval: str) -> Html:
+    return join(tag("b", text), " ", tag("small", interval) if interval else None)
 
 
 def _final(model: ModelScore) -> Child:

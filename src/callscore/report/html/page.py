@@ -77,16 +77,16 @@ def style_sheet() -> str:
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the report in chunks."""
-    collected = CaseCollection(source, options)
+    collection = CaseCollection(source, options)
     head = _head(source.title).encode()
-    body = _sections(source, collected)
+    body = _sections(source, collection)
     size = len(head) + len(_file("js")) + sum(len(part) for part in body.values())
-    if collected.keep_within(options.max_bytes - size):
-        body = _sections(source, collected)
+    if collection.keep_within(options.max_bytes - size):
+        body = _sections(source, collection)
     yield head
     yield _masthead(source, [*body, "cases"]).encode()
     yield from body.values()
-    yield from _cases(source, collected)
+    yield from _cases(source, collection)
     yield f"</main><script>{_file('js')}</script></body></html>\n".encode()
 
 
@@ -133,20 +133,22 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     return f"{header}<main>"
 
 
-def _sections(source: ReportSource, collected: CaseCollection) -> dict[str, bytes]:
+def _sections(source: ReportSource, collection: CaseCollection) -> dict[str, bytes]:
     """Return every section that has content, by its key."""
-    found = _all_sections(source, collected)
-    return {key: part.encode("utf-8", "replace") for key, part in found if part is not None}
+    sections = _all_sections(source, collection)
+    return {key: part.encode("utf-8", "replace") for key, part in sections if part is not None}
 
 
-def _all_sections(source: ReportSource, collected: CaseCollection) -> list[tuple[str, Html | None]]:
-    card, template, models = source.card, source.template, collected.models
-    links = {kept.entry.id: kept.entry.place for kept in collected.cases()}
+def _all_sections(
+    source: ReportSource, collection: CaseCollection
+) -> list[tuple[str, Html | None]]:
+    card, template, models = source.card, source.template, collection.models
+    links = {rendered.entry.id: rendered.entry.place for rendered in collection.cases()}
 
     def link(case: str) -> Html:
         place = links.get(case)
-        shown = plain(case, 80)
-        return text(shown) if place is None else tag("a", shown, href=f"#case-{place}")
+        label = plain(case, 80)
+        return text(label) if place is None else tag("a", label, href=f"#case-{place}")
 
     decisions = "Rows: expected decision. Columns: decision of the model."
     recorded = document_decisions(source.documents)
@@ -162,67 +164,67 @@ def _all_sections(source: ReportSource, collected: CaseCollection) -> list[tuple
             confusion_section(
                 "decisions",
                 "Call or reject",
-                recorded if recorded.models else collected.decisions,
+                recorded if recorded.models else collection.decisions,
                 decisions,
                 list(source.documents) or models,
             ),
         ),
-        ("plans", plans_section(collected.plans, collected.plan_count - len(collected.plans))),
+        ("plans", plans_section(collection.plans, collection.plan_count - len(collection.plans))),
         (
             "sentiment",
             confusion_section(
                 "sentiment",
                 "Sentiment",
-                collected.sentiments,
+                collection.sentiments,
                 "Sentences by expected label (rows) and given label (columns).",
                 models,
             ),
         ),
-        ("questions", questions_section(collected.questions.worst_first(), models)),
-        ("slices", slices_section(collected.slices, models)),
-        ("judge", judge_section(card, collected.verdicts)),
-        ("provenance", coverage_section(source, collected.statuses)),
+        ("questions", questions_section(collection.questions.worst_first(), models)),
+        ("slices", slices_section(collection.slices, models)),
+        ("judge", judge_section(card, collection.verdicts)),
+        ("provenance", coverage_section(source, collection.statuses)),
     ]
 
 
-def _cases(source: ReportSource, collected: CaseCollection) -> Iterator[bytes]:
-    kept = collected.cases()
+def _cases(source: ReportSource, collection: CaseCollection) -> Iterator[bytes]:
+    rendered = collection.cases()
     heading = tag("h2", "Cases", id="cases-heading")
     yield f'<section id="cases" aria-labelledby="cases-heading">{heading}'.encode()
-    yield tag("p", _cases_note(source, collected, len(kept)), class_="note").encode()
-    if kept:
-        yield _controls(kept, collected.models).encode()
+    yield tag("p", _cases_note(source, collection, len(rendered)), class_="note").encode()
+    if rendered:
+        yield _controls(rendered, collection.models).encode()
         yield b'<div id="case-list">'
-        first = _count_first(kept)
-        for one in kept[:first]:
+        first = _count_first(rendered)
+        for one in rendered[:first]:
             yield one.markup
         yield b"</div>"
         yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
-        for one in kept[first:]:
+        for one in rendered[first:]:
             yield from _inert_case(one)
-        yield _index_element(msgspec.json.encode(build_index(kept)))
+        yield _index_element(msgspec.json.encode(build_index(rendered)))
     yield b"</section>"
 
 
-def _count_first(kept: Sequence[RenderedCase]) -> int:
+def _count_first(rendered: Sequence[RenderedCase]) -> int:
     """Return how many cases are elements from the start, so that the page opens at once."""
     used = 0
-    for number, one in enumerate(kept[:FIRST_CASES]):
+    for number, one in enumerate(rendered[:FIRST_CASES]):
         used += len(one.markup)
         if used > FIRST_BYTES:
             return max(1, number)
-    return min(len(kept), FIRST_CASES)
+    return min(len(rendered), FIRST_CASES)
 
 
-def _cases_note(source: ReportSource, collected: CaseCollection, kept: int) -> str:
-    if not collected.total:
+def _cases_note(source: ReportSource, collection: CaseCollection, number: int) -> str:
+    if not collection.total:
         return "; ".join(source.absent) or "This scorecard has no cases."
-    if collected.left_out:
+    if collection.left_out:
         return (
-            f"The {kept} worst of {show_count(collected.total, 'case')}, worst first; "
-            f"{collected.left_out} others are left out to limit the size of the file (--max-mb)."
+            f"The {number} worst of {show_count(collection.total, 'case')}, worst first; "
+            f"{collection.left_out} others are left out to limit the size of the file (--max-mb)."
         )
-    return f"All {show_count(kept, 'case')}, worst first."
+    return f"All {show_count(number, 'case')}, worst first."
 
 
 def _inert_case(one: RenderedCase) -> Iterator[bytes]:
@@ -233,11 +235,11 @@ def _inert_case(one: RenderedCase) -> Iterator[bytes]:
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
         raise ValueError("the HTML of a case contains a script or a comment")
-    summary, found, body = one.markup.partition(BODY)
+    summary, separator, body = one.markup.partition(BODY)
     place = one.entry.place
     yield f'<script type="text/plain" id="head-{place}">'.encode() + summary
     yield f'</details></script><script type="text/plain" id="body-{place}">'.encode()
-    yield found + body.removesuffix(b"</details>") + b"</script>"
+    yield separator + body.removesuffix(b"</details>") + b"</script>"
 
 
 def _index_element(encoded: bytes) -> bytes:
@@ -263,9 +265,9 @@ MARKS = {
 }
 
 
-def _controls(kept: Sequence[RenderedCase], models: Sequence[str]) -> Html:
+def _controls(rendered: Sequence[RenderedCase], models: Sequence[str]) -> Html:
     """Return the filter and sort controls; the script unhides them, as they need it."""
-    entries = [one.entry for one in kept]
+    entries = [one.entry for one in rendered]
     tags = sorted({one for entry in entries for one in entry.tags})[:200]
     return tag(
         "form",
@@ -294,8 +296,8 @@ def _options(values: Iterator[str] | Sequence[str]) -> dict[str, str]:
 def _choice(label: str, key: str, options: dict[str, str]) -> Html | None:
     if len(options) < 3 and key not in ("sort", "mark"):
         return None
-    found = [tag("option", shown, value=value) for value, shown in options.items()]
-    return _field(label, tag("select", found, name=key))
+    choices = [tag("option", text, value=value) for value, text in options.items()]
+    return _field(label, tag("select", choices, name=key))
 
 
 def _field(label: str, control: Html) -> Html:

@@ -29,17 +29,22 @@ def model_name(model: str) -> str:
     return plain(model, MAX_NAME_LENGTH)
 
 
-def chip(shown: str, tone: Tone = "plain") -> Html:
+def chip(text: str, tone: Tone = "plain") -> Html:
     """Return a highlighted word; it must be clear without its colour."""
-    return tag("span", shown, class_=f"chip {tone}")
+    return tag("span", text, class_=f"chip {tone}")
 
 
 def table(headings: Iterable[Child], rows: Iterable[Html], label: str, class_: str = "") -> Html:
     """Return a table that scrolls by itself if it is too wide, also by keyboard."""
     head = tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in headings]))
-    found = tag("table", tag("caption", label, class_="unseen"), head, tag("tbody", rows))
+    content = tag("table", tag("caption", label, class_="unseen"), head, tag("tbody", rows))
     return tag(
-        "div", found, class_=f"scroll {class_}".strip(), tabindex=0, role="region", aria_label=label
+        "div",
+        content,
+        class_=f"scroll {class_}".strip(),
+        tabindex=0,
+        role="region",
+        aria_label=label,
     )
 
 
@@ -78,9 +83,9 @@ def shade(share: float) -> str:
 
 def join_with(parts: Sequence[Child], separator: str = ", ") -> Html:
     """Join parts with a separator."""
-    found: list[Child] = []
+    joined: list[Child] = []
     for part in parts:
-        if found:
-            found.append(separator)
-        found.append(part)
-    return join(found)
+        if joined:
+            joined.append(separator)
+        joined.append(part)
+    return join(joined)

@@ -54,8 +54,8 @@ def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
     if template.kind != "metric":
         return None
     task = model.tasks.get(template.key.partition(".")[0])
-    found = None if task is None else task.metrics.get(template.key)
-    return None if found is None or found.value is None else found
+    metric = None if task is None else task.metrics.get(template.key)
+    return None if metric is None or metric.value is None else metric
 
 
 def _plain_cell(cell: Cell) -> Html:
@@ -110,19 +110,21 @@ def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
 def _task_bars(card: Scorecard, task: str) -> list[IntervalBar]:
     bars = []
     for model in card.models:
-        found = model.tasks.get(task)
-        if found is None or found.score is None:
-            why = "not run" if found is None else found.status
+        score = model.tasks.get(task)
+        if score is None or score.score is None:
+            why = "not run" if score is None else score.status
             bars.append(IntervalBar(model.model, None, why=why))
         else:
-            bars.append(IntervalBar(model.model, found.score, found.ci95))
+            bars.append(IntervalBar(model.model, score.score, score.ci95))
     return bars
 
 
 def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]:
     for row in metrics:
-        found = [(model, _metric(model, row)) for model in card.models]
-        unit = next((metric.unit for _, metric in found if metric is not None), "fraction")
+        metrics_of_models = [(model, _metric(model, row)) for model in card.models]
+        unit = next(
+            (metric.unit for _, metric in metrics_of_models if metric is not None), "fraction"
+        )
         bars = [
             IntervalBar(model.model, None)
             if metric is None
@@ -132,7 +134,7 @@ def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]
                 metric.ci95,
                 TONES.get(metric.rating or "", "plain"),
             )
-            for model, metric in found
+            for model, metric in metrics_of_models
         ]
         limits = [band.limit for band in row.bands[:1]]
         mark = "[!] " if row.is_blocker else ""

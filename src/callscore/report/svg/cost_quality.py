@@ -36,7 +36,7 @@ class Point(NamedTuple):
 def cost_quality_points(card: Scorecard) -> list[Point]:
     """Return every model with a cost and a score, official or with blocked calls as 0."""
     ranking = {entry.model: entry for entry in card.ranking}
-    found = []
+    points = []
     for model in card.models:
         entry = ranking[model.model]
         cost, quality = model.cost.per_1000_calls, entry.final_score
@@ -45,7 +45,7 @@ def cost_quality_points(card: Scorecard) -> list[Point]:
             quality = model.final.zeroed_final
         if cost is None or quality is None:
             continue
-        found.append(
+        points.append(
             Point(
                 model.model,
                 cost,
@@ -57,7 +57,7 @@ def cost_quality_points(card: Scorecard) -> list[Point]:
                 entry.estimate,
             )
         )
-    return found
+    return points
 
 
 def models_not_drawn(card: Scorecard) -> list[tuple[str, str]]:
@@ -70,35 +70,35 @@ def _why_not(model: ModelScore) -> str:
     return "cost unknown" if model.cost.per_1000_calls is None else "no Final Score"
 
 
-def draw_cost_quality(found: Sequence[Point]) -> Html:
+def draw_cost_quality(points: Sequence[Point]) -> Html:
     """Draw all points; an empty picture if there are none."""
-    if not found:
+    if not points:
         return frame(
             (WIDTH, 40), "Cost and quality", "No model has both a price and a Final Score."
         )
-    costs = [*(p.cost for p in found), *(end for p in found for end in p.cost_ci or ())]
-    scores = [*(p.quality for p in found), *(end for p in found for end in p.quality_ci or ())]
+    costs = [*(p.cost for p in points), *(end for p in points for end in p.cost_ci or ())]
+    scores = [*(p.quality for p in points), *(end for p in points for end in p.quality_ci or ())]
     across = cost_scale(costs, LEFT, WIDTH - RIGHT)
     up = linear_scale(scores, HEIGHT - BOTTOM, TOP)
     return frame(
         (WIDTH, HEIGHT),
         "Cost and quality of each model",
-        _describe(found),
+        _describe(points),
         _axes(across, up),
-        _front(found, across, up),
-        [_mark(point, across, up) for point in found],
-        _names(found, across, up),
+        _front(points, across, up),
+        [_mark(point, across, up) for point in points],
+        _names(points, across, up),
     )
 
 
-def _describe(found: Sequence[Point]) -> str:
+def _describe(points: Sequence[Point]) -> str:
     sentences = [
         f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
         + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
-        for p in sorted(found, key=lambda p: -p.quality)
+        for p in sorted(points, key=lambda p: -p.quality)
     ]
-    shown = "; ".join(sentences[:8])
-    return shown + (
+    text = "; ".join(sentences[:8])
+    return text + (
         f"; and {show_count(len(sentences) - 8, 'more model')}." if len(sentences) > 8 else "."
     )
 
@@ -122,9 +122,9 @@ def _axes(across: Scale, up: Scale) -> Html:
     return join(parts)
 
 
-def _front(found: Sequence[Point], across: Scale, up: Scale) -> Html | None:
+def _front(points: Sequence[Point], across: Scale, up: Scale) -> Html | None:
     """Draw steps along the models that no other beats in both cost and quality."""
-    front = sorted((p.cost, p.quality) for p in found if p.pareto and not p.blocked)
+    front = sorted((p.cost, p.quality) for p in points if p.pareto and not p.blocked)
     if len(front) < 2:
         return None
     path = f"M{coordinate(across(front[0][0]))} {coordinate(up(front[0][1]))}"
@@ -151,12 +151,12 @@ def _mark(point: Point, across: Scale, up: Scale) -> Html:
     return tag("g", *parts)
 
 
-def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
+def _names(points: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
     """Yield names next to their points; without room, a name is only in the table below."""
-    taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
-    for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
-        shown = truncate(plain(point.model, 60), MAX_NAME_LENGTH)
-        width = CHAR_WIDTH * len(shown)
+    taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in points]
+    for point in sorted(points, key=lambda p: (not p.pareto, -p.quality, p.model)):
+        text = truncate(plain(point.model, 60), MAX_NAME_LENGTH)
+        width = CHAR_WIDTH * len(text)
         x, y = across(point.cost), up(point.quality)
         for left, top, anchor in _places(x, y, width, point.pareto):
             box = (left, top, width, LABEL_HEIGHT)
@@ -171,7 +171,7 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
                 style = (
                     "small soft" if point.blocked else "small strong" if point.pareto else "small"
                 )
-                yield label(at, top + 11.5, shown, style, anchor)
+                yield label(at, top + 11.5, text, style, anchor)
                 break
 
 

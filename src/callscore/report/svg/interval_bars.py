@@ -65,9 +65,9 @@ def _scale(bars: Sequence[IntervalBar], unit: str, limits: Sequence[float]) -> S
 
 def _tick(scale: Scale, tick: float, bottom: float, unit: str) -> Html:
     x = scale(tick)
-    shown = f"{tick:.3g}" + ("%" if unit == "percent" else "")
+    text = f"{tick:.3g}" + ("%" if unit == "percent" else "")
     return join(
-        line((x, TOP), (x, bottom), "grid"), label(x, bottom + 15, shown, "soft small", "middle")
+        line((x, TOP), (x, bottom), "grid"), label(x, bottom + 15, text, "soft small", "middle")
     )
 
 
@@ -80,8 +80,8 @@ def _draw_bar(bar: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
         low, high = (scale(end) for end in bar.interval)
         parts.append(line((low, y), (high, y), "bar"))
     shape = tag("circle", cx=coordinate(scale(bar.value)), cy=coordinate(y), r=4.2, class_=bar.tone)
-    shown = show(bar.value, unit).replace(" %", "%")
-    parts += [shape, label(WIDTH - VALUES + 8, y + 4, shown, "small")]
+    text = show(bar.value, unit).replace(" %", "%")
+    parts += [shape, label(WIDTH - VALUES + 8, y + 4, text, "small")]
     return tag("g", *parts)
 
 

@@ -70,10 +70,10 @@ def _style_with_colours(place: int) -> str:
     return _USED.sub(lambda used: palette()[used[1]][place], read_style("picture"))
 
 
-def label(x: float, y: float, shown: str, class_: str = "", anchor: str | None = None) -> Html:
+def label(x: float, y: float, text: str, class_: str = "", anchor: str | None = None) -> Html:
     """Return a text element."""
     return tag(
-        "text", shown, x=coordinate(x), y=coordinate(y), class_=class_ or None, text_anchor=anchor
+        "text", text, x=coordinate(x), y=coordinate(y), class_=class_ or None, text_anchor=anchor
     )
 
 
@@ -95,6 +95,6 @@ def coordinate(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def truncate(shown: str, max_length: int) -> str:
+def truncate(text: str, max_length: int) -> str:
     """Shorten a text to `max_length` characters, ending with `…`."""
-    return shown if len(shown) <= max_length else shown[: max_length - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"

@@ -50,8 +50,8 @@ def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark
         _describe(nodes, edges, left_out),
         [_edge(route, mark if edge in odd_edges else "") for edge, route in layout.routes.items()],
         [
-            _node(layout.nodes[node], shown, mark if node in odd_nodes else "")
-            for node, shown in nodes.items()
+            _node(layout.nodes[node], text, mark if node in odd_nodes else "")
+            for node, text in nodes.items()
         ],
     )
 
@@ -59,8 +59,8 @@ def draw_plan(title: str, graph: PlanGraph, other: PlanGraph | None = None, mark
 def _unmatched_nodes(nodes: Mapping[str, str], other: PlanGraph | None) -> set[str]:
     if other is None:
         return set()
-    known = {shown.casefold() for shown in other.nodes.values()}
-    return {node for node, shown in nodes.items() if shown.casefold() not in known}
+    known = {text.casefold() for text in other.nodes.values()}
+    return {node for node, text in nodes.items() if text.casefold() not in known}
 
 
 def _unmatched_edges(
@@ -87,11 +87,11 @@ def _corner(place: GridPosition) -> tuple[float, float]:
     )
 
 
-def _node(place: GridPosition, shown: str, mark: str) -> Html:
+def _node(place: GridPosition, text: str, mark: str) -> Html:
     x, y = _corner(place)
     return tag(
         "g",
-        tag("title", plain(shown, 200)),
+        tag("title", plain(text, 200)),
         tag(
             "rect",
             x=coordinate(x),
@@ -104,7 +104,7 @@ def _node(place: GridPosition, shown: str, mark: str) -> Html:
         label(
             x + BOX_WIDTH / 2,
             y + 19,
-            truncate(plain(shown, 60), MAX_NAME_LENGTH),
+            truncate(plain(text, 60), MAX_NAME_LENGTH),
             "small",
             "middle",
         ),
@@ -135,8 +135,6 @@ def _describe(nodes: Mapping[str, str], edges: Sequence[tuple[str, str]], left_o
     if not nodes:
         return "An empty plan."
     joined = [f"{plain(nodes[a], 40)} → {plain(nodes[b], 40)}" for a, b in edges[:20]]
-    sentence = "; ".join(joined) or ", ".join(
-        plain(shown, 40) for shown in list(nodes.values())[:20]
-    )
+    sentence = "; ".join(joined) or ", ".join(plain(text, 40) for text in list(nodes.values())[:20])
     more = f" {show_count(left_out, 'more node')} not drawn." if left_out else ""
     return f"{sentence}.{more}"

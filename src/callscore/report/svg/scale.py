@@ -72,5 +72,5 @@ def _ticks(scale: Scale, about: int) -> Sequence[float]:
 
 def _log_ticks(low: float, high: float) -> Sequence[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [digit * 10.0**power for power in powers for digit in (1, 3)]
-    return [tick for tick in found if low * 0.999 <= tick <= high * 1.001]
+    ticks = [digit * 10.0**power for power in powers for digit in (1, 3)]
+    return [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.case import Failed, Reply
+from callscore.core.scenarios import STEP_TASK
 from callscore.core.scorecard import CaseResult, Status
 from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies, latency_of
 from callscore.suites.orchestration.step_record import StepRecord
-
-TASK = "orchestration"
 
 
 def step_result(
@@ -36,7 +35,7 @@ def step_result(
         record.case_id,
         model,
         record.run,
-        TASK,
+        STEP_TASK,
         "valid",
         score=float(record.success),
         ungated_score=float(record.success),
@@ -57,4 +56,4 @@ def missing_result(case_id: str, model: str, run: int, found: Failed | None) -> 
     """A step without a reply: not run, or why it failed."""
     status: Status = "not_run" if found is None else "error"
     why = NOT_RUN if found is None else found.why or found.stage
-    return CaseResult(case_id, model, run, TASK, status, flags=(why,))
+    return CaseResult(case_id, model, run, STEP_TASK, status, flags=(why,))

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.stats.betting import (
+from callscore.stats.e_process import (
     Array,
     Draws,
-    Evidence,
-    bet_future,
-    bet_pool,
-    log_mean,
-    no_evidence,
+    EProcess,
+    initial_e_process,
+    log_mean_exp,
+    update_future,
+    update_pool,
 )
 
 FRACTIONS = [Fraction(step, 16) for step in range(1, 17)]
@@ -69,15 +69,15 @@ def test_evidence_about_a_pool_is_the_product_in_the_formula(
 ) -> None:
     pool = len(values) + unseen
     expected = plain(values, pool)
-    found = bet_pool(no_evidence(1), pool_draws(values, pool), np.zeros(1))
+    found = update_pool(initial_e_process(1), pool_draws(values, pool), np.zeros(1))
     assert found.peak[0] == pytest.approx(peak_of(expected), abs=1e-9)
     if (last := expected[-1]) is not None and last > 0:
-        assert log_mean(found.logs)[0] == pytest.approx(math.log(last), abs=1e-9)
+        assert log_mean_exp(found.log_wealth)[0] == pytest.approx(math.log(last), abs=1e-9)
 
 
 @given(scores)
 def test_evidence_about_future_calls_is_the_product_in_the_formula(values: list[Fraction]) -> None:
-    found = bet_future(no_evidence(1), future_draws(values), np.zeros(1))
+    found = update_future(initial_e_process(1), future_draws(values), np.zeros(1))
     assert found.peak[0] == pytest.approx(peak_of(plain(values, None)), abs=1e-9)
 
 
@@ -85,9 +85,9 @@ def test_evidence_about_future_calls_is_the_product_in_the_formula(values: list[
 def test_bets_in_parts_are_the_same_to_the_last_bit(values: list[Fraction], cut: int) -> None:
     pool = len(values) + 2
     draws, limit = pool_draws(values, pool), np.zeros(1)
-    at_once = bet_pool(no_evidence(1), draws, limit)
-    first = bet_pool(no_evidence(1), Draws(*(part[:, :cut] for part in draws)), limit)
-    in_parts = bet_pool(first, Draws(*(part[:, cut:] for part in draws)), limit)
+    at_once = update_pool(initial_e_process(1), draws, limit)
+    first = update_pool(initial_e_process(1), Draws(*(part[:, :cut] for part in draws)), limit)
+    in_parts = update_pool(first, Draws(*(part[:, cut:] for part in draws)), limit)
     for one, other in zip(at_once, in_parts, strict=True):
         assert np.array_equal(one, other)
 
@@ -101,14 +101,14 @@ def test_no_order_of_a_balanced_pool_is_expected_to_gain(values: list[int]) -> N
     orders = list(itertools.permutations([Fraction(v, 4) for v in values]))
     for length in range(1, len(values) + 1):
         wealth = [
-            float(np.exp(log_mean(evidence_of(order[:length], len(values)).logs))[0])
+            float(np.exp(log_mean_exp(evidence_of(order[:length], len(values)).log_wealth))[0])
             for order in orders
         ]
         assert math.fsum(wealth) / len(orders) == pytest.approx(1, abs=1e-9)
 
 
-def evidence_of(values: Sequence[Fraction], pool: int) -> Evidence:
-    return bet_pool(no_evidence(1), pool_draws(values, pool), np.zeros(1))
+def evidence_of(values: Sequence[Fraction], pool: int) -> EProcess:
+    return update_pool(initial_e_process(1), pool_draws(values, pool), np.zeros(1))
 
 
 def test_a_lead_that_the_rest_cannot_take_back_is_certain() -> None:
@@ -120,13 +120,13 @@ def test_claims_side_by_side_do_not_touch_each_other() -> None:
     random = np.random.default_rng(3)
     value: Array = random.uniform(-1, 1, (5, 40))
     least = -np.ones_like(value)
-    together = bet_future(no_evidence(5), Draws(value, value, least), np.zeros(5))
+    together = update_future(initial_e_process(5), Draws(value, value, least), np.zeros(5))
     for row in range(5):
         rows = slice(row, row + 1)
-        alone = bet_future(
-            no_evidence(1), Draws(value[rows], value[rows], least[rows]), np.zeros(1)
+        alone = update_future(
+            initial_e_process(1), Draws(value[rows], value[rows], least[rows]), np.zeros(1)
         )
-        assert np.array_equal(alone.logs[0], together.logs[row])
+        assert np.array_equal(alone.log_wealth[0], together.log_wealth[row])
 
 
 def test_a_drift_is_found_and_its_absence_is_not() -> None:
@@ -134,5 +134,5 @@ def test_a_drift_is_found_and_its_absence_is_not() -> None:
     random = np.random.default_rng(1)
     value: Array = random.binomial(1, 0.3, (1, 400)).astype(float)
     draws = Draws(value, value, np.zeros_like(value))
-    assert bet_future(no_evidence(1), draws, np.array([0.2])).peak[0] > math.log(20)
-    assert bet_future(no_evidence(1), draws, np.array([0.4])).peak[0] < math.log(20)
+    assert update_future(initial_e_process(1), draws, np.array([0.2])).peak[0] > math.log(20)
+    assert update_future(initial_e_process(1), draws, np.array([0.4])).peak[0] < math.log(20)

@@ -1,0 +1,87 @@
+"""Scenarios are compared, held against a baseline and given intervals as calls are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import callscore
+from builders import Json
+from callscore.core.scorecard import Scorecard
+from commands import run
+from eval_files import eval_file
+from scenario_runs import PERFECT, SCENARIOS
+
+SAME: Json = {**PERFECT, "name": "same"}
+WORSE: Json = {
+    "name": "w",
+    "provider": "simulated",
+    "params": {"seed": 1, "refusals": 0.6, "wrong_scores": 0.5},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stored run of a model, of the same under another name, and of a worse one."""
+    folder = tmp_path_factory.mktemp("compared")
+    models = [PERFECT, SAME, WORSE]
+    config = eval_file(folder, models, data=SCENARIOS)
+    assert run("run", config, "--store", folder / "runs.db").returncode == 0
+    return folder
+
+
+def compared(folder: Path, first: str, second: str) -> callscore.Comparison:
+    store, config = folder / "runs.db", folder / "eval.yaml"
+    return callscore.compare(f"1:{first}", f"1:{second}", store=store, eval_file=config)
+
+
+def test_a_seeded_difference_is_found_and_paired_by_scenario(folder: Path) -> None:
+    found = compared(folder, "w", "p")
+    assert (found.calls, found.unit, found.distinguishable) == (6, "scenario", True)
+    assert "p is better than w" in found.conclusion and "on 6 scenarios" in found.conclusion
+    final = found.row("final")
+    assert final.difference is not None and final.difference > 0.2
+    assert found.row("scenario").difference == pytest.approx(final.difference)
+    assert {row.key for row in found.rows} >= {"scenario/fc", "scenario.plan"}
+    assert found.counts["fixed"] > 10 and not found.counts["broken"]
+    changed = {slug for case in found.cases for slug in case.metrics}
+    assert changed <= {
+        f"orchestration.{name}" for name in ("success", "plan", "name", "key", "value")
+    }
+
+
+def test_equal_models_are_not_distinguished(folder: Path) -> None:
+    found = compared(folder, "p", "same")
+    assert found.distinguishable is False and not found.cases
+    assert "with these 6 scenarios" in found.conclusion
+
+
+def test_a_baseline_holds_later_runs_of_scenarios(folder: Path, tmp_path: Path) -> None:
+    config, store = folder / "eval.yaml", folder / "runs.db"
+    target = tmp_path / "baseline.json"
+    done = run("baseline", "set", config, "--store", store, "--model", "p", "-o", target)
+    assert done.returncode == 0, done.stderr
+    rule = {"baseline": target.name, "against": "p", "margin": 0.05}
+    gates = [
+        {"of": of, "model": model, "no_regression": rule, "sure": sure}
+        for of in ("final", "scenario", "orchestration.fc", "orchestration.average")
+        for model in ("same", "w")
+        for sure in (False, True)
+        if not (sure and model == "same")  # six scenarios are too few to be sure of nothing lost
+    ]
+    gated = eval_file(tmp_path, [SAME, WORSE], data=SCENARIOS, gates=gates)
+    done = run("run", gated, "--store", store)
+    assert done.returncode == 1
+    for of in ("final", "scenario", "orchestration.fc", "orchestration.average"):
+        assert done.stderr.count(f"w: {of} (no regression) is ") == 2
+    assert "same: " not in done.stderr
+
+
+def test_without_intervals_neither_card_nor_document_has_one(tmp_path: Path) -> None:
+    card = callscore.run(eval_file(tmp_path, [PERFECT], data=SCENARIOS), intervals=False)
+    assert isinstance(card, Scorecard) and card.intervals is None
+    (model,) = card.models
+    task = model.tasks["scenario"]
+    assert (model.final.ci95, task.ci95, task.metrics["scenario.plan"].ci95) == (None, None, None)
+    assert "intervals" not in card.document()["x_extension"]
