@@ -29,7 +29,6 @@ from callscore.runner.preflight import (
     Trial,
     cost_of,
     preflight,
-    refuse_failed,
     trials_of,
 )
 from callscore.runner.prepare import Prepared
@@ -113,8 +112,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
             ledger = run.ledger
             emit = _billing_events(ledger, on_event)
             account = Billing(options, ledger.id, emit)
-            judged = prepared.config.scoring.is_judged
-            calls = JudgeCalls(ledger, account) if judged else None
+            calls = JudgeCalls(ledger, account) if prepared.config.scoring.is_judged else None
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 RunScoring(prepared, replies, calls, to_score) as scoring,
@@ -124,8 +122,6 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                     else start_race(scoring, JudgeCalls(ledger, account))
                 ) as race,
             ):
-                if calls is not None:
-                    calls.check()
                 job = _Job(
                     plan=plan.after_spending(journal.run(ledger.id).spent_usd),
                     trials=_trials(prepared, journal, calls, cases),
@@ -158,11 +154,8 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights: Sequence[Preflight] = ()
         if job.trials:
-            preflights = await preflight(plan, job.trials, stop)
-            if cost := cost_of(preflights):
-                job.ledger.charge_preflight(cost)
-                plan = plan.after_spending(plan.options.already_spent_usd + cost)
-            refuse_failed(preflights)
+            preflights = await preflight(plan, job.trials, stop, job.ledger.charge_preflight)
+            plan = plan.after_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have come, on the same budget.

@@ -63,6 +63,7 @@ class RunScoring:
         if self.calls is not None:
             judging = open_judge_runner(config.scoring, self.calls)
             self._judge_runner = self._stack.enter_context(judging)
+            self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         self._defer_embedder()
         if files is not None:
