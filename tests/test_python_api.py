@@ -29,7 +29,7 @@ import callscore.extension
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
-from callscore.engine.off_loop import off_loop
+from callscore.engine.api_call import off_loop
 from callscore.runner.prepare import RunOptions
 from commands import run as run_command
 from eval_files import cases_file, eval_file

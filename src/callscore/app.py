@@ -19,11 +19,10 @@ from callscore.config.score import (
 )
 from callscore.core.consent import trusted
 from callscore.core.errors import DataError, UsageError
-from callscore.core.keywords import names_nearest
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard
-from callscore.engine.off_loop import off_loop
+from callscore.engine.api_call import api_function
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
@@ -54,7 +53,7 @@ EmbedderSource = str | os.PathLike[str] | Mapping[str, Any] | Embedder
 """A name, a YAML file, a model with the keys of that file, or an Embedder."""
 
 
-@names_nearest
+@api_function
 def score(  # noqa: PLR0913  the options of scoring are its parameters
     cases: Records,
     outputs: Records = (),
@@ -129,7 +128,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     paths = (as_path(results), as_path(records), as_path(save_verdicts))
     targets = OutputPaths(*paths, open_items=as_path(open_items))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
-    return off_loop(lambda: _score_given(given, config, targets, progress, trusted(trust_config)))
+    return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
 def _score_given(
@@ -137,13 +136,15 @@ def _score_given(
     config: ScoreConfig,
     targets: OutputPaths,
     progress: OnProgress,
-    trust: AbstractContextManager[None],
+    *,
+    trust_config: bool,
 ) -> Scorecard:
     """Score records from files or memory; those in memory are written to a file first."""
     import tempfile  # commands have their records in files
 
     with ExitStack() as stack:
-        stack.enter_context(trust)
+        if trust_config:
+            stack.enter_context(trusted())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
         files = {name: _as_files(some, folder / f"{name}.jsonl") for name, some in given.items()}
         try:

@@ -155,4 +155,6 @@ def try_eval(path: Path) -> str:
         result = run_prepared(prepared, ignore_event)
     models = result.card.models if result.card is not None else ()
     tasks = ", ".join(models[0].tasks) if models else "none"
-    return f"tried {prepared.survey.cases} cases with simulated models: it works (tasks: {tasks})"
+    return (
+        f"tried {len(prepared.survey.ids)} cases with simulated models: it works (tasks: {tasks})"
+    )

@@ -28,9 +28,9 @@ from callscore.comparison.rows import (
 )
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
-from callscore.core.keywords import names_nearest
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.signature import changes_between
+from callscore.engine.api_call import api_function
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
 from callscore.stats.weighted_scores import Key
@@ -40,7 +40,7 @@ Comparable = str | os.PathLike[str] | int | Scorecard
 PathPair = tuple[str | os.PathLike[str], str | os.PathLike[str]]
 
 
-@names_nearest
+@api_function
 def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     a: Comparable,
     b: Comparable,
@@ -175,7 +175,7 @@ def _rows(
         return _card_rows(first.score, second.score, names), None
     pair = pair_calls(first.contributions, second.contributions, shape)
     if not pair.calls:
-        raise UsageError(f"{first.label} and {second.label} have no answered call in common")
+        raise UsageError(f"{first.label} and {second.label}: no call was answered by both")
     return row_differences(pair, names, RESAMPLES), pair
 
 

@@ -19,7 +19,7 @@ from callscore.config.regression import BaselineRuns
 from callscore.core.checks import Check
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import Scorecard
-from callscore.engine.off_loop import off_loop
+from callscore.engine.api_call import off_loop
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
@@ -53,7 +53,7 @@ class GatedRun(NamedTuple):
 
     @property
     def card(self) -> Scorecard | None:
-        """The scorecard of the calls suite."""
+        """The scorecard of the run, if it has one."""
         return self.result.card
 
     @property

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,18 +20,10 @@ from callscore.config.file import (
     ModelEntry,
     RaceEntry,
     ScenarioEntry,
+    converted,
 )
 from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
-from callscore.config.judges import embedder_of, judge_of
-from callscore.config.models import checked_model
-from callscore.config.parse import converted
-from callscore.config.prompts import Templates, own_prompts
-from callscore.config.redaction import RedactOptions, redact_options, stored_copies
-from callscore.config.scenarios import (
-    scenario_data,
-    scenario_settings,
-    with_protocol_settings,
-)
+from callscore.config.models import checked_model, embedder_of, judge_of
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
@@ -41,6 +33,10 @@ from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
+
+if TYPE_CHECKING:
+    from callscore.config.prompts import Templates
+    from callscore.config.redaction import RedactOptions
 
 REDACTED = "redacted"
 """The folder with redacted copies of case files, next to the store."""
@@ -111,42 +107,32 @@ def _checked_eval(
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
     file = converted(document, EvalFile, "", document.value)
-    own = own_prompts(document, file.prompts, _models(document, file))
-    _check_values(document, file, {model.name for model in own.models})
+    models, templates = _models(document, file)
+    _check_values(document, file, {model.name for model in models})
     data = _data(document, file.data)
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     cases = _case_files(document, data.calls)
-    if (redact := redact or redact_options(document, file.redact)) is not None:
-        cases = stored_copies(cases, kept.parent / REDACTED, redact)
-    scenarios = scenario_data(document, data.orchestration, file.tasks)
-    settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
+    if redact is not None or file.redact not in (None, False):
+        cases = _redacted_copies(document, cases, redact or file.redact, kept.parent / REDACTED)
+    scenarios: Sequence[ScenarioData] = ()
+    settings = ScenarioSettings()
+    if data.orchestration is not None and (not file.tasks or "orchestration" in file.tasks):
+        scenarios, settings, models = _scenarios(document, data.orchestration, cases, models)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
-    scoring = ScoreConfig(
-        cases=cases,
-        verdicts=_files(document, "verdicts", file.verdicts),
-        settings=file.settings,
-        weights=file.weights,
-        workload=file.workload,
-        tasks=tuple(file.tasks),
-        metrics=tuple(file.metrics),
-        judge=(judge := judge_of(document, "judge", file.judge)),
-        embedder=embedder_of(document, "embedder", file.embedder, judge),
-        benchmarks=_benchmarks(document, file.benchmarks),
-        store=kept,
-        intervals=file.intervals,
-        elsewhere=() if data.orchestration is None else (registry.scenario_suite().verdict_metric,),
-    )
-    _check_scoring(document, scoring)
-    repeats = _repeats(file, scoring, settings)
+    scoring = _scoring(document, file, cases, kept)
+    if data.orchestration is not None:
+        elsewhere = (registry.scenario_suite().verdict_metric,)
+        scoring = msgspec.structs.replace(scoring, elsewhere=elsewhere)
+    repeats = _repeats(file, scoring, settings if scenarios else None)
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
-        fingerprint=_fingerprint(document.value, own.digest),
+        fingerprint=_fingerprint(document.value, templates),
         cases=cases,
         scenarios=scenarios,
         scenario_settings=settings,
         tasks=tuple(file.tasks),
-        models=[with_protocol_settings(model, settings) for model in own.models],
+        models=models,
         recordings=_recordings(document, file.models),
         repeats=repeats,
         budget_usd=file.budget_usd,
@@ -155,14 +141,63 @@ def _checked_eval(
         scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
         race=file.race,
-        prompts=own.templates,
+        prompts=templates,
     )
 
 
-def _models(document: Document, file: EvalFile) -> list[ModelSpec]:
+def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: Path) -> ScoreConfig:
+    """How the file says that its cases are scored, checked."""
+    judge = judge_of(document, "judge", file.judge)
+    scoring = ScoreConfig(
+        cases=cases,
+        verdicts=_files(document, "verdicts", file.verdicts),
+        settings=file.settings,
+        weights=file.weights,
+        workload=file.workload,
+        tasks=tuple(file.tasks),
+        metrics=tuple(file.metrics),
+        judge=judge,
+        embedder=embedder_of(document, "embedder", file.embedder, judge),
+        benchmarks=_benchmarks(document, file.benchmarks),
+        store=store,
+        intervals=file.intervals,
+    )
+    _check_scoring(document, scoring)
+    return scoring
+
+
+def _models(
+    document: Document, file: EvalFile
+) -> tuple[Sequence[ModelSpec], Mapping[str, Templates]]:
+    """The models, and the templates of those with the user's own prompts."""
     models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
     _check_names(document, models)
-    return models
+    if file.prompts in (None, {}):
+        return models, {}
+    from callscore.config.prompts import own_prompts
+
+    return own_prompts(document, file.prompts, models)
+
+
+def _redacted_copies(
+    document: Document, cases: Sequence[Path], redact: Any, folder: Path
+) -> tuple[Path, ...]:
+    """Redacted copies of case files; `redact` are the options, or the entry of the file."""
+    from callscore.config.redaction import RedactOptions, redact_options, stored_copies
+
+    if not isinstance(redact, RedactOptions):
+        redact = redact_options(document, redact)
+    return stored_copies(cases, folder, redact)
+
+
+def _scenarios(
+    document: Document, entry: ScenarioEntry, cases: Sequence[Path], models: Sequence[ModelSpec]
+) -> tuple[Sequence[ScenarioData], ScenarioSettings, Sequence[ModelSpec]]:
+    """The scenarios, how they are asked, and the models with the settings of their protocol."""
+    from callscore.config.scenarios import scenario_data, scenario_settings, with_protocol_settings
+
+    scenarios, settings = scenario_data(document, entry), scenario_settings(document, entry, cases)
+    return scenarios, settings, [with_protocol_settings(model, settings) for model in models]
 
 
 def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
@@ -236,11 +271,11 @@ def _benchmarks(document: Document, value: Any) -> bool:
     raise document.error("benchmarks", f"{value!r}; expected all or none")
 
 
-def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) -> int:
+def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings | None) -> int:
     """Repeats of a case: from the file, the protocol, or consistency  C-98, C-133"""
     if file.repeats is not None:
         return file.repeats
-    if scenarios.is_public:
+    if scenarios is not None and scenarios.is_public:
         return registry.scenario_suite().public_protocol.repeats
     is_measured = scoring.benchmarks and bool(scoring.cases)
     return scoring.checked_settings().consistency_runs if is_measured else 1
@@ -334,13 +369,16 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
     return found
 
 
-def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Mapping[str, str]]) -> str:
+def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Templates]) -> str:
     """Hash of the file's content, without limits, retries and the store."""
     kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
     kept["models"] = [
         {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
     ]
     if prompts:
-        kept["prompts"] = prompts
+        kept["prompts"] = {
+            model: {task: template.digest for task, template in templates.items()}
+            for model, templates in prompts.items()
+        }
     raw = msgspec.json.encode(kept, order="deterministic")
     return hashlib.blake2b(raw, digest_size=16).hexdigest()

@@ -20,25 +20,13 @@ Templates = Mapping[str, PromptTemplate]
 """By task."""
 
 
-class OwnPrompts(msgspec.Struct, frozen=True):
-    """The templates of every model with the user's own prompts, by the model's name."""
+def own_prompts(
+    document: Document, entry: Any, models: Sequence[ModelSpec]
+) -> tuple[Sequence[ModelSpec], Mapping[str, Templates]]:
+    """The models, and the templates of those with the user's own prompts, by the model's name.
 
-    models: Sequence[ModelSpec]
-    templates: Mapping[str, Templates]
-
-    @property
-    def digest(self) -> Mapping[str, Mapping[str, str]]:
-        """The hashes of all templates, by model and task."""
-        return {
-            model: {task: template.digest for task, template in found.items()}
-            for model, found in self.templates.items()
-        }
-
-
-def own_prompts(document: Document, entry: Any, models: Sequence[ModelSpec]) -> OwnPrompts:
-    """The models with their templates; a variant is a model named after model and prompt."""
-    if entry in (None, {}):
-        return OwnPrompts(models, {})
+    A variant is a model named after model and prompt.
+    """
     if not isinstance(entry, dict):
         raise document.error("prompts", "expected files by task, or `variants`")
     common = {key: value for key, value in entry.items() if key != VARIANTS}
@@ -62,7 +50,7 @@ def own_prompts(document: Document, entry: Any, models: Sequence[ModelSpec]) -> 
             varied = msgspec.structs.replace(model, name=f"{model.name} / prompt {name}")
             listed.append(varied)
             templates[varied.name] = {**replaced, **found}
-    return OwnPrompts(listed, templates)
+    return listed, templates
 
 
 def _templates(document: Document, part: str, files: Any) -> dict[str, PromptTemplate]:

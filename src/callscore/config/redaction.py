@@ -145,10 +145,8 @@ def redacted_copies(
         yield copies, redactor.report
 
 
-def redact_options(document: Document, entry: Any) -> RedactOptions | None:
+def redact_options(document: Document, entry: Any) -> RedactOptions:
     """`redact` of an eval file: true, or some of kinds, names and regions."""
-    if entry in (None, False):
-        return None
     if entry is True:
         return RedactOptions()
     known = ("kinds", "names", "regions", "name_model")

@@ -19,12 +19,8 @@ _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take no temperature; the public runner sets the reasoning effort instead."""
 
 
-def scenario_data(
-    document: Document, entry: ScenarioEntry | None, tasks: Sequence[str]
-) -> tuple[ScenarioData, ...]:
+def scenario_data(document: Document, entry: ScenarioEntry) -> tuple[ScenarioData, ...]:
     """The folders of every language."""
-    if entry is None or (tasks and "orchestration" not in tasks):
-        return ()
     folder = document.path.parent
     scenarios = [folder / name for name in _listed(entry.scenarios)]
     cards = [folder / name for name in _listed(entry.cards)]
@@ -43,11 +39,9 @@ def _listed(value: str | Iterable[str]) -> list[str]:
 
 
 def scenario_settings(
-    document: Document, entry: ScenarioEntry | None, cases: Sequence[Path] = ()
+    document: Document, entry: ScenarioEntry, cases: Sequence[Path] = ()
 ) -> ScenarioSettings:
     """The settings, each one of the known words; `cases` are the calls in the same file."""
-    if entry is None:
-        return ScenarioSettings()
     for key, value, known in (
         ("protocol", entry.protocol, get_args(ProtocolName)),
         ("mode", entry.mode, get_args(Mode)),

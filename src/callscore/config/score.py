@@ -19,7 +19,7 @@ from callscore.store.files import is_special
 from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
-    from callscore.config.judges import EmbedderChoice, JudgeChoice, ModelEntries
+    from callscore.config.models import EmbedderChoice, JudgeChoice, ModelEntries
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
 """The default store of replies."""
@@ -113,7 +113,7 @@ def judge_choice(given: str | ModelEntries) -> JudgeChoice:
         return str(given)
     if isinstance(given, str) and _is_name(given) and given in known_judges():
         return given
-    from callscore.config.judges import load_judge
+    from callscore.config.models import load_judge
 
     if not isinstance(given, str):
         return load_judge(given)
@@ -144,7 +144,7 @@ def embedder_choice(given: str | Mapping[str, Any]) -> EmbedderChoice:
     """The name of an embedder, or a model."""
     if given == "none":
         return "none"
-    from callscore.config.judges import load_embedder
+    from callscore.config.models import load_embedder
     from callscore.embeddings.catalog import NAMES
 
     if not isinstance(given, str):

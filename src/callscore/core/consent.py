@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 Asked = Callable[[str], bool | None]
@@ -37,6 +37,6 @@ def answered_by(asked: Asked) -> Iterator[None]:
         _asked.reset(token)
 
 
-def trusted(given: bool) -> AbstractContextManager[None]:
-    """Within this block, answer yes to every question if a config is trusted."""
-    return answered_by(yes) if given else nullcontext()
+def trusted() -> AbstractContextManager[None]:
+    """Within this block, answer yes to every question: the config is trusted."""
+    return answered_by(yes)

@@ -70,11 +70,6 @@ class Survey(msgspec.Struct, frozen=True):
     """Of the cases that are asked, in their order."""
     digest: str
 
-    @property
-    def cases(self) -> int:
-        """How many are asked."""
-        return len(self.ids)
-
 
 class Work(msgspec.Struct, frozen=True):
     """One request to make: a case, a model, the number of the repeat."""

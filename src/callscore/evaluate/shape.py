@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.spec import Criterion, MetricSpec
-from callscore.scorecard.formula import TaskFormula
-from callscore.scorecard.strata import counts_zero
+from callscore.scorecard.formula import TaskFormula, counts_zero
 from callscore.stats.contributions import CriterionShape, MetricShape, ModelShape, TaskShape
 
 

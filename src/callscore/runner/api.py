@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,16 +12,15 @@ from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
 from callscore.core.consent import trusted
 from callscore.core.errors import UsageError
-from callscore.core.keywords import names_nearest
 from callscore.core.run import OnEvent, ignore_event
 from callscore.core.scenarios import Mode
 from callscore.core.scorecard import Scorecard
-from callscore.engine.off_loop import off_loop
+from callscore.engine.api_call import api_function
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import run_prepared
 
 
-@names_nearest
+@api_function
 def run(  # noqa: PLR0913  the options of a run are its parameters
     config: str | os.PathLike[str] | Mapping[str, Any],
     *,
@@ -92,15 +91,15 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     source = config if isinstance(config, Mapping) else Path(config)
     loaded = load_eval(source, as_path(store))
     loaded = loaded if intervals else loaded.without_intervals()
-    return off_loop(lambda: _run(loaded, options, on_event, trust_config=trust_config))
+    return _run(loaded, options, on_event, trust_config=trust_config)
 
 
 def _run(
     loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
 ) -> Scorecard:
-    with trusted(trust_config), closing(prepare(loaded, options)) as prepared:
-        ran = run_prepared(prepared, on_event)
-    card = ran.card
+    trust = trusted() if trust_config else nullcontext()
+    with trust, closing(prepare(loaded, options)) as prepared:
+        card = run_prepared(prepared, on_event).card
     if card is None:
         raise KeyboardInterrupt
     return card

@@ -132,7 +132,7 @@ class Prepared(msgspec.Struct, frozen=True):
         recorded = model.recordings
         repeats = range(1, self.config.repeats + 1)
         if recorded is None:
-            return self.survey.cases * len(repeats)
+            return len(self.survey.ids) * len(repeats)
         return sum(recorded(case, run) is not None for case in self.survey.ids for run in repeats)
 
     @property
@@ -242,7 +242,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     survey = Survey(
         [case for part in found for case in part.ids], "/".join(p.digest for p in found)
     )
-    if not survey.cases:
+    if not survey.ids:
         raise UsageError(f"{config.path}: no case of the selected tasks in the data")
     models = open_models(config, sending=sending)
     return Prepared(config, models, files, scenarios, sources, survey, options)

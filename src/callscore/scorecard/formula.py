@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import Measure
-from callscore.core.scorecard import Status
+from callscore.core.scorecard import MetricScore, Status
 from callscore.core.spec import TOLERANCE, Gate, MetricSpec, Part, ScoreSettings, ScoreSpec, Spec
 from callscore.core.task import Measured
 from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED
@@ -50,6 +50,17 @@ def task_score(score: ScoreSpec, values: Values) -> float | None:
             inside.append(weight * value)
         products.append(part_weight * fsum(inside))
     return fsum(products)
+
+
+def counted(spec: MetricSpec, metric: MetricScore) -> float | None:
+    """The value in the formula: 0 of a row that ran without a result, if a rule says so    C-113"""
+    return 0.0 if counts_zero(spec, metric) else metric.value
+
+
+def counts_zero(spec: MetricSpec, metric: MetricScore) -> bool:
+    """Whether a row counts 0 because no case defines it        C-113"""
+    is_undefined = metric.value is None and (metric.why or "").startswith("undefined")
+    return is_undefined and spec.zero_if_undefined
 
 
 class ActiveGate(msgspec.Struct, frozen=True):

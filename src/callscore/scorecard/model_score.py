@@ -12,10 +12,11 @@ from callscore.scorecard.formula import (
     STRUCTURE,
     TaskFormula,
     Values,
+    counted,
     part_score,
     task_score,
 )
-from callscore.scorecard.strata import counted, mean_of_strata
+from callscore.scorecard.strata import mean_of_strata
 from callscore.scorecard.tally import MetricTally, TaskTally
 from callscore.stats.intervals import clopper_pearson
 

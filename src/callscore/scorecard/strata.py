@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.scorecard import MetricScore
 from callscore.core.spec import MetricSpec
+from callscore.scorecard.formula import counted
 from callscore.scorecard.tally import TaskTally
 
 
@@ -46,14 +47,3 @@ def mean_of_strata(spec: MetricSpec, found: Sequence[MetricScore]) -> MetricScor
         n=n,
         approximate=any(each.approximate for each in found),
     )
-
-
-def counted(spec: MetricSpec, metric: MetricScore) -> float | None:
-    """The value in the formula: 0 of a row that ran without a result, if a rule says so    C-113"""
-    return 0.0 if counts_zero(spec, metric) else metric.value
-
-
-def counts_zero(spec: MetricSpec, metric: MetricScore) -> bool:
-    """Whether a row counts 0 because no case defines it        C-113"""
-    is_undefined = metric.value is None and (metric.why or "").startswith("undefined")
-    return is_undefined and spec.zero_if_undefined

@@ -1,18 +1,49 @@
-"""Blocking calls for callers that may already run an event loop, such as notebooks."""
+"""A call of the Python API: unknown keywords are refused, and a running event loop is left.
+
+Notebooks call blocking functions while their own event loop is running.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from callscore.core.nearest import nearest
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from threading import Thread
 
+P = ParamSpec("P")
 T = TypeVar("T")
 POLL_S = 0.2
 """How often the waiting thread checks for an interrupt."""
+
+
+def api_function(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorator: a blocking function that may be called while an event loop is running.
+
+    An unknown keyword raises a TypeError that suggests the nearest one.
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **options: P.kwargs) -> T:
+        code = function.__code__
+        known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        for name in options:
+            if name not in known:
+                raise TypeError(_unknown(function.__name__, name, known))
+        return off_loop(lambda: function(*args, **options))
+
+    return called
+
+
+def _unknown(function: str, name: str, known: tuple[str, ...]) -> str:
+    near = nearest(name, known, likeness=0.5)
+    hint = f"did you mean {near}?" if near else f"expected one of {', '.join(known)}"
+    return f"{function}() has no option {name!r}; {hint}"
 
 
 def off_loop(work: Callable[[], T]) -> T:
