@@ -175,7 +175,7 @@ def _rows(
         return _card_rows(first.score, second.score, names), None
     pair = pair_calls(first.contributions, second.contributions, shape)
     if not pair.calls:
-        raise UsageError(f"{first.label} and {second.label} have no answered call in common")
+        raise UsageError(f"{first.label} and {second.label}: no call was answered by both")
     return row_differences(pair, names, RESAMPLES), pair
 
 

@@ -53,7 +53,7 @@ class GatedRun(NamedTuple):
 
     @property
     def card(self) -> Scorecard | None:
-        """The scorecard of the calls suite."""
+        """The scorecard of the run, if it has one."""
         return self.result.card
 
     @property
