@@ -19,6 +19,7 @@ from callscore.report.cells import (
     ScorecardRow,
     Tone,
     scorecard_rows,
+    show_flip_rate,
     show_score_interval,
     tasks_not_run,
 )
@@ -146,7 +147,7 @@ def _judging(judging: Judging) -> str:
     if judging.disputed:
         parts.append(f"{show_count(judging.disputed, 'item')} disputed")
     if judging.flip_rate is not None:
-        parts.append(f"{100 * judging.flip_rate:.1f} % of {judging.rejudged} items flipped")
+        parts.append(f"{show_flip_rate(judging)} of {judging.rejudged} items flipped")
     for flag, number in judging.flags.items():
         parts.append(f"{flag} in {show_count(number, 'answer')}")
     if judging.embedder:
