@@ -12,11 +12,10 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
-from callscore.suites.calls.answer_spec import asked_sentences
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match
 from callscore.suites.calls.parse import Sources, parse_reply, structure_of
-from callscore.suites.calls.prompt import OMITTED, answer_form, build_prompt
+from callscore.suites.calls.prompt import OMITTED, answer_form, asked_sentences, build_prompt
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS
 from callscore.suites.calls.translation import critical, judged, outcomes
