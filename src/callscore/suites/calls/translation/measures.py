@@ -31,7 +31,7 @@ def meaning(similarities: Sequence[float | None]) -> Measure:
 def fluency(ratings: Sequence[float | None], total: int) -> Measure:
     """mean(anchor of each translated sentence)        003 Translation Metric 3, C-69
 
-    `ratings` has only translated sentences; None is not judge_questions. A reply
+    `ratings` has only translated sentences; None is not judged. A reply
     that translates none of its `total` sentences scores 0.
     """
     if not ratings:
