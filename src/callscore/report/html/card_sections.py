@@ -149,13 +149,7 @@ def _judge_facts(
     if verdicts:
         judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
-    agreement = getattr(judging, "agreement", None)
-    yield (
-        "Agreement with people",
-        "not measured; callscore judge calibrate measures it"
-        if agreement is None
-        else show(float(agreement)),
-    )
+    yield "Agreement with people", "not part of a scorecard; callscore judge calibrate measures it"
 
 
 def _undecided(card: Scorecard) -> str:
