@@ -346,9 +346,12 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
-    if ran.card is not None and not ran.has_only_scenarios:
+    is_race = prepared.options.race
+    if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
+    if is_race:  # the card has its result, the documents have what it left out
+        return
     for document in ran.documents.values():
         say(result_text(document))
         for line in free_running_lines(document):
