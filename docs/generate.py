@@ -41,7 +41,8 @@ def metrics_page() -> str:
     }
     lines = [
         HEAD + "# Metrics\n",
-        "Bands are tested from the top; every comparison allows 1e-9. `[!]` marks a gate.\n",
+        "Every metric of the calls suite with its bands, gate and weight. Bands are tested from\n"
+        "the top; every comparison has a tolerance of 1e-9. `[!]` marks a gate.\n",
         "| slug | name | section | unit | bands | gate | weight in the task |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -82,24 +83,24 @@ def _gate(metric: MetricSpec) -> str:
 
 
 SETTINGS = {
-    "gates": "whether every `[!]` row blocks a task, or those of the formula boxes alone (C-05)",
+    "gates": "whether every `[!]` row blocks a task, or only those of the formula boxes (C-05)",
     "call_gate_tolerance": "share of calls that may breach a call gate, 0 to 1 (C-03)",
-    "parse": "whether one Markdown code fence around the JSON is taken off (C-21)",
+    "parse": "whether one Markdown code fence around the JSON is removed (C-21)",
     "macro_f1": "whether absent sentiment classes are left out, or the divisor is always 3 (C-52)",
     "weights": "Option B as printed, or exactly proportional to Option A (C-80)",
-    "structure.open_maps": "paths below which a missing key is no fault of structure; "
-    "several stand apart by spaces (C-25)",
-    "qa.score_margin_fraction": "how far a SCORE may be off, as a share of its maximum (C-30)",
-    "qa.timestamp_tolerance_s": "how far a cited time may be off for the offline judge (C-39)",
+    "structure.open_maps": "paths below which a missing key is not a structure error; "
+    "separated by spaces (C-25)",
+    "qa.score_margin_fraction": "the tolerance of a SCORE, as a share of its maximum (C-30)",
+    "qa.timestamp_tolerance_s": "the tolerance of a cited time, for the offline judge (C-39)",
     "fluency.granularity": "fluency is rated sentence by sentence (C-69)",
     "benchmarks.partial": "with fewer than eleven benchmarks: no score, the mean of those that "
     "ran, or the others as 0 (C-89)",
-    "consistency.runs": "how often a case is asked where an eval file has benchmarks and no "
+    "consistency.runs": "how often a case is asked if an eval file has benchmarks and no "
     "`repeats`, 2 to 100 (C-98)",
     "consistency.ddof": "1 for the sample's standard deviation, 0 for the population's (C-98)",
-    "coverage.required": "share of cases without an error from which a score is official (C-124)",
+    "coverage.required": "the share of cases without an error that an official score needs (C-124)",
 }
-"""What each setting decides; the page cannot be made where one is missing."""
+"""What each setting decides; a setting that is missing here is an error."""
 
 
 def settings_page() -> str:
@@ -111,16 +112,16 @@ def settings_page() -> str:
         for key, value in msgspec.to_builtins(spec.settings()).items()
     ]
     intro = (
-        "Set with `--set KEY=VALUE`, or under `settings` in an eval file; every value that is not\n"
-        "the default enters the signature.\n"
+        "Every setting of scoring with its default. Set it with `--set KEY=VALUE`, or under\n"
+        "`settings` in an eval file. A value that is not the default enters the signature.\n"
     )
-    heads = ["| key | default | may be | what it decides |", "|---|---|---|---|"]
+    heads = ["| key | default | values | meaning |", "|---|---|---|---|"]
     return "\n".join([HEAD + "# Settings\n", intro, *heads, *rows]) + "\n"
 
 
 def commands_page() -> str:
     """The help text of every command."""
-    parts = [HEAD + "# Commands\n", _help([])]
+    parts = [HEAD + "# Commands\n", "The help text of every command.\n", _help([])]
     for name in COMMANDS:
         parts.append(_help([name]))
         parts += [_help([name, inner]) for inner in _inner(name)]
@@ -128,7 +129,7 @@ def commands_page() -> str:
 
 
 def _inner(name: str) -> list[str]:
-    """The commands of a group; none where the command is no group."""
+    """The commands of a group; none if the command is not a group."""
     command = callscore.get_command(click.Context(callscore), name)
     return list(command.commands) if isinstance(command, click.Group) else []
 
@@ -212,31 +213,30 @@ def judge_requests_page() -> str:
     """A request of every judged task, exactly as it is sent, and one in the document's style."""
     lines = [
         HEAD + "# Requests to a judge\n",
-        "One request of every task that needs judgement, exactly as it is sent: first the system "
-        "message, then the user's. Two items of each have known answers; [the judge](../judge.md) "
-        "says why.\n",
+        "One request of every task that needs a judge, exactly as it is sent: the system message, "
+        "then the user message. Two items of each are canaries ([the judge](../judge.md)).\n",
     ]
     for name, (case, answer) in EXAMPLES.items():
-        judge_request = _dossier(case, answer)
+        judge_request = _judge_request(case, answer)
         (request,) = Composer(shipped()).requests(
             judge_request, sort_questions(judge_request, shipped()).asked
         )
         lines += [f"## {name}\n", *_messages(request.prompt)]
         if name == "QA":
-            lines += ["An answer:\n", _answer(request.prompt)]
-    lines += ["## `style: document`\n", "The framework's own prompt, one request a metric.\n"]
-    lines += _messages(prompt_of(_dossier(*EXAMPLES["Text"]), "text.call_intent"))
+            lines += ["A reply:\n", _answer(request.prompt)]
+    lines += ["## `style: document`\n", "The framework's own prompt, one request per metric.\n"]
+    lines += _messages(prompt_of(_judge_request(*EXAMPLES["Text"]), "text.call_intent"))
     return "\n".join(lines)
 
 
 def _answer(prompt: Prompt) -> str:
-    """What a reader answers who goes by the words that two texts share."""
+    """What a model answers that compares texts by shared words."""
     entries = json.loads(LiteralModel().answer(prompt.messages))["items"]
-    told = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-    return f'```\n{{"items": [\n{told}\n]}}\n```\n'
+    entries_text = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return f'```\n{{"items": [\n{entries_text}\n]}}\n```\n'
 
 
-def _dossier(case: Case, answer: Mapping[str, Any]) -> JudgeRequest:
+def _judge_request(case: Case, answer: Mapping[str, Any]) -> JudgeRequest:
     task = Catalog().tasks()[case.task]
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     asked = task.ask(reference, task.read(reference, reply))
@@ -244,7 +244,7 @@ def _dossier(case: Case, answer: Mapping[str, Any]) -> JudgeRequest:
 
 
 def _messages(prompt: Prompt) -> list[str]:
-    """Indented, as a fence could not hold the fences of a definition."""
+    """Indented, because a definition can contain fences."""
     return [
         f"{message.role}:\n\n" + textwrap.indent(message.content, "    ", lambda _: True) + "\n"
         for message in prompt.messages

@@ -138,6 +138,25 @@ def _private_words(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0] + text.count("\n", 0, match.start()), match[0].casefold()
 
 
+NAMES_CALLS = {
+    "import_job.py": "a filled-in QA form is a case of the task qa",
+    "judges/offline/judge.py": "its rules are written for the rubrics of the calls suite",
+    "providers/baseline/calls.py": "the baseline of the calls suite",
+}
+"""Modules outside the suites that name a task or a metric of the calls suite, and why."""
+
+
+def test_only_the_calls_suite_names_its_tasks_and_metrics() -> None:
+    named = re.compile(r'"(?:(?:qa|entity|translation)|(?:qa|entity|text|translation)\.[a-z_]+)"')
+    files = {str(path.relative_to(ROOT / "src" / "callscore")): path for path in SOURCES}
+    found = {
+        name
+        for name, path in files.items()
+        if not name.startswith("suites/") and named.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == set(NAMES_CALLS)
+
+
 def test_there_is_one_broad_except_where_calls_are_made() -> None:
     broad = [str(path.relative_to(ROOT / "src" / "callscore")) for path in parsed()[1]]
     assert broad == ["engine/retry.py"]

@@ -122,7 +122,7 @@ def test_two_people_are_compared_and_calls_they_differ_on_wait(calls: Path, tmp_
 
     assert done.returncode == 0, done.stderr
     assert "agreement on 18 items: 94.4%" in done.stdout
-    assert "differ: call-0, questions greet: Yes / No" in done.stdout
+    assert "disagreement: call-0, questions greet: Yes / No" in done.stdout
     assert len(out.read_text().splitlines()) == 8
     fill(disputed)
     done = run(*base, "-o", out, "--resolved", disputed)

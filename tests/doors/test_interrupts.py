@@ -39,8 +39,8 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
         wait_for(lambda: len(stub.requests), 8)
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
-        assert "m: 6 of 20 answered and kept, $0.00015" in line_of(process, "kept")
-        assert "waiting for 2 calls in flight" in line_of(process, "stopping")
+        assert "m: 6 of 20 replies stored, $0.00015" in line_of(process, "stored")
+        assert "waiting for 2 requests in flight" in line_of(process, "stopping")
         assert time.monotonic() - asked < LATE_S / 2
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130
@@ -57,13 +57,13 @@ def test_r03_a_second_interrupt_drops_what_is_under_way(tmp_path: Path) -> None:
         process = start("run", path, "--no-preflight")
         wait_for(lambda: len(stub.requests), 2)
         process.send_signal(signal.SIGINT)
-        assert line_of(process, "waiting for 2 calls")
+        assert line_of(process, "waiting for 2 requests")
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         _, err = process.communicate(timeout=60)
     assert time.monotonic() - began < 5
     assert process.returncode == 130
-    assert "more may be billed for attempts that never came back" in err
+    assert "more may be billed for attempts without a complete reply" in err
     assert "Traceback" not in err
 
 

@@ -12,7 +12,8 @@ PROGRESS = Progress("m", 3, 24, 0, 0, 0.0, 0, 0.05, 4)
 
 
 @pytest.mark.parametrize(
-    ("timeouts", "told"), [(0, ""), (1, "1 attempt timed out, 4 at once now"), (7, "7 attempts")]
+    ("timeouts", "told"),
+    [(0, ""), (1, "1 attempt timed out, concurrency is now 4"), (7, "7 attempts")],
 )
 def test_attempts_that_time_out_are_shown(
     capsys: pytest.CaptureFixture[str], timeouts: int, told: str
@@ -37,7 +38,8 @@ def test_a_race_shows_who_is_in_and_what_is_saved_line_by_line_without_a_termina
     view.close()
     assert capsys.readouterr().err.splitlines() == [
         "c is out after 30 blocks: worse than a",
-        "race: 30 of 250 blocks read, still in: a, b; 240 of 2,000 calls asked, 440 saved so far",
+        "race: 30 of 250 blocks evaluated, still in the race: a, b; 240 of 2,000 requests sent, "
+        "440 saved so far",
     ]
 
 
@@ -52,4 +54,4 @@ def test_on_a_terminal_the_race_stands_below_the_table(
     view.close()
     shown = capsys.readouterr().err
     assert "c is out after 30 blocks: worse than a" in shown
-    assert "still in: a, b" in shown
+    assert "still in the race: a, b" in shown

@@ -70,7 +70,7 @@ def test_a_race_decides_early_and_says_what_was_saved_and_guaranteed(tmp_path: P
     assert decided in done.stdout
     assert "the guarantee is about this data set (pool)" in done.stdout
     assert "weak is out after" in done.stderr
-    assert re.search(r"still in: good.*calls asked, \d+ saved so far", done.stderr)
+    assert re.search(r"still in the race: good.*requests sent, \d+ saved so far", done.stderr)
     rounds = [line for line in read_lines(log) if line["event"] == "race_round"]
     assert rounds[-1]["racing"] == ["good"]
 
@@ -163,7 +163,7 @@ def test_what_cannot_be_raced_is_refused(tmp_path: Path) -> None:
     assert (alone.returncode, "at least two models" in alone.stderr) == (2, True)
     rescored = run("run", three(tmp_path), "--race", "--rescore", "1")
     assert (rescored.returncode, "without --race" in rescored.stderr) == (2, True)
-    assert "at most this" in run("run", three(tmp_path), "--race", "--dry-run").stdout
+    assert "at most these requests" in run("run", three(tmp_path), "--race", "--dry-run").stdout
     no_race = run("run", three(tmp_path), "--finish-invalid")
     assert (no_race.returncode, "expected --race" in no_race.stderr) == (2, True)
 

@@ -121,9 +121,7 @@ def test_the_preflight_stands_in_the_bill(tmp_path: Path) -> None:
     with serving(FaultyChat(right_answer)) as stub:
         path = eval_file(tmp_path, [remote(stub.url, price=dear)])
         done = run("run", path)
-        assert "1 small request to see whether the models answer: 18 tokens, cost $0.007" in (
-            done.stderr
-        )
+        assert "1 small request to test the models: 18 tokens, cost $0.007" in (done.stderr)
         assert run("run", path).returncode == 0
         listed = [line.split() for line in run("runs", path).stdout.splitlines()[1:]]
         assert [line[-2] for line in listed] == ["$0", "$0.021"], "the second asked nothing"
@@ -186,7 +184,7 @@ def test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again
         assert len(stub.requests) == asked
         done = run("runs", path, "--salvage", saved)
         assert done.returncode == 0, done.stderr
-        assert f"{saved}: 40 answers, 1 run, 40 results saved; 0 answers before" in done.stderr
+        assert f"{saved}: 40 replies, 1 run, 40 results saved; 0 replies before" in done.stderr
         assert "40/40" in done.stdout
         assert store.read_bytes() == raw
         assert run("run", path, "--store", saved, "--json", again).returncode == 0

@@ -78,10 +78,10 @@ def test_an_outage_is_an_error_with_its_cause_and_never_a_score(tmp_path: Path) 
         path = eval_file(tmp_path, [remote(stub.url)])
         done = run("run", path, "--results", results, "--json", tmp_path / "card.json")
     assert done.returncode == 3, done.stderr
-    assert "run 1: nothing was answered" in done.stderr
-    assert "m: 3 calls failed: bad_request: " in done.stderr
-    assert "error: nothing was answered: every call failed" in done.stderr
-    assert "nothing was answered" in run("runs", path).stdout
+    assert "run 1: every request failed" in done.stderr
+    assert "m: 3 requests failed: bad_request: " in done.stderr
+    assert "error: every request failed; see the causes" in done.stderr
+    assert "every request failed" in run("runs", path).stdout
     for line in read_lines(results):
         assert (line["status"], line["score"]) == ("error", None)
         assert "the shop is closed" in line["flags"][0]
@@ -390,8 +390,8 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
     # four translations, once; one translation has more than 60 items; each may be put twice
     assert row.split()[4] == str(2 * ((13 * (1 + 4 + 1) + 1) * 2 + 4))
     assert "$0 to $" in row
-    assert "The budget holds for models and judges together." in done.stdout
-    assert "one small request each shows whether models and judges answer" in done.stdout
+    assert "The budget is for models and judges together." in done.stdout
+    assert "each model and judge is tested with one small request" in done.stdout
 
 
 def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> None:

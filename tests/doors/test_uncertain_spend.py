@@ -64,5 +64,5 @@ def test_s24_what_was_under_way_at_a_kill_counts_against_the_budget(tmp_path: Pa
             (record,) = map(json.loads, run("runs", path, "--json").stdout.splitlines())
             assert record["uncertain_usd"] == pytest.approx(2 * MOST)
         done = run("run", path, "--no-preflight", "--resume")
-        assert "the next call could have exceeded the budget" in done.stderr
+        assert "the next request could have exceeded the budget" in done.stderr
         assert len(stub.requests) == 2

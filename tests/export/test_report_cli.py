@@ -42,10 +42,10 @@ def test_text_goes_to_standard_output(project: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["card.json"], "of which format?"),
+        (["card.json"], "the format is unknown"),
         (["card.json", "--format", "cvs"], "did you mean csv?"),
         (["card.json", "--format", "csv"], "csv needs cases, and the source has none"),
-        (["card.json", "-o", "report.odt"], "of which format?"),
+        (["card.json", "-o", "report.odt"], "the format is unknown"),
         (["card.json", "--format", "json", "-o", "card.json"], "is read by this command"),
         (["99", "--format", "json"], "has no run 99"),
         (["none.yaml", "--format", "json"], "none.yaml"),

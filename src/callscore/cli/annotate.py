@@ -28,31 +28,31 @@ SHOWN = 10
 @click.option(
     "--sheet",
     type=click.Path(path_type=Path),
-    help="Write what to label as .xlsx (with drop-downs) or .csv, and stop.",
+    help="Write the items to label as .xlsx (with drop-down lists) or .csv, and exit.",
 )
 @click.option(
     "--from",
     "filled",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A filled-in sheet; repeated for several people.",
+    help="A filled-in sheet; repeat it for several people.",
 )
 @click.option(
     "--resolved",
     type=click.Path(path_type=Path),
-    help="A filled-in sheet that decides where people differ.",
+    help="A filled-in sheet that decides the items on which people disagree.",
 )
 @click.option(
     "--disputed",
     type=click.Path(path_type=Path),
-    help="Write the items on which people differ as a sheet to resolve.",
+    help="Write the items on which people disagree to a sheet to fill in.",
 )
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),
-    help="Label in the terminal; answers are kept in this CSV file as they are given.",
+    help="Label in the terminal; every answer is saved to this CSV file.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write cases here.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The case file to write.")
 def annotate(
     transcripts: tuple[Path, ...],
     task: str,
@@ -65,10 +65,14 @@ def annotate(
     labels: Path | None,
     out: Path | None,
 ) -> None:
-    """Make gold: ask a person about every call, and write cases of the answers.
+    """Let people label calls, and write cases with their answers.
 
-    In a spreadsheet: --sheet writes it, --from reads it back; two sheets of two people are
-    compared, and calls on which they differ wait for --resolved. In the terminal: --labels.
+    In a spreadsheet: --sheet writes it, --from reads the filled-in one. The sheets of several
+    people are compared; calls on which they disagree need --resolved. In the terminal: --labels.
+
+    \b
+    callscore annotate transcripts.jsonl --task qa --form form.csv --sheet labels.xlsx
+    callscore annotate transcripts.jsonl --task qa --form form.csv --from labels.xlsx -o cases.jsonl
     """
     from callscore.core.errors import UsageError
     from callscore.label_job import make_cases, prepare_labelling, read_sheet, write_sheet
@@ -85,7 +89,7 @@ def annotate(
         sheets = [read_sheet(path) for path in filled]
     if out is None:
         if labels is None:
-            raise UsageError("--from needs -o: where to write the cases")
+            raise UsageError("--from needs -o: the case file to write")
         return
     made = make_cases(job, sheets, read_sheet(resolved) if resolved else {}, out)
     _print(made, len(sheets))
@@ -100,11 +104,11 @@ def _print(made: LabelResult, people: int) -> None:
         say(f"agreement on {made.compared} items: {made.agreement:.1%}, Cohen's kappa {kappa}")
     for one in made.disagreements[:SHOWN]:
         answers = " / ".join(one.answers)
-        say(f"  differ: {one.item.call_id}, {one.item.part} {one.item.item}: {answers}")
+        say(f"  disagreement: {one.item.call_id}, {one.item.part} {one.item.item}: {answers}")
     if len(made.disagreements) > SHOWN:
         say(f"  … and {len(made.disagreements) - SHOWN} more")
     for call, left in list(made.unfinished.items())[:SHOWN]:
-        say(f"  not finished: {call}: {left} items open or disputed")
+        say(f"  incomplete: {call}: {left} items are open or disputed")
 
 
 def _write_disputed(job: LabelJob, made: LabelResult, path: Path) -> None:
@@ -117,7 +121,7 @@ def _write_disputed(job: LabelJob, made: LabelResult, path: Path) -> None:
     part = msgspec.structs.replace(
         job, items=items, calls=[call for call in job.calls if call.name in calls]
     )
-    say(f"{path}: {write_sheet(part, path, {})} items to resolve")
+    say(f"{path}: {write_sheet(part, path, {})} items to decide")
 
 
 def _ask_all(job: LabelJob, path: Path) -> dict[ItemKey, Label]:

@@ -1,4 +1,4 @@
-"""`callscore baseline`: make_baseline a run, so that later ones may not fall below it."""
+"""`callscore baseline`: save the values of a run, for gates of later runs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ FILE = click.Path(path_type=Path)
 
 @click.group()
 def baseline() -> None:
-    """Bless a run, so that later ones may not fall below it."""
+    """Save the values of a run as a baseline for gates of later runs."""
 
 
 @baseline.command(name="set")
 @click.argument("run", metavar="RUN")
-@click.option("--model", "models", multiple=True, help="Only this model; several may be given.")
+@click.option("--model", "models", multiple=True, help="Only this model; may be repeated.")
 @click.option(
     "-o",
     "--output",
     "target",
     type=FILE,
-    help=f"The file to write; {DEFAULT_FILE} next to the eval file, or here.",
+    help=f"The file to write; {DEFAULT_FILE} next to the eval file, or in the current folder.",
 )
-@click.option("--store", type=FILE, help="Where runs are looked for.")
+@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 def set_baseline(
     run: str,
@@ -36,11 +36,11 @@ def set_baseline(
     store: Path | None,
     eval_file: Path | None,
 ) -> None:
-    """Write the values of a run to a small file to commit.
+    """Write the values of a run to a small file that you can commit.
 
     RUN is the id of a stored run, an eval file (its newest run), or a scorecard that --json wrote.
-    A gate `no_regression` in an eval file holds later runs against it. The file holds values and,
-    by hashes of call ids, what each call contributes; no text, no name of a call.
+    A gate `no_regression` in an eval file compares later runs with this file. The file has values
+    and, by hashes of call ids, the contribution of each call. It has no text and no call ids.
 
     \b
     callscore baseline set eval.yaml --model old

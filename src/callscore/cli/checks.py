@@ -1,4 +1,4 @@
-"""Where the checks of a run go besides its exit code: JUnit XML, annotations, the job summary."""
+"""Publishes the checks of a run as JUnit XML, annotations and a job summary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from callscore.core.errors import OutputError
 
 
 def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> None:
-    """Write the JUnit file if one is wanted; in a job of GitHub Actions annotate it."""
+    """Write the JUnit file if requested, and annotate a job of GitHub Actions."""
     if junit is not None:
         from callscore.report.junit import junit_xml
         from callscore.store.files import atomic_write
@@ -29,7 +29,7 @@ def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> No
 
 
 def add_to_job_summary(markdown: str) -> None:
-    """Append to the summary of the job that this is a step of, if there is one."""
+    """Append to the summary of the current GitHub Actions job, if there is one."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if not target:
         return
@@ -37,4 +37,4 @@ def add_to_job_summary(markdown: str) -> None:
         with Path(target).open("a", encoding="utf-8") as file:
             file.write(f"{markdown}\n")
     except OSError as error:
-        raise OutputError(f"{target}: {error.strerror}; expected the summary of a job") from None
+        raise OutputError(f"{target}: {error.strerror}; expected a writable job summary") from None

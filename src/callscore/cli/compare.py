@@ -1,4 +1,4 @@
-"""`callscore compare`: is the second better than the first, where, and how sure is that."""
+"""`callscore compare`: whether the second model is better than the first."""
 
 from __future__ import annotations
 
@@ -18,17 +18,30 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--results", type=FILE, nargs=2, metavar="A B", help="The results files of two scorecards."
 )
-@click.option("--store", type=FILE, help="Where runs are looked for.")
+@click.option("--store", type=FILE, help="The store of the runs (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the runs, if it was moved.")
-@click.option("--force", is_flag=True, help="Compare what is not comparable, and label it.")
+@click.option(
+    "--force", is_flag=True, help="Compare results that are not comparable, and label them."
+)
 @click.option(
     "--all-rows",
     is_flag=True,
-    help="Test and show every row: precision, recall, rows without a change.",
+    help="Test and show every row, also precision, recall and rows without a change.",
 )
-@click.option("--cases", type=click.IntRange(min=0), default=20, show_default=True, metavar="N")
+@click.option(
+    "--cases",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Show at most N changed cases.",
+)
 @click.option("--json", "json_file", type=FILE, help="Write the comparison as JSON (- for stdout).")
-@click.option("--markdown", type=FILE, help="Write it for a pull request (- for stdout).")
+@click.option(
+    "--markdown",
+    type=FILE,
+    help="Write the comparison as Markdown for a pull request (- for stdout).",
+)
 def compare(
     first: str,
     second: str,
@@ -41,11 +54,11 @@ def compare(
     json_file: Path | None,
     markdown: Path | None,
 ) -> None:
-    """Compare two models, paired by call: what changed, where, and whether it is chance.
+    """Compare two models call by call: what changed, and whether it is more than chance.
 
     A and B are the id of a stored run, an eval file (its newest run), or a scorecard that --json
-    wrote; with :MODEL behind it if it has several models. What must not be compared (other
-    data, settings, judge, embedder) is refused.
+    wrote. Add :MODEL if it has several models. Results with different data, settings, judge or
+    embedder are refused.
 
     \b
     callscore compare 3 4
@@ -89,4 +102,4 @@ def compare(
         lambda width: comparison_lines(found, width, all_rows=all_rows, max_cases=cases)
     )
     if found.not_comparable:
-        say("compared though it is not comparable (--force)", err=True)
+        say("note: these results are not comparable (--force)", err=True)

@@ -29,12 +29,11 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
 )
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: bool) -> None:
-    """Score the bundled samples of both suites, offline: the quickest look at Callscore.
+    """Score the bundled samples of both suites, offline.
 
     Thirteen made-up calls in English, Spanish, Hindi, Korean and German, four tasks each, with
     recorded outputs of four sample models and recorded verdicts; then six made-up agent scenarios
-    with two sample models. Nothing is sent anywhere. The report of both is one HTML file to open
-    in a browser.
+    with two sample models. Nothing is sent. The report of both is one HTML file.
     """
     import msgspec
 
@@ -59,7 +58,7 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
         write_html(msgspec.structs.replace(source, title=TITLE), html)
     if json_file == output.STANDARD_OUTPUT:
         return
-    output.print_card(card, TITLE, all_rows=all_rows, closing=False)
+    output.print_card(card, TITLE, all_rows=all_rows, repeat_decision=False)
     averages = []
     for model in scenarios.models:
         say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
@@ -67,8 +66,8 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
         show(document, None)
         numbers = document["overall_statistics"]["key_metrics"]
         averages.append(f"{model.model} {numbers['Average']}")
-    say("\nSAMPLE DATA: what these made-up numbers decide")
+    say("\nSAMPLE DATA: the decision from these made-up numbers")
     output.print_verdict(card)
-    say(f"AGENTS    average of plan, calls and refusals: {', '.join(averages)}.")
-    say(f"The report with every call and step, its evidence and its verdicts: {html}")
-    say("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")
+    say(f"AGENTS    average of plan, calls and rejections: {', '.join(averages)}.")
+    say(f"The report with every call, its evidence and its verdicts: {html}")
+    say("Next, with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

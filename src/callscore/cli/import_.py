@@ -1,4 +1,4 @@
-"""`callscore import`: transcripts of other systems as cases or transcripts."""
+"""`callscore import`: files of other systems as transcripts or cases."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ SHOWN = 5
 
 @click.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Write here.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The file to write."
+)
 @click.option("--format", "format_name", help="Read every file as this format.")
 @click.option(
     "--roles",
     multiple=True,
     metavar="LABEL=ROLE",
-    help="Who is who: 'SPEAKER_00=agent,SPEAKER_01=customer'; may be repeated.",
+    help="The roles of speakers: 'SPEAKER_00=agent,SPEAKER_01=customer'; may be repeated.",
 )
-@click.option("--lang", help="The language of calls whose file names none.")
+@click.option("--lang", help="The language of calls whose file does not name it.")
 @click.option(
     "--form",
     type=click.Path(path_type=Path),
@@ -47,11 +49,15 @@ SHOWN = 5
 @click.option(
     "--outputs",
     type=click.Path(path_type=Path),
-    help="Write the answers of models that the files hold.",
+    help="Write the answers of models in the files as an outputs file.",
 )
 @redact_options
-@click.option("--report", type=click.Path(path_type=Path), help="Write how every file was read.")
-@click.option("--allow-problems", is_flag=True, help="Exit with 0 although a file was not read.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    help="Write a JSON report of what was read, guessed and skipped.",
+)
+@click.option("--allow-problems", is_flag=True, help="Exit with 0 even if a file cannot be read.")
 def import_(
     paths: tuple[Path, ...],
     out: Path,
@@ -68,11 +74,15 @@ def import_(
     redact: bool,
     names: Path | None,
 ) -> None:
-    """Read calls from files and folders of other systems, whatever their format.
+    """Import transcripts, forms and data sets of other systems.
 
-    Writes one JSON line a call: its turns with speaker, times and source. With --form and --gold,
-    or with --task for a data set, writes cases that can be scored. The format of each file is
-    found by what it holds and named; what was guessed or skipped is listed.
+    Writes one JSON line per call: its turns with speaker, times and source. With --form and --gold,
+    or with --task for a data set, it writes cases. The format of a file is detected from its
+    content and printed; everything that was guessed or skipped is listed.
+
+    \b
+    callscore import calls/ -o transcripts.jsonl
+    callscore import calls/ --form form.csv --gold marks.xlsx -o cases.jsonl
     """
     from callscore.import_job import ImportJob, run_import
 
@@ -100,7 +110,7 @@ def import_(
 
         raise DataError(
             f"{len(found.report.problems)} of {len(found.report.files)} files were not imported; "
-            "the others are written (--allow-problems accepts it)"
+            "the others are written (--allow-problems exits with 0)"
         )
 
 

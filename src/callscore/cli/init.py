@@ -18,14 +18,18 @@ if TYPE_CHECKING:
     "--file", "path", type=click.Path(path_type=Path), default=Path("eval.yaml"), show_default=True,
     help="The eval file to write.",
 )  # fmt: skip
-@click.option("--data", help="Case files, or `sample`; asked for where it is not given.")
-@click.option("--tasks", help="Only these tasks, separated by commas; all where empty.")
-@click.option("--judge", type=click.Choice(["offline", "none"]), help="Who judges.")
+@click.option("--data", help="Case files, or `sample`; if missing, the command asks.")
+@click.option("--tasks", help="Only these tasks, separated by commas; if empty, all tasks.")
 @click.option(
-    "--models/--no-models", default=None, help="Name the models whose keys are in the environment."
+    "--judge",
+    type=click.Choice(["offline", "none"]),
+    help="The judge: built-in rules (an estimate), or none.",
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: take what is given, else the defaults.")
-@click.option("--no-try", is_flag=True, help="Write the files only.")
+@click.option(
+    "--models/--no-models", default=None, help="Add models whose API keys are in the environment."
+)
+@click.option("--yes", is_flag=True, help="Ask nothing; use defaults for missing options.")
+@click.option("--no-try", is_flag=True, help="Write the files without testing them.")
 def init(
     path: Path,
     data: str | None,
@@ -35,10 +39,10 @@ def init(
     yes: bool,
     no_try: bool,
 ) -> None:
-    """Write a commented eval file with a schema for editors, and try it on two cases.
+    """Write a commented eval file with a schema for editors, and test it on two cases.
 
-    Asks for data, tasks, models and judge. Own transcripts are read by `callscore import`, and
-    labelled by `callscore annotate`, first. The trial uses simulated models only: nothing is sent.
+    Asks for data, tasks, models and judge. To use your own transcripts, run `callscore import` and
+    `callscore annotate` first. The test uses simulated models only: nothing is sent.
     """
     from callscore.first_eval import (
         Choices,
@@ -77,6 +81,6 @@ def _models(found: list[KnownProvider], wanted: bool | None, *, ask: bool) -> li
     if not found or wanted is False:
         return []
     names = ", ".join(f"{model.provider} ({model.key})" for model in found)
-    if wanted or not ask or click.confirm(f"Keys found: {names}. Name these models?", default=True):
+    if wanted or not ask or click.confirm(f"Keys found: {names}. Add these models?", default=True):
         return found
     return []

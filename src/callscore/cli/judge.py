@@ -56,10 +56,10 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
         )
     )
     if not found.was_tried:
-        raise Inconclusive(f"{found.judge}: gave no verdict at all: {found.last_failure}")
-    say(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
+        raise Inconclusive(f"{found.judge}: no verdict at all: {found.last_failure}")
+    say(f"{found.judge}: {_share(found.accuracy)} of the unchanged items judged correctly")
     if found.last_failure is not None:
-        say(f"  some items have no verdict, the last because: {found.last_failure}")
+        say(f"  some items have no verdict; the last reason: {found.last_failure}")
     for entry in found.checks:
         say(_check_line(entry))
     _write(json_file, found)
@@ -70,7 +70,7 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
 
 def _check_line(entry: Check) -> str:
     limit = f"at {entry.limit_is} {100 * entry.limit:g} %"
-    word = {True: "ok", False: "FAILED", None: "not tried"}[entry.passed]
+    word = {True: "ok", False: "FAILED", None: "not tested"}[entry.passed]
     errors = f", {entry.errors} without a verdict" if entry.errors else ""
     return f"  {word:9} {entry.name:24} {_share(entry.share):>8}  ({limit}, n = {entry.n}{errors})"
 
@@ -126,7 +126,7 @@ def _calibration_lines(entry: MetricCalibration) -> list[str]:
         if people.alpha_interval is not None:
             alpha += f" [{people.alpha_interval.low:.3f}, {people.alpha_interval.high:.3f}]"
         lines.append(
-            f"  people among themselves: alpha {alpha}"
+            f"  agreement among people: alpha {alpha}"
             f" ({people.items} items, up to {people.raters} people each)"
         )
     if found.corrected is not None and found.judge_mean is not None:

@@ -25,26 +25,26 @@ from callscore.core.gc_policy import freeze_gc, relaxed_gc
 from callscore.core.version import __version__
 
 COMMANDS: Mapping[str, str] = {
-    "demo": "Score the bundled samples of both suites, offline: the quickest look.",
+    "demo": "Score the bundled samples of both suites, offline.",
     "run": "Call models, store every reply, print the scores.",
     "runs": "List runs with status, coverage and cost.",
-    "compare": "Compare two models call by call: what changed, and whether it is chance.",
-    "plan": "Say how many calls a decision takes, and what they cost.",
-    "baseline": "Bless a run, so that later ones may not fall below it.",
+    "compare": "Compare two models call by call.",
+    "plan": "Calculate how many calls a decision needs, and their cost.",
+    "baseline": "Save the values of a run as a baseline for gates of later runs.",
     "purge": "Delete stored runs and their replies.",
     "score": "Score stored model outputs against their cases.",
-    "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
-    "verify": "Recompute every score of a dossier, offline, and say what differs.",
+    "report": "Write a report of a stored run or a scorecard: HTML, tables, JUnit …",
+    "verify": "Recompute every score of a dossier, offline, and list differences.",
     "judge": "Test a judge, and compare it with people.",
-    "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
-    "import": "Read transcripts, forms and data sets of other systems.",
-    "sample": "Draw calls to label: at random, by kind, or where models disagree.",
+    "orchestration": "Score recorded agent runs: plans, tool calls, rejections.",
+    "import": "Import transcripts, forms and data sets of other systems.",
+    "sample": "Select calls to label: at random, by kind, or where models disagree.",
     "annotate": "Label calls in the terminal or in a spreadsheet.",
-    "redact": "Replace personal data in files by stable placeholders.",
-    "init": "Write a first eval file by answering a few questions, and try it.",
+    "redact": "Replace personal data in files with placeholders.",
+    "init": "Write an eval file by answering a few questions, and test it.",
     "schema": "Print the JSON schema of eval files, for editors.",
-    "prompt": "Show exactly what a model would be sent for a case.",
-    "validate": "Check case files and name every problem with file, line and field.",
+    "prompt": "Show exactly what a model is sent for a case.",
+    "validate": "Check case files; list every problem with file, line and field.",
 }
 CRASHED = 70
 
@@ -82,9 +82,9 @@ class LazyGroup(click.Group):
 def callscore() -> None:
     """Which LLM to put on your calls, what it will cost, and whether the answer can be trusted.
 
-    Callscore scores language models on contact-centre work: QA forms, configured entities,
-    sentiment, summary and emotion, translation; plans and tool calls. It works offline: data is
-    sent only to the models, judges and embedders that you name in a file.
+    Callscore evaluates language models on contact-centre work: QA forms, configured entities,
+    sentiment, summary and emotion, translation; plans and tool calls. It works offline and sends
+    data only to the models, judges and embedders that you configure.
 
     \b
     Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
@@ -156,7 +156,7 @@ def _interrupt(*_: object) -> None:
 def _plainly(error: OSError) -> str:
     """The system's message about a file."""
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        return "too many files are open at once; raise the limit (ulimit -n) or lower concurrency"
+        return "too many open files; raise the limit (ulimit -n) or lower `concurrency`"
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
     if not where and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG):
         where = "output cannot be written: "

@@ -24,20 +24,24 @@ PATH = click.Path(path_type=Path)
 
 @click.group()
 def orchestration() -> None:
-    """Plans, tool calls, and knowing when not to call (document 001)."""
+    """Score recorded agent runs: plans, tool calls, rejections (document 001)."""
 
 
 @orchestration.command(cls=GreedyCommand)
 @click.argument("output_dirs", nargs=-1, required=True, type=PATH)
 @click.option(
-    "--cards", multiple=True, required=True, type=PATH, help="Agent cards: one folder, or one each."
+    "--cards",
+    multiple=True,
+    required=True,
+    type=PATH,
+    help="The folder of agent cards; one for all outputs, or one each.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["standard", "compat"]),
     default="standard",
     show_default=True,
-    help="By document 001, or like the public evaluator.",
+    help="Score by document 001 (standard) or like the public evaluator (compat).",
 )
 @click.option(
     "--judge",
@@ -103,7 +107,7 @@ def score(
     recorded = RecordedOutputs(output_dirs, cards, mode, model, lang)
     job = OutputsJob(recorded, verdicts, judge_choice(judge), store or DEFAULT_STORE)
     if records is not None and mode == "compat":
-        raise UsageError("compat keeps no record of single steps; expected --mode standard")
+        raise UsageError("compat has no records of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
     scored = _scored(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
     document = scored.document()
@@ -177,7 +181,7 @@ def _as_file(document: Mapping[str, object]) -> bytes:
 def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path | None) -> None:
     """Read scenarios and print the data report: what was repaired or skipped, and why.
 
-    FOLDERS hold `scenario_data` and `multiagent_cards`, or the scenarios themselves.
+    FOLDERS contain `scenario_data` and `multiagent_cards`, or the scenarios themselves.
     Exits with 2 if a file is not a scenario.
     """
     import msgspec
@@ -206,7 +210,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     for problem in report.problems:
         say(plain(str(problem)), err=True)
     if report.problems:
-        raise DataError(f"{len(report.problems)} files are no scenarios")
+        raise DataError(f"{len(report.problems)} files are not scenarios")
 
 
 def score_samples(on_step: OnStep) -> Scorecard:

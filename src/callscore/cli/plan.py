@@ -1,4 +1,4 @@
-"""`callscore plan`: how many calls a decision takes, and what they cost."""
+"""`callscore plan`: how many calls a decision needs, and their cost."""
 
 from __future__ import annotations
 
@@ -14,17 +14,48 @@ POSITIVE = click.FloatRange(0, min_open=True)
 
 @click.command()
 @click.argument("pilot", metavar="[RUN]", required=False)
-@click.option("--difference", type=POSITIVE, default=0.02, show_default=True, help="Of two models.")
 @click.option(
-    "--width", type=POSITIVE, default=0.04, show_default=True, help="Of a score's 95 % interval."
+    "--difference",
+    type=POSITIVE,
+    default=0.02,
+    show_default=True,
+    help="The difference between two models that you want to see.",
 )
-@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance to see it.")
-@click.option("--deviation", type=POSITIVE, help="Without a pilot: of a call's difference.")
-@click.option("--limit", type=SHARE, help="Without a pilot: what a rate must not exceed.")
-@click.option("--rate", type=click.FloatRange(0, 1), default=0.0, help="… the rate expected.")
-@click.option("--items", type=POSITIVE, default=1.0, help="… what a call has of what it counts.")
-@click.option("--cost-per-1000", type=click.FloatRange(0), help="… dollars, all models together.")
-@click.option("--store", type=FILE, help="Where runs are looked for.")
+@click.option(
+    "--width",
+    type=POSITIVE,
+    default=0.04,
+    show_default=True,
+    help="The width that the 95 % interval of a score may have.",
+)
+@click.option(
+    "--power",
+    type=SHARE,
+    default=0.8,
+    show_default=True,
+    help="The probability of seeing the difference if it exists.",
+)
+@click.option(
+    "--deviation",
+    type=POSITIVE,
+    help="Without a pilot: the standard deviation of the difference per call.",
+)
+@click.option("--limit", type=SHARE, help="Without a pilot: the limit of a rate.")
+@click.option(
+    "--rate", type=click.FloatRange(0, 1), default=0.0, help="Without a pilot: the expected rate."
+)
+@click.option(
+    "--items",
+    type=POSITIVE,
+    default=1.0,
+    help="Without a pilot: the number of counted items per call.",
+)
+@click.option(
+    "--cost-per-1000",
+    type=click.FloatRange(0),
+    help="Without a pilot: dollars per 1000 calls, all models together.",
+)
+@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--json", "json_file", type=FILE, help="Write the plan as JSON (- for stdout).")
 def plan(
@@ -41,10 +72,10 @@ def plan(
     eval_file: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Say how many calls a decision takes, for what, and what they cost.
+    """Calculate how many calls a decision needs, and what they cost.
 
-    RUN is a pilot: the id of a stored run, or an eval file (its newest run). Without one, say what
-    to assume.
+    RUN is a pilot: the id of a stored run, or an eval file (its newest run). Without a
+    pilot, pass assumptions.
 
     \b
     callscore run eval.yaml --limit 200

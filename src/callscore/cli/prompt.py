@@ -1,4 +1,4 @@
-"""`callscore prompt`: exactly what a model would be sent for a case."""
+"""`callscore prompt`: exactly what a model is sent for a case."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--case", "case_id", help="The id of the case; else the first one.")
-@click.option("--model", help="With an eval file: the model that would be sent it.")
+@click.option("--case", "case_id", help="The id of the case; by default the first one.")
+@click.option("--model", help="With an eval file: the prompt for this model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the body of the request.")
 def prompt(files: tuple[Path, ...], case_id: str | None, model: str | None, as_json: bool) -> None:
-    """Show what a model would be sent for a case: messages and schema; nothing is sent.
+    """Show what a model is sent for a case: messages and schema. Nothing is sent.
 
-    FILES are case files, or one eval file: then with its own prompts, and with --json the body of
-    the request as it goes over the wire.
+    FILES are case files, or one eval file. With an eval file, its own prompts are used, and --json
+    adds the body of the HTTP request.
+
+    \b
+    callscore prompt cases.jsonl --case call-1/qa
+    callscore prompt eval.yaml --model my-model --json
     """
     from callscore.core.errors import UsageError
     from callscore.runner.shown_prompt import prompt_of_case, prompt_of_run

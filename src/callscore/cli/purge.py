@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 @click.option(
     "--store",
     type=click.Path(path_type=Path),
-    help="The store; .callscore/runs.db in this folder by default.",
+    help="The store; by default .callscore/runs.db in the current folder.",
 )
 @click.option("--all", "every", is_flag=True, help="All runs.")
 @click.option(
-    "--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Runs that began before then."
+    "--older-than",
+    type=click.IntRange(min=0),
+    metavar="DAYS",
+    help="Runs that started more than DAYS days ago.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(
     run_ids: tuple[int, ...],
     store: Path | None,
@@ -35,9 +38,9 @@ def purge(
 ) -> None:
     """Delete runs and the replies that no other run uses.
 
-    The pages of the file are overwritten and given back, so that no text of these runs is left in
-    it. What was paid is forgotten with them: a later run pays again. Copies elsewhere (backups,
-    reports, results) are not touched.
+    The pages of the file are overwritten and released, so that it has no text of these runs. A
+    later run pays for deleted replies again. Copies elsewhere (backups, reports, results) are not
+    deleted.
     """
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError

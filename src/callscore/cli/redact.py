@@ -12,14 +12,14 @@ from callscore.cli.safe_echo import say
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), required=True, help="Write into this folder."
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The folder to write to."
 )
 @click.option("--kinds", default="", help="Only these, separated by commas: email,phone,card …")
 @click.option(
-    "--names", type=click.Path(path_type=Path), help="A file of names to replace, one a line."
+    "--names", type=click.Path(path_type=Path), help="A file of names to replace, one per line."
 )
-@click.option("--name-model", help="A pipeline of spaCy that finds further names (extra `names`).")
-@click.option("--regions", default="", help="Where telephone numbers may be from: US,GB,IN …")
+@click.option("--name-model", help="A spaCy pipeline that finds more names (extra `names`).")
+@click.option("--regions", default="", help="Countries of telephone numbers: US,GB,IN …")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the counts as JSON.")
 def redact(
     files: tuple[Path, ...],
@@ -30,10 +30,10 @@ def redact(
     regions: str,
     report: Path | None,
 ) -> None:
-    """Replace personal data in case, output and verdict files by stable placeholders.
+    """Replace personal data in case, output and verdict files with placeholders.
 
-    Name the case files first: outputs and verdicts then get the placeholders of their call. The
-    same number is the same placeholder, however it is written. What was replaced is counted, and
+    Pass the case files first: outputs and verdicts then get the placeholders of their call. The
+    same number gets the same placeholder, however it is written. Replaced text is counted and
     never printed.
     """
     import msgspec

@@ -19,23 +19,24 @@ def redact_options(command: Command) -> Command:
     redact = click.option(
         "--redact",
         is_flag=True,
-        help="Replace emails, telephone, card, bank and identity numbers by placeholders first.",
+        help="Replace emails, telephone, card, bank and identity numbers with placeholders first.",
     )
     names = click.option(
         "--names",
         type=click.Path(path_type=Path),
-        help="With --redact: a file of names to replace, one a line.",
+        help="With --redact: a file of names to replace, one per line.",
     )
     return redact(names(command))
 
 
 def chosen_redaction(redact: bool, names: Path | None) -> RedactOptions | None:
-    """The options of redaction; None if it was not asked for."""
-    from callscore.config.redaction import RedactOptions, read_names
-    from callscore.core.errors import UsageError
-
+    """The options of redaction; None if it was not requested."""
     if not redact:
         if names is not None:
+            from callscore.core.errors import UsageError
+
             raise UsageError("--names needs --redact")
         return None
+    from callscore.config.redaction import RedactOptions, read_names
+
     return RedactOptions(names=read_names(names) if names is not None else ())

@@ -17,14 +17,14 @@ FILE = click.Path(path_type=Path)
     "--format",
     "form",
     metavar="NAME",
-    help="html, md, csv, xlsx, json, junit, dossier …; else as FILE is named.",
+    help="html, md, csv, xlsx, json, junit, dossier …; by default from the suffix of FILE.",
 )
 @click.option("-o", "--output", type=FILE, help="The file to write (- for stdout).")
 @click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--run", "run_id", type=int, help="A run of the eval file; by default its newest.")
-@click.option("--without-text", is_flag=True, help="Leave out what was said, answered and quoted.")
-@click.option("--short", is_flag=True, help="The short form, where a format has one.")
+@click.option("--without-text", is_flag=True, help="Leave out transcripts, answers and quotes.")
+@click.option("--short", is_flag=True, help="The short form, if the format has one.")
 @click.option("--max-mb", type=click.FloatRange(min=0.1), help="Keep a page below this size.")
 @click.option("--sign", type=FILE, help="Sign a dossier with this private key (PEM).")
 @click.option("--set", "other", multiple=True, help="An option of the format, as name=value.")
@@ -44,7 +44,7 @@ def report(
     """Write a report of a stored run or a scorecard.
 
     RUN|CARD is the id of a run in the store, an eval file (its newest run), or a scorecard that
-    --json has written. A run is scored again from its stored answers; nothing is sent.
+    --json wrote. A run is scored again from its stored replies; nothing is sent.
 
     \b
     callscore report 3 -o report.html
@@ -78,11 +78,11 @@ def report(
 
 
 def _format_name(form: str | None, output: Path | None) -> str:
-    """The format that is asked for, else the one that the name of the file says."""
+    """The requested format, else the one of the suffix of the file."""
     from callscore.report.formats import format_for, format_names
 
     name = form or (format_for(output.name) if output is not None else None)
     if name is None:
         known = ", ".join(format_names())
-        raise click.UsageError(f"of which format? expected --format with one of {known}")
+        raise click.UsageError(f"the format is unknown; expected --format with one of {known}")
     return name

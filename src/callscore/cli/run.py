@@ -40,14 +40,20 @@ FILE = click.Path(path_type=Path)
     type=click.Choice(["local"]),
     default="local",
     show_default=True,
-    help="Where requests are sent from: this process.",
+    help="What sends the requests: this process.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
-@click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
-@click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
-@click.option("--race", is_flag=True, help="Ask only until it is certain which model is best.")
+@click.option("--budget", type=float, help="Stop before this many dollars are exceeded.")
 @click.option(
-    "--finish-invalid", is_flag=True, help="In a race, ask invalid models everything all the same."
+    "--yes",
+    is_flag=True,
+    help="With --resume: start a new run if the file or its data have changed.",
+)
+@click.option(
+    "--race", is_flag=True, help="Call models only until it is certain which one is best."
+)
+@click.option(
+    "--finish-invalid", is_flag=True, help="In a race, also complete models that are invalid."
 )
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
@@ -122,8 +128,8 @@ def run(
     """Call the models of an eval file, store every reply, print the scores.
 
     Every paid reply is stored before it is used and never paid for again, not even after a crash or
-    by a second run. Ctrl-C stops sending and waits for requests in flight, a second one drops them;
-    --resume continues.
+    by a second run. Ctrl-C stops sending and waits for requests in flight; a second Ctrl-C drops
+    them. --resume continues the run.
 
     \b
     callscore run eval.yaml --dry-run
@@ -249,7 +255,7 @@ def _confirmed(prepared: Prepared) -> Prepared:
     if changed is None:
         return prepared
     say(f"{describe_change(changed)}.", err=True)
-    click.confirm("Begin a new run?", abort=True, err=True)
+    click.confirm("Start a new run?", abort=True, err=True)
     accepting = msgspec.structs.replace(options, accept_changed=True)
     return msgspec.structs.replace(prepared, options=accepting)
 
@@ -309,7 +315,7 @@ def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | Non
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
-    say(f"Every answer so far is kept. Go on with:  {shlex.join(words)}", err=True)
+    say(f"All replies are stored. Continue with:  {shlex.join(words)}", err=True)
 
 
 def _show_estimate(prepared: Prepared) -> None:
@@ -319,13 +325,13 @@ def _show_estimate(prepared: Prepared) -> None:
     for line in estimate_lines(len(prepared.survey.ids), dry_run(prepared)):
         say(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
-        say("The budget holds for models and judges together.")
+        say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
-        say("history: own asks at most as many steps of scenarios again; not counted here.")
+        say("history: own sends at most as many requests for scenarios again; not counted here.")
     if prepared.options.race:
-        say("A race asks at most this; models that lose clearly are asked less.")
+        say("A race sends at most these requests; models that are clearly worse get fewer.")
     if prepared.options.preflight:
-        say("Before that, one small request each shows whether models and judges answer.")
+        say("Before that, each model and judge is tested with one small request.")
 
 
 def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
@@ -379,13 +385,13 @@ def _check_gates(
     prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
 ) -> None:
     from callscore.cli.checks import publish_checks
-    from callscore.comparison.run_gates import check_gates
+    from callscore.comparison.run_gates import check_run
     from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
-        raise Inconclusive("nothing was answered: every call failed; see the causes above")
-    checks = check_gates(prepared.config, ran, tallies)
+        raise Inconclusive("every request failed; see the causes above")
+    checks = check_run(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
 

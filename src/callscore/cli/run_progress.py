@@ -12,7 +12,7 @@ from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
 PLAIN_SECONDS = 10.0
-_HEADINGS = ("model", "done", "failed", "cached", "a second", "at once", "spend", "left")
+_HEADINGS = ("model", "done", "failed", "cached", "per second", "concurrency", "spend", "left")
 
 
 class LiveView:
@@ -80,22 +80,22 @@ class LiveView:
 def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
     """What is stored and spent, and what is still awaited."""
     kept = [
-        f"{plain(found.model, 40)}: {found.done - found.failed} of {found.total} answered and "
-        f"kept, {_spend(found)} spent"
+        f"{plain(found.model, 40)}: {found.done - found.failed} of {found.total} replies "
+        f"stored, {_spend(found)} spent"
         for found in newest.values()
     ]
-    calls = show_count(stopping.under_way, "call")
+    calls = show_count(stopping.under_way, "request")
     waiting = f"waiting for {calls} in flight, {stopping.at_most_s:g} s at most"
-    sentence = f"stopping: nothing more is sent; {waiting} (Ctrl-C drops them)"
+    sentence = f"stopping: nothing more is sent; {waiting} (Ctrl-C again drops them)"
     return [*kept, sentence if stopping.under_way else "stopping: nothing is in flight"]
 
 
 def _race_line(race: RaceRound) -> str:
-    """Who is still in, and what was asked so far of everything."""
+    """The models still in the race, and how many of all requests were sent."""
     names = ", ".join(plain(name, 40) for name in race.racing) or "none"
     return (
-        f"race: {race.blocks} of {race.of_blocks} blocks read, still in: {names}; "
-        f"{race.requests:,} of {race.of_requests:,} calls asked, {race.saved:,} saved so far"
+        f"race: {race.blocks} of {race.of_blocks} blocks evaluated, still in the race: {names}; "
+        f"{race.requests:,} of {race.of_requests:,} requests sent, {race.saved:,} saved so far"
     )
 
 
@@ -142,7 +142,7 @@ def _line(progress: Progress) -> str:
     ]
     if progress.timeouts:
         attempts = show_count(progress.timeouts, "attempt")
-        parts.append(f"{attempts} timed out, {progress.concurrency} at once now")
+        parts.append(f"{attempts} timed out, concurrency is now {progress.concurrency}")
     return ", ".join(parts)
 
 

@@ -15,14 +15,14 @@ from callscore.store.recovery.salvage import Salvaged
 from callscore.store.run_records import Failure, RunRecord
 
 UNKNOWN = "unknown"
-NOTHING_ANSWERED = "nothing was answered"
-STATUS = {"unanswered": NOTHING_ANSWERED}
+ALL_FAILED = "every request failed"
+STATUS = {"unanswered": ALL_FAILED}
 """The text for a status, if it is not its name."""
 
 
 def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
     """Requests, tokens and dollars of every model: expected, and at most."""
-    headings = ("model", "calls", "already paid", "input tokens", "output tokens", "cost")
+    headings = ("model", "requests", "already paid", "input tokens", "output tokens", "cost")
     rows = [
         (
             found.model,
@@ -38,10 +38,10 @@ def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
     mosts = [found.most_cost_usd for found in estimates]
     total = _range(_sum(costs), _sum(mosts))
     return [
-        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated; answers are "
-        "expected as long as the human's, at most as long as the model may write.",
+        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated: replies are as "
+        "long as the human's answer, and at most as long as the model may write.",
         *align_columns(headings, rows),
-        f"All together: {total}",
+        f"In total: {total}",
     ]
 
 
@@ -81,7 +81,7 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
     ]
     lines += [
         f"{plain(name)}: up to {show_money(model.uncertain_usd)} more may be billed for attempts "
-        "that never came back"
+        "without a complete reply"
         for name, model in everybody.items()
         if model.uncertain_usd
     ]
@@ -90,11 +90,9 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
         asked = show_count(len(preflights), "small request")
         cost = _sum([found.cost_usd for found in preflights])
         paid = UNKNOWN if cost is None else show_money(cost)
-        lines.append(
-            f"before that, {asked} to see whether the models answer: {tokens} tokens, cost {paid}"
-        )
+        lines.append(f"before that, {asked} to test the models: {tokens} tokens, cost {paid}")
     if summary.status == "budget":
-        lines.append("stopped: the next call could have exceeded the budget")
+        lines.append("stopped: the next request could have exceeded the budget")
     return lines
 
 
@@ -133,15 +131,15 @@ def salvaged_lines(damaged: Path, target: Path, found: Salvaged) -> list[str]:
     """What was salvaged from a damaged store, and what to do with the two files."""
     of_judges = f" ({found.judge_answers} of judges)" if found.judge_answers else ""
     saved = [
-        show_count(found.answers, "answer") + of_judges,
+        show_count(found.answers, "reply") + of_judges,
         show_count(found.runs, "run"),
         show_count(found.items, "result"),
     ]
-    lost = show_count(found.lost_answers, "answer")
+    lost = show_count(found.lost_answers, "reply")
     return [
         f"{target}: {', '.join(saved)} saved; {lost} before the last of them could not be read",
-        f"{damaged} was not touched. Saved answers are not paid for again: name {target} in "
-        "`store` or --store, or put it in the place of the other",
+        f"{damaged} was not changed. Saved replies are not paid for again: set `store` or "
+        f"--store to {target}, or replace the damaged file with it",
     ]
 
 
@@ -162,7 +160,7 @@ def rescored_line(record: RunRecord) -> str:
 def failure_lines(failures: Sequence[Failure]) -> list[str]:
     """Why requests failed."""
     return [
-        f"{plain(found.model)}: {show_count(found.number, 'call')} failed: {plain(found.why)}"
+        f"{plain(found.model)}: {show_count(found.number, 'request')} failed: {plain(found.why)}"
         for found in failures
     ]
 

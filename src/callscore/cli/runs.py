@@ -15,11 +15,13 @@ FILE = click.Path(path_type=Path)
 @click.argument("eval_file", metavar="[EVAL.yaml]", required=False, type=FILE)
 @click.option("--store", type=FILE, help="The store, if no eval file names it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one run per line.")
-@click.option("--salvage", type=FILE, help="Write what can be read of a damaged store here.")
+@click.option(
+    "--salvage", type=FILE, help="Write the readable part of a damaged store to this file."
+)
 def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Path | None) -> None:
     """List runs with status, coverage and cost, newest first.
 
-    Without a file or --store, the store of eval files in this folder: .callscore/runs.db.
+    Without a file or --store, it lists .callscore/runs.db in the current folder.
     """
     import msgspec
 

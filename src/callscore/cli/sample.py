@@ -1,4 +1,4 @@
-"""`callscore sample`: draw calls to label."""
+"""`callscore sample`: select calls to label."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from callscore.cli.safe_echo import say
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-n", "--number", type=click.IntRange(min=1), required=True, help="How many calls.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Write here.")
+@click.option(
+    "-n", "--number", type=click.IntRange(min=1), required=True, help="The number of calls."
+)
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="The file to write."
+)
 @click.option(
     "--by",
     default="",
-    help="From every kind of call, in proportion: lang, tags, task, length or another key.",
+    help="Select in proportion from every kind of call: lang, tags, task, length or another key.",
 )
 @click.option(
     "--results",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Where models disagree most, by the results of `score` or `run`; may be repeated.",
+    help="Select calls where models disagree most, by these results of `score` or `run`.",
 )
-@click.option("--seed", default=0, show_default=True, help="The same seed draws the same calls.")
+@click.option("--seed", default=0, show_default=True, help="The same seed selects the same calls.")
 def sample(
     files: tuple[Path, ...],
     number: int,
@@ -33,9 +37,9 @@ def sample(
     results: tuple[Path, ...],
     seed: int,
 ) -> None:
-    """Draw calls from case or transcript files: at random, by kind, or where models disagree.
+    """Select calls from case or transcript files: at random, by kind, or where models disagree.
 
-    A call is drawn with all its cases; their lines are written as they are.
+    A call is selected with all its cases; their lines are written unchanged.
     """
     from callscore.label_job import SampleJob, draw_sample
 

@@ -11,7 +11,7 @@ from callscore.cli.safe_echo import say
 def schema() -> None:
     """Print the JSON schema of eval files, for editors that complete and check YAML.
 
-    Save it next to the eval file, and begin that with
+    Save it next to the eval file, and let the first line of that file be
     `# yaml-language-server: $schema=eval.schema.json`.
     """
     import msgspec

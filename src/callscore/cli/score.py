@@ -71,7 +71,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     help="Compares sentences; by default auto with a judge, else none.",
 )
 @click.option("--benchmarks", is_flag=True, help="Also run the eleven optional benchmarks.")
-@click.option("--store", type=FILE, help="Store the replies of judges here (.callscore/runs.db).")
+@click.option(
+    "--store", type=FILE, help="Where to store the replies of judges (.callscore/runs.db)."
+)
 @click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
 @click.option("--html", type=FILE, help="Write the report as one HTML file.")
 @click.option("--results", type=FILE, help="Write one JSON line per case, model and run.")

@@ -13,10 +13,10 @@ from callscore.cli.safe_echo import say
 @click.command()
 @click.argument("cases", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--most", default=50, show_default=True, help="How many problems, and warnings, to print."
+    "--most", default=50, show_default=True, help="The number of problems and of warnings to print."
 )
 def validate(cases: tuple[Path, ...], most: int) -> None:
-    """Check case files and name every problem with file, line and field.
+    """Check case files; list every problem with file, line and field.
 
     Exits with 0 if every case can be scored, else with 2. Warns if a prompt differs from what is
     scored, or a reference contradicts itself. Reports languages, lengths, labels, duplicate calls,

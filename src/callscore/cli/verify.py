@@ -1,4 +1,4 @@
-"""`callscore verify`: recompute a dossier and say what differs."""
+"""`callscore verify`: recompute a dossier and list differences."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FILE = click.Path(path_type=Path)
     help="Refuse a dossier that unpacks to more.",
 )
 def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: float) -> None:
-    """Recompute every score of a dossier, offline, and say what differs.
+    """Recompute every score of a dossier, offline, and list differences.
 
-    Hashes, signature, costs, results, scorecard and prompts are checked. Ends with 0 if all is
+    Checks hashes, signature, costs, results, scorecard and prompts. Exits with 0 if everything is
     the same, with 1 if anything differs.
 
     \b

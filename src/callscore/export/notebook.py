@@ -59,8 +59,8 @@ def _metric(card: Scorecard, metric: str | None) -> Picture:
         near = nearest(metric or "", list(rows), likeness=0.5)
         meant = f"did you mean {near}? " if near else ""
         raise UsageError(
-            f"{metric!r} is not a metric of this scorecard; {meant}expected a slug such as "
-            f"{next(iter(rows), 'qa')!r}"
+            f"{metric!r} is not a metric of this scorecard; {meant}expected "
+            + (f"a slug such as {next(iter(rows))!r}" if rows else "a card with metrics")
         )
     row = rows[metric]
     unit, bars = "fraction", []

@@ -57,5 +57,8 @@ def _limit(end: float, unit: str) -> str:
 
 
 def show_count(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 call, 2 calls."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return a number with its noun: 1 call, 2 calls, 2 replies."""
+    if number == 1:
+        return f"{number} {noun}"
+    ends_in_y = noun[-1] == "y" and noun[-2] not in "aeiou"
+    return f"{number} {noun[:-1]}ies" if ends_in_y else f"{number} {noun}s"

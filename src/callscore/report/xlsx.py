@@ -290,7 +290,7 @@ def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
     sheet = book.sheet("Questions", columns)
     questions = QuestionCounter(source.provenance.settings)
     for view in source.cases:
-        if view.case.task == "qa":
+        if "questions" in view.case.expected_outcome:
             questions.add(decode_case(view))
     lines = (
         (

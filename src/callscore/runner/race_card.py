@@ -20,8 +20,8 @@ from callscore.stats.race import Elimination, RaceState
 STOP_REASONS = {
     "one left": "one model is left",
     "none left": "no valid model is left",
-    "within margin": "all models left are within the margin",
-    "futile": "not even the full data is expected to separate the models left (an estimate)",
+    "within margin": "all remaining models are within the margin",
+    "futile": "even the full data is not expected to separate the remaining models (an estimate)",
     "data spent": "all {unit}s that can decide are used",
     "budget": "the budget is spent",
 }

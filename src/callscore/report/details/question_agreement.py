@@ -16,8 +16,8 @@ from callscore.report.details.decoded_case import (
 )
 
 TOLERANCE = 1e-9
-SCORE_MARGIN = "qa.score_margin_fraction"
-"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
+SCORE_MARGIN = "score_margin_fraction"
+"""The setting of a task for the margin within which two marks of a question agree (C-30)."""
 
 
 class AgreementCounts(msgspec.Struct):
@@ -54,11 +54,10 @@ class QuestionAgreement(msgspec.Struct):
 
 
 class QuestionCounter:
-    """Counts every question of every QA case."""
+    """Counts every question of every case with questions."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._margin = float(settings.get(SCORE_MARGIN, 0.0))
-        """Marks of a SCORE question agree within this fraction of its maximum (C-30)."""
+        self._settings = settings
         self._questions: dict[tuple[str, str], QuestionAgreement] = {}
 
     def add(self, case: DecodedCase) -> None:
@@ -67,6 +66,7 @@ class QuestionCounter:
             str(asked.get("question_id")): str(asked.get("question", ""))
             for asked in as_objects(case.view.case.config.get("questions"))
         }
+        margin = float(self._settings.get(f"{case.view.case.task}.{SCORE_MARGIN}", 0.0))
         for expected in as_objects(case.expected.get("questions")):
             number = str(expected.get("question_id"))
             text = texts.get(number, "")
@@ -78,7 +78,7 @@ class QuestionCounter:
                 if not has_reply(decoded):
                     continue
                 count = question.models.setdefault(decoded.answer.model, AgreementCounts())
-                _count(count, expected, _mark_of(decoded.given, number), self._margin)
+                _count(count, expected, _mark_of(decoded.given, number), margin)
 
     def worst_first(self) -> Sequence[QuestionAgreement]:
         """Return every question, the one with the lowest agreement first."""
