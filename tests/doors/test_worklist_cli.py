@@ -82,7 +82,7 @@ def test_filled_in_by_a_script_it_makes_a_complete_card_of_every_judged_metric(
     outputs.write_text("".join(json.dumps(line) + "\n" for line in answers), encoding="utf-8")
     asked, listed, left = tmp_path / "cases.jsonl", tmp_path / name, tmp_path / f"left-{name}"
     asked.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-    job = (asked, "--outputs", outputs, "--benchmarks", "--embedder", "muse")
+    job = (asked, "--outputs", outputs, "--benchmarks", "--embedder", "chrf")
     score(*job, "--open-items", listed)
     judged = {metric for metric, words in RULES.words.items() if words}
     assert {row["metric"] for row in rows_of(listed)} == judged - SHARE_A_LIST

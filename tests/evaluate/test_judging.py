@@ -9,13 +9,16 @@ from itertools import permutations
 from operator import add
 from pathlib import Path
 
+import msgspec
 import pytest
+from scipy.stats import binomtest
 
 from builders import qa_case, question
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeResult, Question, Unjudged
 from callscore.evaluate.judging import JudgeRunner, Spent
+from callscore.evaluate.scorecards import judging_of
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.judges.fakes import ScriptedJudge
 
@@ -26,7 +29,7 @@ def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> No
     for order in permutations(costs):
         spent = Spent()
         for cost in order:
-            spent.add(JudgeResult((), cost_usd=cost), 1)
+            spent.add(JudgeResult((), cost_usd=cost), 1, call=1)
         sums.add(spent.cost_usd)
     one_by_one = {reduce(add, order) for order in permutations(costs)}
     assert len(sums) == 1 and len(one_by_one) > 1
@@ -38,10 +41,29 @@ def test_a_request_with_an_unjudged_item_counts_as_failed_once_however_many_item
 
     spent = Spent()
     for void in ([], unjudged("Q1"), unjudged("Q1", "Q2")):
-        spent.add(JudgeResult((), void=void), items=2)
+        spent.add(JudgeResult((), void=void), items=2, call=1)
     assert (spent.failed, spent.items) == (2, 6)
-    spent.add(Failed("judge", "the server is down"), items=2)
+    spent.add(Failed("judge", "the server is down"), items=2, call=1)
     assert spent.failed == 3
+
+
+def test_stats_2_the_flip_rate_has_an_interval_over_calls_whatever_the_order() -> None:
+    """Three items a call judged twice; in five calls of twenty all three change."""
+    given = [(call, 3 if call < 5 else 0) for call in range(20)]
+    found = set()
+    for order in (given, given[::-1]):
+        runner = JudgeRunner(ScriptedJudge(lambda asked: "same"), None)
+        for call, flipped in order:
+            runner.spent.add(JudgeResult((), rejudged=3, flipped=flipped), 3, call=7**call)
+        judging = judging_of(runner, ())
+        assert judging.flip_rate == 0.25
+        assert judging.flip_rate_ci95 is not msgspec.UNSET
+        found.add(judging.flip_rate_ci95)
+        assert judging_of(runner, (), intervals=False).flip_rate_ci95 is msgspec.UNSET
+    ((low, high),) = found
+    of_calls, of_items = (binomtest(n, of).proportion_ci() for n, of in ((5, 20), (15, 60)))
+    assert low < of_items.low and high > of_items.high, "items of a call are no independent ones"
+    assert (low, high) == pytest.approx((of_calls.low, of_calls.high), abs=0.02)
 
 
 def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
@@ -73,13 +95,15 @@ def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
 
 def test_an_unknown_cost_is_no_cost_of_zero() -> None:
     spent = Spent()
-    spent.add(JudgeResult(()), 1)
+    spent.add(JudgeResult(()), 1, call=1)
     assert spent.cost_usd is None
 
 
 def test_what_a_judge_took_counts_though_nothing_came_of_it() -> None:
     spent = Spent()
-    spent.add(JudgeResult((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1)
-    spent.add(Failed("judge", "N/A", 0.5, requests=2, input_tokens=20, output_tokens=10), 1)
+    spent.add(
+        JudgeResult((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1, call=1
+    )
+    spent.add(Failed("judge", "N/A", 0.5, requests=2, input_tokens=20, output_tokens=10), 1, call=1)
     assert (spent.requests, spent.input_tokens, spent.output_tokens) == (3, 30, 15)
     assert (spent.cost_usd, spent.failed) == (0.75, 1)

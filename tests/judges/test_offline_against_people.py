@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -39,8 +40,14 @@ def is_held_out(case: Mapping[str, Any]) -> bool:
 
 
 def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
-    turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in case["transcript"]]
-    return page(JudgeRequest("text", turns, {}, reference, [], "en"))
+    """The page of a call; many summaries are of one call, which is read once."""
+    return _read(json.dumps(case["transcript"]), json.dumps(reference))
+
+
+@lru_cache(maxsize=200)
+def _read(transcript: str, reference: str) -> Page:
+    turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in json.loads(transcript)]
+    return page(JudgeRequest("text", turns, {}, json.loads(reference), [], "en"))
 
 
 def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:

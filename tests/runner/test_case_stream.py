@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Case, Prompt
-from callscore.core.scenarios import Survey
+from callscore.core.run import Survey
 from callscore.runner.cases import MOST_KEPT, CasePrompt, CaseStream
 
 CASES = 3 * MOST_KEPT

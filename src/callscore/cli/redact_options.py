@@ -31,11 +31,12 @@ def redact_options(command: Command) -> Command:
 
 def chosen_redaction(redact: bool, names: Path | None) -> RedactOptions | None:
     """The options of redaction; None if it was not requested."""
-    from callscore.config.redaction import RedactOptions, read_names
-    from callscore.core.errors import UsageError
-
     if not redact:
         if names is not None:
+            from callscore.core.errors import UsageError
+
             raise UsageError("--names needs --redact")
         return None
+    from callscore.config.redaction import RedactOptions, read_names
+
     return RedactOptions(names=read_names(names) if names is not None else ())

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from callscore.core.interval import Interval
+
 
 class Judging(msgspec.Struct, frozen=True):
     """Who judged and compared, and what that took; never part of a model's cost (C-83)."""
@@ -30,3 +32,5 @@ class Judging(msgspec.Struct, frozen=True):
     """What the judge noticed, with the number of answers (`injection_suspected`)."""
     answered_by: Sequence[str] = ()
     """Under which other names than those asked for the judges answered (R-26)."""
+    flip_rate_ci95: Interval | msgspec.UnsetType = msgspec.UNSET
+    """The 95 % interval of `flip_rate`; absent without it, and where none was asked for."""

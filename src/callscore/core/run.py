@@ -63,6 +63,14 @@ class ModelSpec(msgspec.Struct, frozen=True):
         return (self.provider, self.base_url or "", key)
 
 
+class Survey(msgspec.Struct, frozen=True):
+    """What the check of all cases of a run found."""
+
+    ids: Sequence[str]
+    """Of the cases that are asked, in their order."""
+    digest: str
+
+
 class Work(msgspec.Struct, frozen=True):
     """One request to make: a case, a model, the number of the repeat."""
 

@@ -16,6 +16,7 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Question, Verdict
+from callscore.core.run import Survey
 from callscore.core.scorecard import CaseResult, TaskScore
 
 Json = dict[str, Any]
@@ -69,14 +70,6 @@ class ScenarioFiles(NamedTuple):
     """The bytes of a file; raises DataError."""
     read_text: Callable[[Path], str]
     """The text of a file; raises DataError."""
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """What the check of all cases found."""
-
-    ids: Sequence[str]
-    """Of the cases that are asked, in their order."""
-    digest: str
 
 
 class StepRequest(NamedTuple):

@@ -42,6 +42,12 @@ class EngineOptions(msgspec.Struct, frozen=True):
     seed: int = 0
     """Seed of the jitter."""
 
+    def check(self) -> None:
+        """Refuse a budget that is no amount."""
+        budget = self.budget_usd
+        if budget is not None and not (isfinite(budget) and budget >= 0):
+            raise ConfigError(f"budget: {budget}; expected a finite number of at least 0")
+
     def shared_limits(self) -> SharedLimits:
         """A new budget, and no pauses."""
         return SharedLimits(Budget(self.budget_usd, self.already_spent_usd), {})
@@ -79,8 +85,7 @@ class Workload(msgspec.Struct, frozen=True):
                     f"model {name!r}: its price is unknown, so a budget cannot be kept; "
                     "expected `price: {input, output}` in dollars per million tokens"
                 )
-        if budget is not None and not (isfinite(budget) and budget >= 0):
-            raise ConfigError(f"budget: {budget}; expected a finite number of at least 0")
+        self.options.check()
 
 
 def _check_limits(name: str, spec: ModelSpec) -> None:

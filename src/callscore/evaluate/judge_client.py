@@ -25,8 +25,6 @@ from callscore.engine.loop import Shutdown
 from callscore.engine.retry import RetryingClient, stopped
 from callscore.engine.workload import EngineOptions, ModelQueue, PlannedModel, Workload
 from callscore.evaluate.model_identity import ModelIdentities
-from callscore.providers.local_server import is_local_server
-from callscore.providers.prices import price_for
 from callscore.store.journal import ReplyCache
 
 TASK = "judge"
@@ -61,6 +59,9 @@ class JudgeCalls:
 
     def add_judge(self, spec: ModelSpec, provider: Provider) -> JudgeClient:
         """Add a judge; returns its client."""
+        from callscore.providers.local_server import is_local_server
+        from callscore.providers.prices import price_for  # imports every provider
+
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)

@@ -12,6 +12,7 @@ from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Ve
 from callscore.core.ports import Embedder, Judge
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
+from callscore.stats.contributions import call_key
 
 if TYPE_CHECKING:
     from asyncio import Semaphore
@@ -49,9 +50,11 @@ class Spent(msgspec.Struct):
     similarities: int = 0
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many judge requests raised each flag."""
+    flips: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
+    """By call with items that were judged twice: how many changed, of how many."""
 
-    def add(self, judged: JudgeResult | Failed, items: int) -> None:
-        """Add one judge request."""
+    def add(self, judged: JudgeResult | Failed, items: int, call: int) -> None:
+        """Add one judge request about a call."""
         self.items += items
         if judged.cost_usd is not None:
             above, below = judged.cost_usd.as_integer_ratio()
@@ -64,8 +67,11 @@ class Spent(msgspec.Struct):
             return
         self.failed += bool(judged.void)
         self.disputed += len(judged.disputed)
-        self.rejudged += judged.rejudged
-        self.flipped += judged.flipped
+        if judged.rejudged:
+            self.rejudged += judged.rejudged
+            self.flipped += judged.flipped
+            flipped, rejudged = self.flips.get(call, (0, 0))
+            self.flips[call] = (flipped + judged.flipped, rejudged + judged.rejudged)
         for flag in judged.flags:
             self.flags[flag] = self.flags.get(flag, 0) + 1
 
@@ -115,7 +121,8 @@ class JudgeRunner:
         compared = [question for question in questions if not question.offered]
         parts: list[Judgement] = []
         if worded and self.judge is not None:
-            parts.append(await self._judged(self.judge, judge_request_of(case, worded, answer)))
+            request = judge_request_of(case, worded, answer)
+            parts.append(await self._judged(self.judge, request, case))
         if compared and self.embedder is not None:
             parts.append(await self._compared(self.embedder, language or case.lang, compared))
         if len(parts) == 1:
@@ -158,7 +165,7 @@ class JudgeRunner:
         for close in self._closing:
             await close()
 
-    async def _judged(self, judge: Judge, judge_request: JudgeRequest) -> Judgement:
+    async def _judged(self, judge: Judge, judge_request: JudgeRequest, case: Case) -> Judgement:
         import asyncio  # imported only with a judge
 
         if self._room is None:
@@ -166,7 +173,7 @@ class JudgeRunner:
         async with self._room:
             judged = await judge.judge(judge_request)
         questions = judge_request.questions
-        self.spent.add(judged, len(questions))
+        self.spent.add(judged, len(questions), call_key(case.call_id, case.id))
         if isinstance(judged, Failed):
             return self._failed(judged.why, questions)
         for void in judged.void:

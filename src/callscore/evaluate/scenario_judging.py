@@ -35,6 +35,7 @@ def judging_together(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
         overlap=list(dict.fromkeys(model for each in found for model in each.overlap)),
         flags=_added(each.flags for each in found),
         answered_by=list(dict.fromkeys(name for each in found for name in each.answered_by)),
+        flip_rate_ci95=found[0].flip_rate_ci95 if len(found) == 1 else msgspec.UNSET,
     )
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.interval import Interval
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
-from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.judging import JudgeRunner, Spent
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import final_score, score_benchmarks
@@ -52,7 +53,9 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
             *(note for suite in suites for note in suite.notes(models, tallied.tallies)),
         ],
         estimate=any(map(_is_estimate, models)),
-        judging=judging_of(judge_runner, _related(tallied, judge_runner))
+        judging=judging_of(
+            judge_runner, _related(tallied, judge_runner), intervals=config.intervals
+        )
         if judge_runner is not None
         else None,
     )
@@ -199,7 +202,9 @@ def _overlaps(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     ]
 
 
-def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
+def judging_of(
+    judge_runner: JudgeRunner, overlap: Sequence[str], *, intervals: bool = True
+) -> Judging:
     """The judge, and what judging has cost so far."""
     spent = judge_runner.spent
     return Judging(
@@ -218,7 +223,18 @@ def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
         answered_by=judge_runner.answered_by.identities(),
+        flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
     )
+
+
+def _flip_interval(spent: Spent) -> Interval | msgspec.UnsetType:
+    """The interval of the flip rate, from the counts of each call        STATS §2"""
+    if not spent.flips:
+        return msgspec.UNSET
+    from callscore.stats.call_counts import interval_of_counts  # numpy
+
+    found = interval_of_counts(spent.flips)
+    return msgspec.UNSET if found is None else (found.low, found.high)
 
 
 def _signature(

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -344,6 +345,7 @@ def _covered(text: str, other: str) -> float:
     return len(stems & _stems(other)) / len(stems) if stems else 0.0
 
 
+@lru_cache(maxsize=1024)  # every item is compared with every field
 def _stems(text: str) -> frozenset[str]:
     words = "".join(char if char.isalnum() else " " for char in n2(text)).split()
     return frozenset(word[:STEM] for word in words if len(word) >= STEM or word.isdecimal())

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     BenchmarkScore,
     Cost,
@@ -62,6 +63,17 @@ class ScorecardRow(msgspec.Struct, frozen=True):
 
     template: TemplateRow
     cells: Sequence[Cell]
+
+
+def show_flip_rate(judging: Judging) -> str:
+    """Return the share of items whose verdict changed when asked again: 2.1 % [0.4–6.0]."""
+    if judging.flip_rate is None:
+        return "not measured"
+    shown = f"{100 * judging.flip_rate:.1f} %"
+    if judging.flip_rate_ci95 is msgspec.UNSET:
+        return shown
+    low, high = judging.flip_rate_ci95
+    return f"{shown} [{100 * low:.1f}–{100 * high:.1f}]"
 
 
 def scorecard_rows(

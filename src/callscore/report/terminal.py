@@ -19,6 +19,7 @@ from callscore.report.cells import (
     ScorecardRow,
     Tone,
     scorecard_rows,
+    show_flip_rate,
     show_score_interval,
     tasks_not_run,
 )
@@ -38,7 +39,7 @@ STYLES: Mapping[Tone, str] = {
 }
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
-HEAD_WIDTH = 10
+KEYWORD_WIDTH = 10
 """The indentation of the sentences of the decision."""
 
 
@@ -73,7 +74,7 @@ def scorecard_lines(
     width: int,
     *,
     all_rows: bool = False,
-    closing: bool = True,
+    repeat_decision: bool = True,
 ) -> Iterator[Line]:
     """Yield the decision, the ranking, the template, the details, and the decision again."""
     yield [StyledText(title, "bold")]
@@ -88,7 +89,7 @@ def scorecard_lines(
     for note in card.notes:
         yield from paragraph([StyledText(f"note: {plain(note)}", "yellow")], width)
     yield [StyledText(f"signature  {card.signature}", "dim")]
-    if closing:
+    if repeat_decision:
         yield []
         yield from decision_lines(card, width)
 
@@ -97,12 +98,12 @@ def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """Yield the statements of the decision, each indented after its keyword."""
     for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = StyledText(f"{statement.keyword:<{HEAD_WIDTH}}", f"bold {style}".strip())
-        indent = StyledText(" " * HEAD_WIDTH)
+        keyword = StyledText(f"{statement.keyword:<{KEYWORD_WIDTH}}", f"bold {style}".strip())
+        indent = StyledText(" " * KEYWORD_WIDTH)
         for number, line in enumerate(
-            paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
+            paragraph([StyledText(statement.text)], max(20, width - KEYWORD_WIDTH))
         ):
-            yield [indent if number else head, *line]
+            yield [indent if number else keyword, *line]
 
 
 def _template(
@@ -146,7 +147,7 @@ def _judging(judging: Judging) -> str:
     if judging.disputed:
         parts.append(f"{show_count(judging.disputed, 'item')} disputed")
     if judging.flip_rate is not None:
-        parts.append(f"{100 * judging.flip_rate:.1f} % of {judging.rejudged} items flipped")
+        parts.append(f"{show_flip_rate(judging)} of {judging.rejudged} items flipped")
     for flag, number in judging.flags.items():
         parts.append(f"{flag} in {show_count(number, 'answer')}")
     if judging.embedder:
@@ -198,8 +199,10 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
     limit = show(claim.limit, unit)
     if not claim.errors:
-        with_all_right = f"{show_count(claim.n, 'call')}: at least {claim.needed} clean ones"
-        return f"the limit {limit} is not demonstrable with {with_all_right} are needed"
+        return (
+            f"the limit {limit} is not demonstrable with {show_count(claim.n, 'call')}: "
+            f"at least {claim.needed} without errors are needed"
+        )
     return (
         f"the limit {limit} is not demonstrable with {show_count(claim.errors, 'error')} in "
         f"{show_count(claim.n, 'independent item')}: at least {claim.needed} are needed"
@@ -301,8 +304,8 @@ def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     entries = [_ranking_cells(entry) for entry in card.ranking]
     if _has_room_for_intervals(card, width):
         finals = {model.model: show_score_interval(model.final) for model in card.models}
-        of_entries = [finals.get(entry.model, "") for entry in card.ranking]
-        entries = _with_interval(headings, entries, of_entries)
+        intervals = [finals.get(entry.model, "") for entry in card.ranking]
+        entries = _with_interval(headings, entries, intervals)
     yield from _with_reasons(headings, entries, width)
     if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."

@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
-from callscore.core.run import Work
-from callscore.core.scenarios import ScenarioCases, Survey
+from callscore.core.run import Survey, Work
+from callscore.core.scenarios import ScenarioCases
 from callscore.core.suite import Suite
 from callscore.evaluate.cases import (
     Contradictions,

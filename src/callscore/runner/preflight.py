@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
 import msgspec
@@ -14,8 +14,7 @@ from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
 from callscore.core.run import ModelSpec, Price, Work
 from callscore.engine.loop import Shutdown
-from callscore.engine.workload import Workload
-from callscore.evaluate.judge_client import JudgeCalls
+from callscore.engine.workload import PlannedModel, Workload
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, Prepared
 from callscore.store.journal import Journal
@@ -86,7 +85,7 @@ def small_prompt(work: Prompt | None) -> Prompt:
 
 
 def trials_of(
-    prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
+    prepared: Prepared, journal: Journal, judges: Sequence[PlannedModel], cases: CaseStream
 ) -> list[Trial]:
     """The small requests of a run: to online models with open work, then to judges."""
     left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
@@ -96,8 +95,7 @@ def trials_of(
         if work is not None and model.online
     ]
     if any(work is not None for _, work in left):
-        planned = [client.planned for client in calls.clients]
-        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
+        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in judges]
     return trials
 
 
@@ -114,8 +112,13 @@ class PreflightFailed(ConfigError):
     """A model or judge does not reply; no case was requested."""
 
 
-async def preflight(plan: Workload, trials: Sequence[Trial], stop: Shutdown) -> Sequence[Preflight]:
-    """Send the small requests concurrently; none after an interrupt."""
+async def preflight(
+    plan: Workload, trials: Sequence[Trial], stop: Shutdown, charge: Callable[[float], None]
+) -> Sequence[Preflight]:
+    """Send the small requests concurrently, none after an interrupt; charge what they cost.
+
+    Raises PreflightFailed if a model or judge does not reply.
+    """
     trials = list(_affordable(plan, trials))
     asking = asyncio.create_task(_ask_all(trials, plan.options.attempt_s))
     stopping = asyncio.create_task(stop.wait())
@@ -124,7 +127,11 @@ async def preflight(plan: Workload, trials: Sequence[Trial], stop: Shutdown) -> 
         task.cancel()
     await asyncio.gather(asking, stopping, return_exceptions=True)
     found = [] if asking.cancelled() else asking.result()
-    return [one.priced(trial.spec.price) for one, trial in zip(found, trials, strict=False)]
+    preflights = [one.priced(trial.spec.price) for one, trial in zip(found, trials, strict=False)]
+    if cost := cost_of(preflights):
+        charge(cost)
+    _refuse_failed(preflights)
+    return preflights
 
 
 def _affordable(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
@@ -145,8 +152,7 @@ def cost_of(preflights: Sequence[Preflight]) -> float:
     return math.fsum(found.cost_usd or 0.0 for found in preflights)
 
 
-def refuse_failed(preflights: Sequence[Preflight]) -> None:
-    """Raise PreflightFailed if a model or judge does not reply."""
+def _refuse_failed(preflights: Sequence[Preflight]) -> None:
     failed = [
         f"{found.model}: {found.failure.message}"
         for found in preflights

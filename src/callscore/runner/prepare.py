@@ -15,8 +15,8 @@ from callscore.config.file import OFFLINE
 from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
-from callscore.core.run import ModelSpec, Price
-from callscore.core.scenarios import Mode, OnStep, ScenarioCases, Survey
+from callscore.core.run import ModelSpec, Price, Survey
+from callscore.core.scenarios import Mode, OnStep, ScenarioCases
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
@@ -184,7 +184,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def departures(self) -> list[Departure]:
-        """Differences of the run from the public protocol."""
+        """Differences of the run from the public protocol, which concerns scenarios only."""
         config = self.config
         if not config.scenarios:
             return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -29,7 +29,6 @@ from callscore.runner.preflight import (
     Trial,
     cost_of,
     preflight,
-    refuse_failed,
     trials_of,
 )
 from callscore.runner.prepare import Prepared
@@ -101,6 +100,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     to_score = cases.reader()
     plan = _plan(prepared, cases)
     plan.check()
+    options = _engine_options(prepared)
+    options.check()
     start_race: OpenRace | None = None
     if prepared.options.race:
         from callscore.runner.race import prepare_race  # its libraries are loaded only for a race
@@ -110,8 +111,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
         with Journal(prepared.config.store) as journal, _opened(prepared, journal) as run:
             ledger = run.ledger
             emit = _billing_events(ledger, on_event)
-            account = Billing(_engine_options(prepared), ledger.id, emit)
-            calls = JudgeCalls(ledger, account)
+            account = Billing(options, ledger.id, emit)
+            calls = JudgeCalls(ledger, account) if prepared.config.scoring.is_judged else None
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 RunScoring(prepared, replies, calls, to_score) as scoring,
@@ -121,7 +122,6 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                     else start_race(scoring, JudgeCalls(ledger, account))
                 ) as race,
             ):
-                calls.check()
                 job = _Job(
                     plan=plan.after_spending(journal.run(ledger.id).spent_usd),
                     trials=_trials(prepared, journal, calls, cases),
@@ -154,11 +154,8 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights: Sequence[Preflight] = ()
         if job.trials:
-            preflights = await preflight(plan, job.trials, stop)
-            if cost := cost_of(preflights):
-                job.ledger.charge_preflight(cost)
-                plan = plan.after_spending(plan.options.already_spent_usd + cost)
-            refuse_failed(preflights)
+            preflights = await preflight(plan, job.trials, stop, job.ledger.charge_preflight)
+            plan = plan.after_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have come, on the same budget.
@@ -212,7 +209,7 @@ def _for_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | N
 
 def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
     """One budget and the same pauses for models and judges; None without a judge."""
-    if not scoring.judges:
+    if scoring.calls is None:
         return None
     spent = plan.options.already_spent_usd
     options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
@@ -221,7 +218,7 @@ def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
 
 def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> RunSummary:
     """The summary with the judges included."""
-    if not scoring.judges:
+    if scoring.calls is None:
         return summary
     status = summary.status
     if not judged:
@@ -341,13 +338,13 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
         replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)
         replies.end()
         cases = CaseStream(prepared.sources).reader()
-        with (
-            journal.open_answers() as answers,
-            RunScoring(
-                prepared, replies, JudgeCalls(answers, Billing(sends=False)), cases
-            ) as scoring,
-        ):
-            if scoring.judges and not loop.run(scoring.follow):
+        with ExitStack() as stack:
+            calls: JudgeCalls | None = None
+            if prepared.config.scoring.is_judged:
+                answers = stack.enter_context(journal.open_answers())
+                calls = JudgeCalls(answers, Billing(sends=False))
+            scoring = stack.enter_context(RunScoring(prepared, replies, calls, cases))
+            if calls is not None and not loop.run(scoring.follow):
                 return RunResult(run_id, RunSummary("interrupted", {}), ())
             ran = RunResult(run_id, RunSummary("complete", {}), (), scored_again=record)
             ran = _scored(ran, scoring)
@@ -390,10 +387,11 @@ def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
 
 
 def _trials(
-    prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
+    prepared: Prepared, journal: Journal, calls: JudgeCalls | None, cases: CaseStream
 ) -> Sequence[Trial]:
     """The preflight requests; none if they are not wanted, or if no model or judge is online."""
-    online = calls.clients or any(model.online for model in prepared.models)
+    judges = [client.planned for client in calls.clients] if calls is not None else []
+    online = judges or any(model.online for model in prepared.models)
     if not online or not prepared.options.preflight:
         return ()
-    return trials_of(prepared, journal, calls, cases)
+    return trials_of(prepared, journal, judges, cases)

@@ -44,10 +44,11 @@ class RunScoring:
         self,
         prepared: Prepared,
         replies: RunReplies,
-        calls: JudgeCalls,
+        calls: JudgeCalls | None,
         cases: Iterator[CasePrompt],
     ) -> None:
         self.calls = calls
+        """The requests of judge and embedder; None if the config has neither."""
         self.replies = replies
         self._prepared = prepared
         self._cases = cases
@@ -59,9 +60,10 @@ class RunScoring:
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
         self._judge_runner: JudgeRunner | None = None
-        if config.scoring.is_judged:
+        if self.calls is not None:
             judging = open_judge_runner(config.scoring, self.calls)
             self._judge_runner = self._stack.enter_context(judging)
+            self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         self._defer_embedder()
         if files is not None:
@@ -98,21 +100,17 @@ class RunScoring:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    @property
-    def judges(self) -> bool:
-        """Whether there is a judge or an embedder."""
-        return self._judge_runner is not None
-
     async def follow(self, stop: Shutdown, limits: SharedLimits | None = None) -> bool:
         """Judge and score replies as they come; False if an interrupt left some unjudged.
 
         Without a judge, returns when all replies have come; `card` scores the rest.
         """
-        if self._judge_runner is None:
+        calls, judge_runner = self.calls, self._judge_runner
+        if calls is None or judge_runner is None:
             await self._score_complete_cases()
             return True
-        self.calls.begin(stop, limits)
-        return await unless_stopped(self._judge(self._judge_runner), self.calls, stop)
+        calls.begin(stop, limits)
+        return await unless_stopped(self._judge(judge_runner), calls, stop)
 
     async def _score_complete_cases(self) -> None:
         together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
@@ -133,7 +131,7 @@ class RunScoring:
     async def _until_judgeable(self, case_id: str) -> None:
         """Wait for the replies; a judge that computes in this process waits for all of them."""
         await asyncio.sleep(0)
-        if self.calls.clients:
+        if self.calls is not None and self.calls.clients:
             await self.replies.complete(case_id)
         else:
             await self.replies.all_in.wait()

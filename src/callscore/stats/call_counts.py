@@ -1,16 +1,23 @@
-"""Numbers of calls, and counts of pooled rates, from contributions."""
+"""Numbers of calls, counts of pooled rates, and the interval of a rate counted by call."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from callscore.stats.bca import IntervalEstimate, bca_interval
 from callscore.stats.contributions import EVALUATED, TaskContributions
-from callscore.stats.matrix import column_values
-from callscore.stats.rates import RateCounts, count_rate
+from callscore.stats.matrix import MAX_UNITS, CallMatrix, ResamplingUnits, column_values
+from callscore.stats.rates import RateCounts, count_rate, rate_interval
+from callscore.stats.resampling import ModelValues, make_replicates
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from callscore.stats.matrix import Floats
+
+RATE = ("rate",)
 
 
 def count_calls(task: TaskContributions) -> int:
@@ -49,6 +56,30 @@ def rate_counts(
     events = np.bincount(call, numerators, size).astype(np.float64, copy=False)
     items = np.bincount(call, denominators, size).astype(np.float64, copy=False)
     return count_rate(items - events if complement else events, items)
+
+
+def interval_of_counts(counts: Mapping[int, tuple[int, int]]) -> IntervalEstimate | None:
+    """The interval of Σ events / Σ items, from the (events, items) of each call        STATS §2
+
+    Calls are named by `call_key`, so neither their order nor the number of workers matters.
+    """
+    import numpy as np
+
+    keys = np.array(sorted(counts), np.uint64)
+    by_call = np.array([counts[int(key)] for key in keys], np.float64).reshape(-1, 2).T
+    rate = count_rate(by_call[0], by_call[1])
+    if rate is None or rate.is_extreme or rate.single:
+        return None if rate is None else rate_interval(rate, None)
+    units = ResamplingUnits(keys, min(len(keys), MAX_UNITS))
+    sums = np.array([np.bincount(units.unit_numbers(keys), row, units.size) for row in by_call])
+
+    def share(sums: Sequence[Floats]) -> Sequence[ModelValues]:
+        events, items = sums[0]
+        with np.errstate(invalid="ignore"):
+            return [{RATE: events / items}]
+
+    (found,) = make_replicates([CallMatrix(units, {}, sums)], share)
+    return rate_interval(rate, bca_interval(found[RATE], rate.calls))
 
 
 def _call_numbers(task: TaskContributions) -> npt.NDArray[np.intp]:

@@ -52,12 +52,26 @@ def test_flip_rate_counts_steps_that_change_their_mind() -> None:
     assert flip_rate([[True]]) is None
 
 
+def test_the_interval_of_a_flip_rate_is_over_scenarios_not_steps() -> None:
+    records = [
+        record(f"{scenario}#{step}", run, run == 1 or scenario > 2)
+        for scenario in range(1, 9)
+        for step in range(5)
+        for run in (1, 2)
+    ]
+    found = repeated_runs(records)
+    assert found["flip_rate"] == 0.25
+    low, high = found["flip_rate_ci95"]
+    assert low <= 0.0319 and high >= 0.6509  # Clopper-Pearson of 2 in 8 scenarios, not 10 in 40
+
+
 def test_a_scenario_succeeds_only_with_all_its_steps() -> None:
     records = [record("1#2", 1, True), record("1#3", 1, False), record("2#2", 1, True)]
     assert repeated_runs(records) == {
         "scenario_success": 0.5,
         "pass_hat_k": {"1": 0.5},
         "flip_rate": None,
+        "flip_rate_ci95": None,
         "progress_rate": 0.75,
     }
 

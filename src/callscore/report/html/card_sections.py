@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
-from callscore.report.cells import count_undecided_gates, task_names
+from callscore.report.cells import count_undecided_gates, show_flip_rate, task_names
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
     collapsible,
@@ -137,8 +137,7 @@ def _judge_facts(
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
         yield "Judged", f"{judging.items} items in {show_count(judging.requests, 'request')}"
-        flips = "not measured" if judging.flip_rate is None else _percent(judging.flip_rate)
-        yield "Verdicts that changed when asked again", flips
+        yield "Verdicts that changed when asked again", show_flip_rate(judging)
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
@@ -150,17 +149,7 @@ def _judge_facts(
     if verdicts:
         judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
-    agreement = getattr(judging, "agreement", None)
-    yield (
-        "Agreement with people",
-        "not measured; callscore judge calibrate measures it"
-        if agreement is None
-        else show(float(agreement)),
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    yield "Agreement with people", "not part of a scorecard; callscore judge calibrate measures it"
 
 
 def _undecided(card: Scorecard) -> str:

@@ -10,7 +10,7 @@ from callscore.core.case import Case, Malformed
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdicts
 from callscore.core.task import Faults, ItemCount, Task
-from callscore.suites.calls.answer_spec import CONFIG_KEYS
+from callscore.suites.calls.prompt import CONFIG_KEYS
 
 if TYPE_CHECKING:
     from callscore.core.noise import JsonOutcome, Noise

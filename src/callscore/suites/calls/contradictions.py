@@ -13,12 +13,12 @@ from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
 from callscore.metrics.text import n1
-from callscore.suites.calls.answer_spec import CONFIG_KEYS, texts
 from callscore.suites.calls.entity.reference import (
     NOT_CONFIGURED,
     EntityReference,
 )
 from callscore.suites.calls.items import LONGEST_PLACEHOLDER, is_empty
+from callscore.suites.calls.prompt import CONFIG_KEYS, texts
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.reference import (

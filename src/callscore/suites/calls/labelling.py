@@ -8,7 +8,7 @@ from typing import Any
 from callscore.core.case import JsonObject, turns
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.labelling import CallLabels, CallTranscript, LabelItem, Labelling
-from callscore.suites.calls.answer_spec import SAMPLE_EMOTIONS
+from callscore.suites.calls.prompt import SAMPLE_EMOTIONS
 
 SENTIMENTS = ("negative", "neutral", "positive")
 YES_NO = ("yes", "no")

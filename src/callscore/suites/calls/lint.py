@@ -8,10 +8,10 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.lazy_regex import lazy_regex
 from callscore.metrics.text import item_id
-from callscore.suites.calls.answer_spec import asked_questions, asked_sentences, texts
 from callscore.suites.calls.contradictions import contradictions
 from callscore.suites.calls.entity.reference import ADHERENCE, EntityReference
 from callscore.suites.calls.items import is_empty, number
+from callscore.suites.calls.prompt import asked_questions, asked_sentences, texts
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference

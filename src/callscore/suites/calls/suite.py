@@ -13,7 +13,7 @@ from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites.calls import spec
-from callscore.suites.calls.answer_spec import emotion_names
+from callscore.suites.calls.prompt import emotion_names
 
 if TYPE_CHECKING:
     from callscore.core.labelling import Labelling

@@ -8,6 +8,8 @@ from math import comb
 from statistics import fmean
 from typing import Any
 
+from callscore.stats.call_counts import interval_of_counts
+from callscore.stats.contributions import call_key
 from callscore.suites.orchestration.decision.confusion import Confusion, or_zero, recall_strict
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS
 from callscore.suites.orchestration.step_record import StepRecord
@@ -100,6 +102,7 @@ def repeated_runs(records: Sequence[StepRecord]) -> Json:
         "scenario_success": mean_or_none(won for runs in outcomes.values() for won in runs),
         "pass_hat_k": pass_hat_k(list(outcomes.values())),
         "flip_rate": flip_rate(list(by_step.values())),
+        "flip_rate_ci95": _flip_interval(records),
         "progress_rate": progress_rate(records),
     }
 
@@ -133,6 +136,25 @@ def pass_hat_k(outcomes: Sequence[Sequence[bool]]) -> dict[str, float]:
 def flip_rate(outcomes: Sequence[Sequence[bool]]) -> float | None:
     """Steps that are right in one run and wrong in another / steps with several runs"""
     return mean_or_none(len(set(step)) > 1 for step in outcomes if len(step) > 1)
+
+
+def _flip_interval(records: Sequence[StepRecord]) -> tuple[float, float] | None:
+    """The 95 % interval of the flip rate, over scenarios        STATS §2"""
+    by_step: dict[tuple[str, str], set[bool]] = defaultdict(set)
+    runs: dict[tuple[str, str], int] = defaultdict(int)
+    for record in records:
+        by_step[record.scenario, record.case_id].add(record.success)
+        runs[record.scenario, record.case_id] += 1
+    counts: dict[int, tuple[int, int]] = {}
+    for step, outcomes in by_step.items():
+        if runs[step] > 1:
+            scenario = call_key(step[0], "")
+            flipped, repeated = counts.get(scenario, (0, 0))
+            counts[scenario] = (flipped + (len(outcomes) > 1), repeated + 1)
+    if not counts:
+        return None
+    found = interval_of_counts(counts)
+    return None if found is None else (found.low, found.high)
 
 
 def breakdowns(records: Sequence[StepRecord]) -> Json:

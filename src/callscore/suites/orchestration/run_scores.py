@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
+from callscore.core.run import Survey
 from callscore.core.scenarios import (
     Exported,
     OpenStep,
@@ -19,7 +20,6 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
     StoredReplies,
-    Survey,
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results

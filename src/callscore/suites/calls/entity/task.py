@@ -13,10 +13,9 @@ from callscore.core.measure import ABSENT, MALFORMED
 from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
-from callscore.suites.calls.answer_spec import texts
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas
-from callscore.suites.calls.entity.configured import configured_list
+from callscore.suites.calls.entity.entity_list import configured_list
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
@@ -37,7 +36,7 @@ from callscore.suites.calls.entity.reference import (
     refuse_blocked,
 )
 from callscore.suites.calls.parse import Sources, parse_reply, structure_of
-from callscore.suites.calls.prompt import answer_form, build_prompt
+from callscore.suites.calls.prompt import answer_form, build_prompt, texts
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DEPARTS
 

@@ -12,11 +12,10 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import TOLERANCE
 from callscore.core.task import Measured
-from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import Sources, parse_reply, structure_of
-from callscore.suites.calls.prompt import answer_form, build_prompt
+from callscore.suites.calls.prompt import answer_form, asked_questions, build_prompt
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
 from callscore.suites.calls.qa.reference import (

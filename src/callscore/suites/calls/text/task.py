@@ -15,15 +15,17 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import holds
 from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Measured
-from callscore.suites.calls.answer_spec import (
-    asked_emotions,
-    asked_fields,
-    asked_sentences,
-)
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import Sources, parse_reply, structure_of
-from callscore.suites.calls.prompt import OMITTED, answer_form, build_prompt
+from callscore.suites.calls.prompt import (
+    OMITTED,
+    answer_form,
+    asked_emotions,
+    asked_fields,
+    asked_sentences,
+    build_prompt,
+)
 from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS
 from callscore.suites.calls.text import fabrication, sentiment, summary

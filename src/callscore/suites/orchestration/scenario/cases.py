@@ -175,7 +175,8 @@ def judged_case(scenario: Scenario, step: AgentStep) -> Case:
     due = step.due.calls if isinstance(step.due, CallsDue) else ()
     expected = {"calls": [{"name": call.name, "arguments": call.arguments} for call in due]}
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    return Case(where, "orchestration", said, {}, expected, lang=scenario.lang.lower())
+    lang = scenario.lang.lower()
+    return Case(where, "orchestration", said, {}, expected, call_id=scenario.id, lang=lang)
 
 
 def conversation(steps: Sequence[RawStep]) -> Iterator[Said]:

@@ -11,12 +11,12 @@ import msgspec
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
 from callscore.core.languages import language_of
+from callscore.core.run import Survey
 from callscore.core.scenarios import (
     ScenarioCheck,
     ScenarioData,
     ScenarioFiles,
     ScenarioSettings,
-    Survey,
 )
 from callscore.suites.orchestration.identity import canonical_hash, scenarios_hash
 from callscore.suites.orchestration.result_format import natural_order
