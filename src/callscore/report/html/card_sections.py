@@ -132,7 +132,7 @@ def _judge_facts(
     judging: Judging | None, verdicts: Mapping[str, int]
 ) -> Iterator[tuple[str, Child]]:
     if judging is None:
-        yield "Judge", "no judge was used"
+        yield "Judge", "no judge was used" + ("; verdicts are from files" if verdicts else "")
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
