@@ -382,13 +382,13 @@ def _check_gates(
     prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
 ) -> None:
     from callscore.cli.checks import publish_checks
-    from callscore.comparison.run_gates import check_gates
+    from callscore.comparison.run_gates import check_run
     from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("every request failed; see the causes above")
-    checks = check_gates(prepared.config, ran, tallies)
+    checks = check_run(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
 
