@@ -12,7 +12,7 @@ from bench.labelled import labelled
 from callscore.core.case import Case, Malformed, Reply, Turn, turns
 from callscore.core.judging import JudgeRequest
 from callscore.evaluate.judging import judge_request_of
-from callscore.suites.calls.benchmarks import measuring
+from callscore.suites.calls.benchmarks.layer import CallBenchmarks
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.sentences import sentences
 from callscore.suites.registry import Catalog
@@ -44,8 +44,10 @@ class ProviderResponse(NamedTuple):
         asked = list(task.ask(reference, output))
         frozen: Sequence[Any] = ()
         if benchmarks:
-            asked += measuring.ask(Subject(self.case, reference, output, self.answer))
-            frozen = measuring.ask_of_case(self.case)
+            asked += CallBenchmarks("fenced").ask(
+                Subject(self.case, reference, output, self.answer)
+            )
+            frozen = CallBenchmarks("fenced").ask_case(self.case)
         return [
             judge_request_of(self.case, worded, reply if questions is asked else None)
             for questions in (asked, frozen)

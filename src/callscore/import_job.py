@@ -22,10 +22,10 @@ from callscore.importers.folder import (
 )
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.readers import read_form
-from callscore.importers.json_lines import case_line, output_lines, transcript_line
+from callscore.importers.json_lines import convert_outputs, convert_to_case, convert_to_transcript
 from callscore.importers.source import Source
 from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
-from callscore.privacy.redaction import Placeholders
+from callscore.privacy.redactor import Placeholders
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets
@@ -74,7 +74,7 @@ class TranscriptWriter:
 
     def convert(self, call: Conversation) -> dict[str, Any] | None:
         """The line of a call; None if the call has no expected outcome and needs one."""
-        return transcript_line(call)
+        return convert_to_transcript(call)
 
     def notes(self) -> list[str]:
         """Notes after the last call."""
@@ -108,7 +108,7 @@ class FormCaseWriter(TranscriptWriter):
             return None
         self._used.add(call.call_id)
         expected = {"questions": expected_questions(self._form, evaluation)}
-        return case_line(call, "qa", self._config, expected)
+        return convert_to_case(call, "qa", self._config, expected)
 
     def notes(self) -> list[str]:
         """Calls without an evaluation, and evaluations without a call."""
@@ -136,7 +136,7 @@ class TaskCaseWriter(TranscriptWriter):
         if not isinstance(call.expected, Mapping):
             self._without.append(call.call_id)
             return None
-        return case_line(call, self._task, self._config, call.expected)
+        return convert_to_case(call, self._task, self._config, call.expected)
 
     def notes(self) -> list[str]:
         """Calls without an expected answer."""
@@ -164,7 +164,7 @@ def run_import(job: ImportJob) -> ImportResult:
             if record is None:
                 continue
             written += 1
-            lines = [record, *output_lines(call, record["id"])]
+            lines = [record, *convert_outputs(call, record["id"])]
             if redactor is not None:
                 placeholders = Placeholders()
                 lines = [redactor.redact_record(line, placeholders) for line in lines]

@@ -13,7 +13,7 @@ from callscore.app import line_writer
 from callscore.core.errors import DataError, UsageError
 from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
 from callscore.import_job import load_case_config, load_form, read_source
-from callscore.importers.tables import cell_text, read_tables
+from callscore.importers.tables import format_cell, read_tables
 from callscore.labelling.labels import (
     Disagreement,
     ItemKey,
@@ -117,7 +117,7 @@ def read_sheet(path: Path) -> dict[ItemKey, Label]:
     if not tables:
         raise DataError("has no column `answer`; expected a filled-in label sheet", place=str(path))
     rows = (
-        ({key: _without_apostrophe(cell_text(cell)) for key, cell in row.cells.items()},
+        ({key: _without_apostrophe(format_cell(cell)) for key, cell in row.cells.items()},
          f"{path}: {row.where}")
         for row in tables[0].rows
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from callscore.comparison.rows import RowLabel, pair_calls, row_differences
+from callscore.comparison.row_differences import RowLabel, pair_models, row_differences
 from callscore.core.measure import Measure
 from callscore.stats.contributions import (
     EVALUATED,
@@ -16,7 +16,7 @@ from callscore.stats.contributions import (
     TaskShape,
     call_key,
 )
-from callscore.stats.weighted_scores import Key
+from callscore.stats.weighted_scores import ScoreKey
 
 TASKS = ("a", "b", "c", "d")
 SHAPE = ModelShape(
@@ -27,7 +27,7 @@ SHAPE = ModelShape(
     final={},
     zeroed=dict.fromkeys(TASKS, 0.25),
 )
-FINAL: dict[Key, RowLabel] = {
+FINAL: dict[ScoreKey, RowLabel] = {
     ("zeroed",): RowLabel("final", "final", "Final Score", "fraction", 1.0)
 }
 
@@ -51,7 +51,7 @@ def compared(seed: int, gap: float, calls: int = 60) -> tuple[float, tuple[float
     of_call = random.beta(6, 2, calls)
     noise = [random.beta(8, 2, (4, calls)) for _ in range(2)]
     first, second = (0.5 * of_call + 0.5 * of_model for of_model in noise)
-    pair = pair_calls(model(first), model(second + gap), SHAPE)
+    pair = pair_models(model(first), model(second + gap), SHAPE)
     (row,) = row_differences(pair, FINAL, resamples=1_000)
     assert row.difference is not None
     assert row.ci95 is not None

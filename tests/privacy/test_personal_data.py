@@ -14,7 +14,7 @@ from callscore.core.errors import CallscoreError
 from callscore.metrics.card_numbers import CARD_LEAK, CODE_LEAK, card_leaks, is_card_number
 from callscore.privacy.finder import KINDS, Finder
 from callscore.privacy.name_model import SpacyNameModel
-from callscore.privacy.redaction import Placeholders, Redactor
+from callscore.privacy.redactor import Placeholders, Redactor
 
 LINES = (Path(__file__).parent / "lines.txt").read_text(encoding="utf-8").splitlines()
 MARK = re.compile(r"\{\{(\w+)\|(.*?)\}\}")

@@ -68,7 +68,7 @@ def test_models_that_the_calls_do_not_tell_apart_are_a_tie(tmp_path: Path) -> No
     assert found[0].text.startswith(
         "a and b cannot be distinguished by value with these 6 calls; about "
     )
-    assert "would do. First now: a, Final 0.938, $1.000 per 1000 calls." in found[0].text
+    assert "would do. Currently first: a, Final 0.938, $1.000 per 1000 calls." in found[0].text
     assert "a and b cannot be distinguished by quality with these 6 calls" in found[1].text
 
 
@@ -163,7 +163,7 @@ def test_answers_that_cannot_be_read_come_with_a_remedy(tmp_path: Path) -> None:
     card = score(cases, [*outputs, output("c2", RIGHT)], tmp_path).card
     assert Statement(
         "MALFORMED",
-        "m, qa: 2 of 3 answers cut off by its token limit: raise max_tokens.",
+        "m, qa: 2 of 3 answers were cut off by the token limit: raise max_tokens.",
         "bad",
     ) in state_decision(card)
 

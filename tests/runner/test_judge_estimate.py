@@ -22,7 +22,7 @@ from callscore.judges.fakes import LiteralModel
 from callscore.judges.llm import LLMJudge
 from callscore.runner.cases import CasePrompt
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
-from callscore.suites.calls.benchmarks import measuring
+from callscore.suites.calls.benchmarks.layer import CallBenchmarks
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.spec import settings
 from eval_files import read_lines
@@ -85,10 +85,10 @@ def asked_about(case: Case, answer: object) -> Counting:
     value = json.loads(json.dumps(answer))
     asked = [
         *task.ask(reference, result),
-        *measuring.ask(Subject(case, reference, result, value)),
+        *CallBenchmarks("fenced").ask(Subject(case, reference, result, value)),
     ]
     model = Counting()
-    for questions, shown in ((asked, reply), (measuring.ask_of_case(case), None)):
+    for questions, shown in ((asked, reply), (CallBenchmarks("fenced").ask_case(case), None)):
         given = judge_request_of(case, [q for q in questions if q.offered], shown)
         if given.questions:
             assert isinstance(asyncio.run(LLMJudge(model).judge(given)), JudgeResult)

@@ -23,7 +23,7 @@ from builders import (
     text_outcome,
     translation_case,
 )
-from callscore.suites.calls.translation.rendering import is_near, text_similarity
+from callscore.suites.calls.translation.sentence_match import is_near, text_similarity
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 ANSWER = json.dumps(form(question()))

@@ -27,7 +27,7 @@ from callscore.stats.contributions import (
 from callscore.stats.matrix import call_matrix, make_units
 from callscore.stats.rates import rate_interval
 from callscore.stats.resampling import make_replicates
-from callscore.stats.weighted_scores import Key, Scores, scores
+from callscore.stats.weighted_scores import ScoreKey, Scores, scores
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,7 +45,7 @@ SHAPE = ModelShape(
     },
     final={"qa": 0.35, "entity": 0.30, "text": 0.20, "translation": 0.15},
 )
-KEYS: tuple[Key, ...] = (
+KEYS: tuple[ScoreKey, ...] = (
     ("row", "qa.share"),
     ("row", "text.share"),
     ("row", f"qa.{RATE}"),
@@ -97,7 +97,7 @@ def contributions(calls: dict[str, list[Floats]]) -> Contributions:
 
 
 @cache
-def truth() -> dict[Key, float]:
+def truth() -> dict[ScoreKey, float]:
     """What the whole population gives."""
     calls = contributions(drawn(POPULATION, np.random.default_rng(0)))
     matrix = call_matrix(calls, SHAPE, make_units([calls], 10))
@@ -107,7 +107,7 @@ def truth() -> dict[Key, float]:
 
 def intervals(
     calls: Contributions, most_units: int, resamples: int
-) -> dict[Key, IntervalEstimate | None]:
+) -> dict[ScoreKey, IntervalEstimate | None]:
     """The interval of every number, as a card has it."""
     matrix = call_matrix(calls, SHAPE, make_units([calls], most_units))
 
@@ -115,7 +115,7 @@ def intervals(
         return [scores(SHAPE, matrix.place, own) for own in sums]  # type: ignore[attr-defined]
 
     (found,) = make_replicates([matrix], statistic, resamples=resamples)
-    limits: dict[Key, IntervalEstimate | None] = {}
+    limits: dict[ScoreKey, IntervalEstimate | None] = {}
     for key in KEYS:
         limits[key] = bca_interval(found[key], len(calls["qa"]))
         if key[-1].endswith(RATE):
@@ -127,7 +127,7 @@ def intervals(
 
 def coverage(
     calls: int, samples: int, *, most_units: int = 2_000, resamples: int = 2_000, repeats: int = 2
-) -> dict[Key, float]:
+) -> dict[ScoreKey, float]:
     """The share of samples whose interval holds the truth."""
     dice = np.random.default_rng(calls)
     hits = dict.fromkeys(KEYS, 0)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from callscore.stats.blocks import Block, TaskSet, make_schedule
+from callscore.stats.blocks import CallBlock, TaskSet, make_schedule
 from callscore.stats.e_process import Draws, initial_e_process, log_mean_exp, update_pool
 
 QA, TEXT, BOTH = ("qa",), ("text",), ("qa", "text")
@@ -86,7 +86,7 @@ def test_no_seed_is_expected_to_gain_on_a_balanced_pool(counts: dict[str, int]) 
     assert abs(np.mean(wealth) - 1) < 4 * error
 
 
-def _draws(blocks: Sequence[Block], values: dict[str, float], worth: dict[str, float]) -> Draws:
+def _draws(blocks: Sequence[CallBlock], values: dict[str, float], worth: dict[str, float]) -> Draws:
     value = [
         math.fsum(
             stake * worth[call] * values[call]

@@ -22,7 +22,7 @@ from callscore.stats.bca import (
 from callscore.stats.beta import beta_cdf, beta_quantile
 from callscore.stats.call_counts import rate_counts
 from callscore.stats.contributions import Charge, TaskContributions
-from callscore.stats.matrix import CallMatrix, Units
+from callscore.stats.matrix import CallMatrix, ResamplingUnits
 from callscore.stats.rates import (
     binomial_interval,
     check_limit,
@@ -45,7 +45,7 @@ SAMPLES = {
 
 def mean_replicates(values: Floats, resamples: int = 10_000, seed: int = 1) -> Replicates:
     """The mean of some calls, as any row is resampled."""
-    units = Units(np.arange(len(values), dtype=np.uint64), len(values))
+    units = ResamplingUnits(np.arange(len(values), dtype=np.uint64), len(values))
     matrix = CallMatrix(units, {}, np.array([values, np.ones(len(values))]))
 
     def statistic(sums: Sequence[Floats]) -> list[dict[tuple[str, ...], Floats]]:

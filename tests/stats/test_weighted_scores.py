@@ -14,9 +14,9 @@ from callscore.core.measure import Measure
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.demo import sample_calls
 from callscore.stats import contributions as stored
-from callscore.stats.contributions import Charge, Column, TaskContributions, call_key
+from callscore.stats.contributions import Charge, MetricColumn, TaskContributions, call_key
 from callscore.stats.matrix import call_matrix, column_values, make_units
-from callscore.stats.weighted_scores import Key, Scores, rank_scores, scores
+from callscore.stats.weighted_scores import ScoreKey, Scores, rank_scores, scores
 from random_calls.dataset import dataset
 from scored_calls import ScoredCalls, score_with_contributions, written
 from shared_cases import shared_cases, shared_file
@@ -25,7 +25,7 @@ EPSILON = 1e-12
 """Sums are added in another order than the tally adds them."""
 
 
-def numbers_of(model: ModelScore) -> Iterator[tuple[Key, float | None]]:
+def numbers_of(model: ModelScore) -> Iterator[tuple[ScoreKey, float | None]]:
     """Every number of a column, under the name that weighted scores give it."""
     for name, task in model.tasks.items():
         for slug, metric in task.metrics.items():
@@ -142,10 +142,10 @@ def test_columns_keep_every_digit_however_many_values_differ(
     measures = [Measure(dice.random(), dice.random(), 1.0) for _ in range(40)]
     measures[5] = measures[25] = Measure(None)
     for pooled in (False, True):
-        column = Column(pooled=pooled)
+        column = MetricColumn(pooled=pooled)
         for some in (measures[:3], measures[3:30], measures[30:]):
             column.add(some)
-        copied = Column(pooled=pooled)
+        copied = MetricColumn(pooled=pooled)
         copied.extend(column)
         for one in (column, copied):
             value, numerator, _ = column_values(one)

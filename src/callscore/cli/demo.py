@@ -58,7 +58,7 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
         write_html(msgspec.structs.replace(source, title=TITLE), html)
     if json_file == output.STANDARD_OUTPUT:
         return
-    output.print_card(card, TITLE, all_rows=all_rows, closing=False)
+    output.print_card(card, TITLE, all_rows=all_rows, repeat_decision=False)
     averages = []
     for model in scenarios.models:
         say("\nSAMPLE DATA: made-up scenarios, models and verdicts")

@@ -52,7 +52,7 @@ def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
 
 
 def print_card(
-    card: Scorecard, title: str, *, all_rows: bool = False, closing: bool = True
+    card: Scorecard, title: str, *, all_rows: bool = False, repeat_decision: bool = True
 ) -> None:
     """Print the scorecard; the decision in words opens and closes it."""
     from callscore.report.numbers import show_count
@@ -65,7 +65,14 @@ def print_card(
         title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = _width()
     _print(
-        scorecard_lines(card, template_of(card), title, width, all_rows=all_rows, closing=closing)
+        scorecard_lines(
+            card,
+            template_of(card),
+            title,
+            width,
+            all_rows=all_rows,
+            repeat_decision=repeat_decision,
+        )
     )
 
 

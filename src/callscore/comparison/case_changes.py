@@ -12,6 +12,7 @@ from callscore.core.scorecard import CaseResult
 from callscore.core.spec import TOLERANCE
 
 Results = Mapping[str, Sequence[CaseResult]]
+"""The results of one model, by case."""
 NO_REPLY = ("error", "not_run")
 NO_GATES: frozenset[str] = frozenset()
 

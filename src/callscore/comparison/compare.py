@@ -17,13 +17,13 @@ from callscore.comparison.inputs import (
     select_model,
 )
 from callscore.comparison.inputs import split_target as _split_name
-from callscore.comparison.rows import (
+from callscore.comparison.row_differences import (
     COST,
     FINAL,
     PairedCalls,
     RowLabel,
     joint_shape,
-    pair_calls,
+    pair_models,
     row_differences,
 )
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
@@ -33,7 +33,7 @@ from callscore.core.signature import changes_between
 from callscore.engine.api_call import api_function
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
-from callscore.stats.weighted_scores import Key
+from callscore.stats.weighted_scores import ScoreKey
 from callscore.suites.registry import Catalog, template_of
 
 Comparable = str | os.PathLike[str] | int | Scorecard
@@ -169,18 +169,18 @@ def _unit_of(shape: ModelShape) -> str:
 
 
 def _rows(
-    first: Competitor, second: Competitor, shape: ModelShape, names: Mapping[Key, RowLabel]
+    first: Competitor, second: Competitor, shape: ModelShape, names: Mapping[ScoreKey, RowLabel]
 ) -> tuple[list[RowDifference], PairedCalls | None]:
     if first.contributions is None or second.contributions is None:
         return _card_rows(first.score, second.score, names), None
-    pair = pair_calls(first.contributions, second.contributions, shape)
+    pair = pair_models(first.contributions, second.contributions, shape)
     if not pair.calls:
         raise UsageError(f"{first.label} and {second.label}: no call was answered by both")
     return row_differences(pair, names, RESAMPLES), pair
 
 
 def _card_rows(
-    first: ModelScore, second: ModelScore, names: Mapping[Key, RowLabel]
+    first: ModelScore, second: ModelScore, names: Mapping[ScoreKey, RowLabel]
 ) -> list[RowDifference]:
     """The rows of two scorecards, without intervals and tests."""
     rows = []
@@ -210,11 +210,11 @@ def _card_value(model: ModelScore, name: RowLabel) -> float | None:
 
 def row_labels(
     card: Scorecard, model: ModelScore, shape: ModelShape, *, all_rows: bool
-) -> dict[Key, RowLabel]:
+) -> dict[ScoreKey, RowLabel]:
     """The rows to compare, by key, with the labels of the template."""
     rows = [row for row in template_of(card) if row.kind != "section"]
     labels = {row.key: row.label for row in rows if all_rows or not row.is_detail}
-    result: dict[Key, RowLabel] = {
+    result: dict[ScoreKey, RowLabel] = {
         FINAL: RowLabel("final", "final", "Final Score", "fraction", 1.0)
     }
     for task, formula in shape.tasks.items():

@@ -27,7 +27,7 @@ def conclude(
             f"{names[1]} is {gap} {direction} {names[0]}; without the results of "
             f"single {unit}s, whether this is more than chance is unknown."
         )
-    if is_distinguishable(final):
+    if is_significant(final):
         better, worse = (names[1], names[0]) if final.difference > 0 else (names[0], names[1])
         low, high = sorted(map(abs, final.ci95)) if final.ci95 is not None else (0.0, 0.0)
         return True, (
@@ -41,7 +41,7 @@ def conclude(
     )
 
 
-def is_distinguishable(row: RowDifference) -> bool:
+def is_significant(row: RowDifference) -> bool:
     """Whether the interval of a difference excludes 0 and its p is at most 5 %."""
     if row.p is None or row.ci95 is None:
         return False

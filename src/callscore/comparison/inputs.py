@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from callscore.comparison.case_changes import Results
 from callscore.comparison.result_files import contributions_from_results, read_results
 from callscore.config.config import load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
@@ -25,8 +26,6 @@ from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape, TaskContributions
 from callscore.suites.registry import Catalog
 
-Results = Mapping[str, Sequence[CaseResult]]
-"""The results of one model, by case."""
 EVAL_FILES = (".yaml", ".yml")
 CARD_ONLY = (
     "{}: a scorecard has no results of single calls, so there are no intervals, tests and "

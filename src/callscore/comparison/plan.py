@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
-from callscore.comparison.rows import FINAL, joint_shape, pair_calls
+from callscore.comparison.row_differences import FINAL, joint_shape, pair_models
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore
@@ -26,7 +26,7 @@ from callscore.stats.power import (
     influence_deviation,
 )
 from callscore.stats.resampling import round_to_grid
-from callscore.stats.weighted_scores import Key, scores
+from callscore.stats.weighted_scores import ScoreKey, scores
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
@@ -103,7 +103,7 @@ def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Itera
     shape = joint_shape(
         first.shape, second.shape, has_counts=first.has_counts and second.has_counts
     )
-    pair = pair_calls(first.contributions, second.contributions, shape)
+    pair = pair_models(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
     price = _cost_per_call([first.score, second.score])
     found = [_leave_one_out(shape, m.place, m.sums) for m in (pair.first, pair.second)]
@@ -128,7 +128,7 @@ def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Itera
 
 def _leave_one_out(
     shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats
-) -> dict[Key, tuple[Floats, Floats]]:
+) -> dict[ScoreKey, tuple[Floats, Floats]]:
     """Every score on all calls, and its jackknife values."""
     exact = round_to_grid(sums)
     whole = exact.sum(axis=1, keepdims=True)

@@ -11,7 +11,7 @@ from callscore.core.task import SCENARIO
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.stats.matrix import ALL_CALLS, call_matrix, make_units
 from callscore.stats.resampling import round_to_grid
-from callscore.stats.weighted_scores import Key, scores
+from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites import registry
 
 
@@ -30,7 +30,10 @@ def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineMod
     score = scores(shape, matrix.place, whole)
     without = scores(shape, matrix.place, whole - sums)
     n = units.size
-    keys: dict[str, Key] = {"final": ("final",), **{task: ("task", task) for task in shape.tasks}}
+    keys: dict[str, ScoreKey] = {
+        "final": ("final",),
+        **{task: ("task", task) for task in shape.tasks},
+    }
     if SCENARIO in shape.tasks:  # gates may be about parts of its score
         addresses = registry.scenario_suite().headlines.values()
         keys |= {name: ("part", *name.split("/")) for name in addresses if "/" in name}

@@ -25,7 +25,7 @@ from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
 
 
-def check_gates(
+def check_run(
     config: EvalConfig, result: RunResult, tallies: Sequence[Tallied] = ()
 ) -> list[Check]:
     """Check every gate of the file for each of its models.
@@ -64,7 +64,7 @@ class GatedRun(NamedTuple):
     def checks_of(self, gate: GateEntry, model: str) -> list[Check]:
         """Check one gate for one model."""
         config = msgspec.structs.replace(self.config, gates=[gate])
-        return [c for c in check_gates(config, self.result, self.tallies) if c.model == model]
+        return [c for c in check_run(config, self.result, self.tallies) if c.model == model]
 
 
 def run_eval(path: Path) -> GatedRun:

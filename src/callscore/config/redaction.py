@@ -17,9 +17,9 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
-from callscore.privacy.finder import KINDS, REGIONS, Finder, Kind
+from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder
 from callscore.privacy.name_model import SpacyNameModel
-from callscore.privacy.redaction import Placeholders, RedactionReport, Redactor
+from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escape_json
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import Document
@@ -31,7 +31,7 @@ RULES = 1
 class RedactOptions(msgspec.Struct, frozen=True):
     """What to replace: kinds, names, and the regions of telephone numbers."""
 
-    kinds: Sequence[Kind] = KINDS
+    kinds: Sequence[DataKind] = KINDS
     names: Sequence[str] = ()
     regions: Sequence[str] = REGIONS
     name_model: str | None = None
@@ -49,7 +49,7 @@ class RedactOptions(msgspec.Struct, frozen=True):
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 
-def checked_kinds(names: Sequence[str]) -> Sequence[Kind]:
+def checked_kinds(names: Sequence[str]) -> Sequence[DataKind]:
     """The kinds with these names; all kinds if none is given."""
     unknown = [name for name in names if name not in KINDS]
     if unknown:

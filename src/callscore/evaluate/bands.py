@@ -12,15 +12,15 @@ import msgspec
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
-from callscore.stats.bands import Contrast, RankBand, compare_pairs, rank_bands
+from callscore.stats.bands import Contrast, RankRange, compare_pairs, rank_bands
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.resampling import Replicates
-from callscore.stats.weighted_scores import Key
+from callscore.stats.weighted_scores import ScoreKey
 
-Found = Mapping[str, Mapping[Key, Replicates]]
+Found = Mapping[str, Mapping[ScoreKey, Replicates]]
 """By model: every number, resampled with the same draws of calls."""
 Of = Literal["final", "zeroed_final", "efficiency"]
-KEYS: Mapping[Of, Key] = {
+KEYS: Mapping[Of, ScoreKey] = {
     "final": ("final",),
     "zeroed_final": ("zeroed",),
     "efficiency": ("efficiency",),
@@ -32,7 +32,7 @@ def with_bands(card: Scorecard, found: Found, calls: int) -> Scorecard:
 
     Models are compared with those they are ranked with: official ones, and estimates (C-125).
     """
-    bands: dict[Of, dict[str, RankBand]] = {of: {} for of in KEYS}
+    bands: dict[Of, dict[str, RankRange]] = {of: {} for of in KEYS}
     pairs: list[ModelContrast] = []
     for estimate in (False, True):
         group = [
@@ -64,7 +64,7 @@ def _compare(
     models: Sequence[str],
     found: Found,
     calls: int,
-    bands: dict[Of, dict[str, RankBand]],
+    bands: dict[Of, dict[str, RankRange]],
     pairs: list[ModelContrast],
 ) -> None:
     """Add bands and pairs, if at least two models have the number."""

@@ -22,7 +22,7 @@ from callscore.stats.call_counts import count_calls, count_calls_with_value, rat
 from callscore.stats.contributions import Contributions, MetricShape, ModelShape
 from callscore.stats.rates import check_limit, rate_interval, rule_of_three_interval
 from callscore.stats.resampling import Replicates
-from callscore.stats.weighted_scores import Key
+from callscore.stats.weighted_scores import ScoreKey
 
 SHARE = (0.0, 1.0)
 Cell = Mapping[str, Any]
@@ -35,7 +35,7 @@ class Evidence(msgspec.Struct, frozen=True):
     model: ModelScore
     shape: ModelShape
     contributions: Contributions
-    found: Mapping[Key, Replicates]
+    found: Mapping[ScoreKey, Replicates]
     specs: Mapping[str, MetricSpec]
 
 
@@ -50,7 +50,7 @@ def _cell(bounds: IntervalEstimate | None, calls: int) -> Cell:
 
 
 def _interval(
-    evidence: Evidence, key: Key, calls: int, reach: tuple[float, float] | None = SHARE
+    evidence: Evidence, key: ScoreKey, calls: int, reach: tuple[float, float] | None = SHARE
 ) -> IntervalEstimate | None:
     """BCa over calls; if all calls are equal and the range is known, the limits that allows."""
     found = evidence.found.get(key)

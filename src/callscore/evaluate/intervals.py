@@ -17,7 +17,7 @@ from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import Contributions
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import call_matrix, make_units
-from callscore.stats.resampling import RESAMPLES, SEED, Values, make_replicates
+from callscore.stats.resampling import RESAMPLES, SEED, ModelValues, make_replicates
 from callscore.stats.weighted_scores import rank_scores, scores
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def with_intervals(
     ]
     ranked_together = _ranked_together(card.ranking, kept)
 
-    def statistic(sums: Sequence[Floats]) -> Sequence[Values]:
+    def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         values = [
             scores(shape, matrix.place, own)
             for shape, matrix, own in zip(shapes, matrices, sums, strict=True)

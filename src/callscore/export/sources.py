@@ -134,7 +134,7 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
     with Spool(CaseView) as cases, StepCases() as steps:
         options = RunOptions(on_case=cases.add, on_step=steps.add)
         rescored = rescore_run(run_id, store, eval_file, options)
-        source = source_of_run(rescored.prepared, rescored.ran, cases, steps)
+        source = source_of_run(rescored.prepared, rescored.result, cases, steps)
         yield msgspec.structs.replace(source, absent=rescored.caveats)
 
 
@@ -142,7 +142,7 @@ class RescoredRun(NamedTuple):
     """A stored run and the scorecard recomputed from its replies."""
 
     prepared: Prepared
-    ran: RunResult
+    result: RunResult
     card: Scorecard
     caveats: Sequence[str]
     """What the reader should know, such as an eval file that changed since the run."""
@@ -159,37 +159,39 @@ def rescore_run(
     if limit.isdecimal():
         options = msgspec.structs.replace(options, limit=int(limit))
     with closing(prepare(config, options, sending=False)) as prepared:
-        ran = rescore(prepared, run_id)
-    if ran.summary.status == "interrupted":
+        result = rescore(prepared, run_id)
+    if result.summary.status == "interrupted":
         raise KeyboardInterrupt
-    return RescoredRun(prepared, ran, _card_of(ran), caveats)
+    return RescoredRun(prepared, result, _card_of(result), caveats)
 
 
-def _card_of(ran: RunResult) -> Scorecard:
-    card = ran.card
+def _card_of(result: RunResult) -> Scorecard:
+    card = result.card
     if card is None:
-        raise UsageError(f"run {ran.run_id}: has no scores; expected a run with cases or scenarios")
+        raise UsageError(
+            f"run {result.run_id}: has no scores; expected a run with cases or scenarios"
+        )
     return card
 
 
 def source_of_run(
-    prepared: Prepared, ran: RunResult, cases: Cases, steps: Cases = ()
+    prepared: Prepared, result: RunResult, cases: Cases, steps: Cases = ()
 ) -> ReportSource:
     """Return the source for a run that was just scored.
 
     `cases` holds its cases (`RunOptions.on_case`), `steps` the steps of its scenarios.
     """
-    config, card = prepared.config, _card_of(ran)
-    record = _record(config.store, ran.run_id)
+    config, card = prepared.config, _card_of(result)
+    record = _record(config.store, result.run_id)
     models = [model.spec for model in prepared.models]
     return ReportSource(
         card,
         template_of(card),
         f"{record.header.name} · {title_of(card)}",
-        CombinedCases(cases, steps) if ran.documents else cases,
+        CombinedCases(cases, steps) if result.documents else cases,
         provenance=provenance_of_run(config.scoring, record, config.path, models),
         prompts=TaskPromptBuilder(config.scoring),
-        documents=ran.documents,
+        documents=result.documents,
     )
 
 

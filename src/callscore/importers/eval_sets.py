@@ -13,7 +13,7 @@ from callscore.importers.chats import content_text
 from callscore.importers.conversation import ImportIterator, RawTurn, RecordedOutput, SkippedPart
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
-from callscore.importers.tables import Table, cell_text, read_tables
+from callscore.importers.tables import Table, format_cell, read_tables
 
 INPUTS = ("transcript", "conversation", "dialogue", "call", "input", "question", "prompt", "query",
           "text", "message", "messages")  # fmt: skip
@@ -22,7 +22,7 @@ EXPECTED = ("expected_outcome", "expected_output", "expected", "ideal", "referen
 IDS = ("call_id", "id", "name", "conversation_id", "test_case_name", "description")
 
 
-class Example(msgspec.Struct, frozen=True):
+class EvalExample(msgspec.Struct, frozen=True):
     """One example of a data set: input, expected answer and outputs of models."""
 
     input: Any
@@ -33,7 +33,7 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def convert_examples(
-    name: str, examples: Iterator[Example], source: Source, context: Context
+    name: str, examples: Iterator[EvalExample], source: Source, context: Context
 ) -> ImportIterator:
     """Convert examples to conversations with expected answers and outputs."""
     for number, example in enumerate(examples, start=1):
@@ -108,7 +108,7 @@ def _enumerate_rows(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"row {number}", row if isinstance(row, dict) else {}
 
 
-def _openai_example(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _openai_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample:
     where, value = row
     item = value.get("item") if isinstance(value.get("item"), dict) else value
     assert isinstance(item, Mapping)
@@ -119,7 +119,7 @@ def _openai_example(row: tuple[str, Mapping[str, Any]]) -> Example:
         and (text := _first_value(sample, ("output_text", "output"))) is not None
     ):
         outputs.append(RecordedOutput(str(sample.get("model") or "sample"), _output_value(text)))
-    return Example(
+    return EvalExample(
         _first_value(item, INPUTS),
         where,
         _id_text(_first_value(item, IDS)),
@@ -172,20 +172,22 @@ def read_deepeval(source: Source, context: Context) -> ImportIterator:
     rows: Sequence[Any] = _goldens(source)
     if not rows:
         tables = read_tables(source)
-        rows = [{key: cell_text(cell) for key, cell in row.cells.items()}
+        rows = [{key: format_cell(cell) for key, cell in row.cells.items()}
                 for table in tables for row in table.rows]  # fmt: skip
     yield from convert_examples(
         "deepeval", map(_golden_example, _enumerate_rows(rows)), source, context
     )
 
 
-def _golden_example(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _golden_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample:
     where, value = row
     actual = _first_value(value, ("actual_output", "actualOutput"))
     outputs = [RecordedOutput("actual_output", actual)] if actual is not None else []
     expected = _first_value(value, ("expected_output", "expectedOutput", "expected_outcome"))
     content = value.get("turns") or _first_value(value, INPUTS)
-    return Example(content, where, _id_text(_first_value(value, ("id", "name"))), expected, outputs)
+    return EvalExample(
+        content, where, _id_text(_first_value(value, ("id", "name"))), expected, outputs
+    )
 
 
 def is_promptfoo(source: Source) -> bool:
@@ -244,7 +246,7 @@ def _promptfoo_results(value: Any) -> Sequence[Any]:
 def read_promptfoo(source: Source, context: Context) -> ImportIterator:
     """Read the tests of a promptfoo config or table, or the results of a run."""
     if rows := _promptfoo_results(source.json):
-        examples: Iterator[Example] = group_examples(
+        examples: Iterator[EvalExample] = group_examples(
             map(_promptfoo_result_example, _enumerate_rows(rows))
         )
     elif tables := _tables_or_empty(source):
@@ -257,7 +259,7 @@ def read_promptfoo(source: Source, context: Context) -> ImportIterator:
     yield from convert_examples("promptfoo", examples, source, context)
 
 
-def _promptfoo_test_example(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _promptfoo_test_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample:
     where, test = row
     variables = test.get("vars") if isinstance(test.get("vars"), dict) else {}
     assertions = test.get("assert")
@@ -269,23 +271,27 @@ def _promptfoo_test_example(row: tuple[str, Mapping[str, Any]]) -> Example:
         ),
         None,
     )
-    return Example(_call_variable(variables), where, _id_text(test.get("description")), expected)
+    return EvalExample(
+        _call_variable(variables), where, _id_text(test.get("description")), expected
+    )
 
 
 _COMPARISONS = ("equals", "contains", "icontains", "similar", "is-json", "contains-json",
               "factuality", "rouge-n", "levenshtein")  # fmt: skip
 
 
-def _promptfoo_row_example(cells: Mapping[str, Any], where: str) -> Example:
-    variables = {key: cell_text(cell) for key, cell in cells.items() if not key.startswith("__")}
-    expected = next((cell_text(cells[key]) for key in cells if key.startswith("__expected")), None)
+def _promptfoo_row_example(cells: Mapping[str, Any], where: str) -> EvalExample:
+    variables = {key: format_cell(cell) for key, cell in cells.items() if not key.startswith("__")}
+    expected = next(
+        (format_cell(cells[key]) for key in cells if key.startswith("__expected")), None
+    )
     for prefix in ("equals:", "contains:", "similar:", "icontains:"):
         expected = expected.removeprefix(prefix).strip() if expected else expected
-    call_id = cell_text(cells.get("__description") or variables.get("id"))
-    return Example(_call_variable(variables), where, call_id, expected)
+    call_id = format_cell(cells.get("__description") or variables.get("id"))
+    return EvalExample(_call_variable(variables), where, call_id, expected)
 
 
-def _promptfoo_result_example(row: tuple[str, Mapping[str, Any]]) -> Example:
+def _promptfoo_result_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample:
     where, result = row
     variables = result.get("vars") if isinstance(result.get("vars"), dict) else {}
     provider = result.get("provider")
@@ -309,7 +315,7 @@ def _promptfoo_result_example(row: tuple[str, Mapping[str, Any]]) -> Example:
     )
     test = result.get("testCase")
     expected = _promptfoo_test_example((where, test if isinstance(test, dict) else {})).expected
-    return Example(_call_variable(variables), where, _test_id(result), expected, [output])
+    return EvalExample(_call_variable(variables), where, _test_id(result), expected, [output])
 
 
 def _test_id(result: Mapping[str, Any]) -> str:
@@ -317,9 +323,9 @@ def _test_id(result: Mapping[str, Any]) -> str:
     return f"test-{index + 1}" if isinstance(index, int) else ""
 
 
-def group_examples(examples: Iterator[Example]) -> Iterator[Example]:
+def group_examples(examples: Iterator[EvalExample]) -> Iterator[EvalExample]:
     """One example per test, with the outputs of all providers."""
-    groups: dict[Any, list[Example]] = {}
+    groups: dict[Any, list[EvalExample]] = {}
     for example in examples:
         key = example.call_id or msgspec.json.encode(example.input)
         groups.setdefault(key, []).append(example)

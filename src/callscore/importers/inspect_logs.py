@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.importers.assembly import Context
 from callscore.importers.conversation import ImportIterator, RecordedOutput
-from callscore.importers.eval_sets import Example, convert_examples, group_examples
+from callscore.importers.eval_sets import EvalExample, convert_examples, group_examples
 from callscore.importers.source import MAX_BYTES, ZIP_ERRORS, Source
 
 
@@ -82,7 +82,7 @@ def _read_archive(source: Source) -> list[Any]:
     return samples
 
 
-def _example(located: tuple[str, _InspectSample]) -> Example:
+def _example(located: tuple[str, _InspectSample]) -> EvalExample:
     where, sample = located
     output = sample.output or _InspectOutput()
     usage = output.usage or {}
@@ -100,4 +100,4 @@ def _example(located: tuple[str, _InspectSample]) -> Example:
     target = sample.target
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
-    return Example(sample.input, where, str(sample.id), target, outputs)
+    return EvalExample(sample.input, where, str(sample.id), target, outputs)

@@ -10,7 +10,7 @@ import msgspec
 from callscore.importers.conversation import Conversation
 
 
-def transcript_line(call: Conversation) -> dict[str, Any]:
+def convert_to_transcript(call: Conversation) -> dict[str, Any]:
     """A call without a task, as `callscore import` writes it by default."""
     line: dict[str, Any] = {"id": call.call_id, "call_id": call.call_id}
     if call.lang:
@@ -22,11 +22,11 @@ def transcript_line(call: Conversation) -> dict[str, Any]:
     return line
 
 
-def case_line(
+def convert_to_case(
     call: Conversation, task: str, config: Mapping[str, Any], expected: Any
 ) -> dict[str, Any]:
     """A call as a case of a task, with its expected outcome."""
-    line = transcript_line(call)
+    line = convert_to_transcript(call)
     line.pop("expected", None)
     return {
         "id": f"{call.call_id}/{task}",
@@ -38,7 +38,7 @@ def case_line(
     }
 
 
-def output_lines(call: Conversation, case_id: str) -> Iterator[dict[str, Any]]:
+def convert_outputs(call: Conversation, case_id: str) -> Iterator[dict[str, Any]]:
     """The outputs of models for a call."""
     for output in call.outputs:
         line: dict[str, Any] = {"case_id": case_id, "model": output.model, "run": output.run}

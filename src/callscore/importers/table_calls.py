@@ -9,7 +9,7 @@ from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
-from callscore.importers.tables import Row, Table, cell_text, group_rows, read_tables
+from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
 from callscore.importers.times import parse_cell_time
 
 CALL = ("call_id", "conversation_id", "contact_id", "interaction_id", "session_id", "recording_id",
@@ -59,7 +59,7 @@ def _transcript_column(table: Table) -> str | None:
     column = table.column(TRANSCRIPT)
     if column is None:
         return None
-    cells = [cell_text(row.cells.get(column)) for row in table.rows[:20]]
+    cells = [format_cell(row.cells.get(column)) for row in table.rows[:20]]
     return column if any(map(has_speaker_labels, cells)) else None
 
 
@@ -76,12 +76,12 @@ def _read_turns(name: str, table: Table, source: Source, context: Context) -> Im
         yield from assemble(name, turns, Details(call_id, lang), context)
 
 
-def _turns(table: Table, rows: Sequence[Row], source: Source) -> Iterator[RawTurn]:
+def _turns(table: Table, rows: Sequence[TableRow], source: Source) -> Iterator[RawTurn]:
     speaker, text = table.column(SPEAKER) or "", table.column(TEXT) or ""
     for row in rows:
         yield RawTurn(
-            cell_text(row.cells.get(speaker)),
-            cell_text(row.cells.get(text)),
+            format_cell(row.cells.get(speaker)),
+            format_cell(row.cells.get(text)),
             _time(table, row, START, START_MS, source),
             _time(table, row, END, END_MS, source),
             source=row.where,
@@ -89,16 +89,16 @@ def _turns(table: Table, rows: Sequence[Row], source: Source) -> Iterator[RawTur
 
 
 def _time(
-    table: Table, row: Row, seconds: Sequence[str], millis: Sequence[str], source: Source
+    table: Table, row: TableRow, seconds: Sequence[str], millis: Sequence[str], source: Source
 ) -> float | None:
     for names, unit in ((millis, 1000), (seconds, 1)):
         column = table.column(names)
-        if column is None or not cell_text(row.cells.get(column)):
+        if column is None or not format_cell(row.cells.get(column)):
             continue
         value = parse_cell_time(row.cells[column])
         if value is None:
             raise DataError(
-                f"{cell_text(row.cells[column])!r} is not a time; expected seconds or hh:mm:ss",
+                f"{format_cell(row.cells[column])!r} is not a time; expected seconds or hh:mm:ss",
                 field=column,
                 place=f"{source.name}: {row.where}",
             )
@@ -106,13 +106,13 @@ def _time(
     return None
 
 
-def _sort_by_number(rows: Sequence[Row], column: str | None) -> Sequence[Row]:
+def _sort_by_number(rows: Sequence[TableRow], column: str | None) -> Sequence[TableRow]:
     if column is None:
         return rows
     numbers = []
     for row in rows:
         try:
-            numbers.append(float(cell_text(row.cells.get(column))))
+            numbers.append(float(format_cell(row.cells.get(column))))
         except ValueError:
             return rows
     return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__)]
@@ -124,7 +124,7 @@ def _read_calls(
     call, language = table.column(CALL), table.column(LANGUAGE)
     for row in table.rows:
         where = f"{source.name}: {row.where}"
-        text = cell_text(row.cells.get(column))
+        text = format_cell(row.cells.get(column))
         if not text:
             yield SkippedPart(where, f"has no {column!r}")
             continue
@@ -134,20 +134,20 @@ def _read_calls(
                 yield SkippedPart(f"{where}, {turn.where} of the cell", turn.why)
             else:
                 turns.append(turn)
-        call_id = cell_text(row.cells.get(call)) if call else ""
+        call_id = format_cell(row.cells.get(call)) if call else ""
         fallback_id = f"{context.fallback_id}-{row.where.rpartition(' ')[2]}"
         others = {
-            key: cell_text(cell)
+            key: format_cell(cell)
             for key, cell in row.cells.items()
-            if key not in (column, call, language) and cell_text(cell)
+            if key not in (column, call, language) and format_cell(cell)
         }
-        lang = cell_text(row.cells.get(language)) if language else None
+        lang = format_cell(row.cells.get(language)) if language else None
         metadata = {"columns": others} if others else {}
         details = Details(call_id or fallback_id, lang or None, metadata)
         yield from assemble(name, turns, details, context)
 
 
-def _first_text(rows: Sequence[Row], column: str | None) -> str | None:
+def _first_text(rows: Sequence[TableRow], column: str | None) -> str | None:
     if column is None:
         return None
-    return next((text for row in rows if (text := cell_text(row.cells.get(column)))), None)
+    return next((text for row in rows if (text := format_cell(row.cells.get(column)))), None)

@@ -20,7 +20,7 @@ MAX_UNPACKED = 500_000_000
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
-class Row(msgspec.Struct, frozen=True):
+class TableRow(msgspec.Struct, frozen=True):
     """One row of a table: cells by column name."""
 
     cells: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Table(msgspec.Struct, frozen=True):
     """A sheet or a CSV file with its header."""
 
     columns: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     name: str = ""
 
     def column(self, names: Sequence[str]) -> str | None:
@@ -124,7 +124,7 @@ def _make_table(
     for at in range(begin + 1, len(rows)):
         cells = {column: cell for column, cell in zip(columns, rows[at], strict=False) if column}
         if any(map(_has_text, cells.values())):
-            found.append(Row(cells, f"{where}{lines[at] if lines else at + 1}"))
+            found.append(TableRow(cells, f"{where}{lines[at] if lines else at + 1}"))
     return Table(columns, found, name)
 
 
@@ -132,7 +132,7 @@ def _has_text(cell: Any) -> bool:
     return cell is not None and str(cell).strip() != ""
 
 
-def cell_text(cell: Any) -> str:
+def format_cell(cell: Any) -> str:
     """A cell as text: whole numbers without `.0`, empty cells as an empty text."""
     if cell is None:
         return ""
@@ -141,9 +141,9 @@ def cell_text(cell: Any) -> str:
     return str(cell).strip()
 
 
-def group_rows(table: Table, column: str) -> Iterator[tuple[str, list[Row]]]:
+def group_rows(table: Table, column: str) -> Iterator[tuple[str, list[TableRow]]]:
     """The rows by their value of a column, in the order in which the values first appear."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[TableRow]] = {}
     for row in table.rows:
-        groups.setdefault(cell_text(row.cells.get(column)), []).append(row)
+        groups.setdefault(format_cell(row.cells.get(column)), []).append(row)
     yield from groups.items()

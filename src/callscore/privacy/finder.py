@@ -12,16 +12,18 @@ from callscore.core.errors import MissingExtra
 from callscore.metrics.card_numbers import is_card_number
 from callscore.privacy.name_model import NameModel
 
-Kind = Literal["email", "card", "cvv", "iban", "ssn", "aadhaar", "pan", "phone", "account", "name"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+DataKind = Literal[
+    "email", "card", "cvv", "iban", "ssn", "aadhaar", "pan", "phone", "account", "name"
+]
+KINDS: tuple[DataKind, ...] = get_args(DataKind)
 REGIONS = ("US", "GB", "IN", "DE", "FR", "ES", "IT", "BR", "MX", "KR", "JP", "AU")
 """The default regions of phone numbers without a country code."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class PersonalDataSpan(msgspec.Struct, frozen=True):
     """A span of personal data; `value` is the same for all spellings of it."""
 
-    kind: Kind
+    kind: DataKind
     start: int
     end: int
     value: str
@@ -89,31 +91,31 @@ def _digits(text: str) -> str:
     return "".join(char for char in text if char.isdigit())
 
 
-def _emails(text: str) -> Iterator[Finding]:
+def _emails(text: str) -> Iterator[PersonalDataSpan]:
     if "@" in text:
         for match in _EMAIL.finditer(text):
-            yield Finding("email", match.start(), match.end(), match[0].casefold())
+            yield PersonalDataSpan("email", match.start(), match.end(), match[0].casefold())
     for match in _SPOKEN_EMAIL.finditer(text):
         value = re.sub(r" (?:dot|punkt|punto|point) ", ".", match[0].casefold())
         value = re.sub(r" (?:at|arroba) ", "@", value)
-        yield Finding("email", match.start(), match.end(), value)
+        yield PersonalDataSpan("email", match.start(), match.end(), value)
 
 
-def _cards(text: str) -> Iterator[Finding]:
+def _cards(text: str) -> Iterator[PersonalDataSpan]:
     """Numbers of 13 to 19 digits of a card network with a valid Luhn checksum."""
     for match in _DIGITS.finditer(text):
         number = _digits(match[0])
         other = _is_near(_OTHER_LONG_NUMBERS, text, match.start())
         if is_card_number(number) and not other:
-            yield Finding("card", match.start(), match.end(), number)
+            yield PersonalDataSpan("card", match.start(), match.end(), number)
 
 
-def _cvvs(text: str) -> Iterator[Finding]:
+def _cvvs(text: str) -> Iterator[PersonalDataSpan]:
     for match in _CVV.finditer(text):
-        yield Finding("cvv", match.start(1), match.end(1), _digits(match[1]))
+        yield PersonalDataSpan("cvv", match.start(1), match.end(1), _digits(match[1]))
 
 
-def _ibans(text: str) -> Iterator[Finding]:
+def _ibans(text: str) -> Iterator[PersonalDataSpan]:
     from stdnum import iban
 
     for match in _IBAN.finditer(text):
@@ -121,45 +123,45 @@ def _ibans(text: str) -> Iterator[Finding]:
         while end - match.start() > 14:  # words after the number can match the pattern too
             compact = re.sub(r"\s", "", text[match.start() : end]).upper()
             if iban.is_valid(compact, check_country=False):
-                yield Finding("iban", match.start(), end, compact)
+                yield PersonalDataSpan("iban", match.start(), end, compact)
                 break
             end = max(text.rfind(" ", 0, end), text.rfind("\u00a0", 0, end))
 
 
-def _ssns(text: str) -> Iterator[Finding]:
+def _ssns(text: str) -> Iterator[PersonalDataSpan]:
     from stdnum.us import ssn
 
     for match in _SSN.finditer(text):
         number = _digits(match[0])
         if ssn.is_valid(number) or _is_near(_SSN_WORDS, text, match.start()):
-            yield Finding("ssn", match.start(), match.end(), number)
+            yield PersonalDataSpan("ssn", match.start(), match.end(), number)
     for match in _BARE_SSN.finditer(text):
         if _is_near(_SSN_WORDS, text, match.start()):
-            yield Finding("ssn", match.start(), match.end(), match[0])
+            yield PersonalDataSpan("ssn", match.start(), match.end(), match[0])
 
 
-def _aadhaars(text: str) -> Iterator[Finding]:
+def _aadhaars(text: str) -> Iterator[PersonalDataSpan]:
     from stdnum.in_ import aadhaar
 
     for match in _AADHAAR.finditer(text):
         number = _digits(match[0])
         if aadhaar.is_valid(number) and not _is_near(_OTHER_NUMBER_WORDS, text, match.start()):
-            yield Finding("aadhaar", match.start(), match.end(), number)
+            yield PersonalDataSpan("aadhaar", match.start(), match.end(), number)
 
 
-def _pans(text: str) -> Iterator[Finding]:
+def _pans(text: str) -> Iterator[PersonalDataSpan]:
     for match in _PAN.finditer(text):
-        yield Finding("pan", match.start(), match.end(), match[0].upper())
+        yield PersonalDataSpan("pan", match.start(), match.end(), match[0].upper())
 
 
-def _accounts(text: str) -> Iterator[Finding]:
+def _accounts(text: str) -> Iterator[PersonalDataSpan]:
     for match in _ACCOUNT.finditer(text):
         value = re.sub(r"[\s-]", "", match[1]).upper()
         if len(_digits(value)) >= 5:
-            yield Finding("account", match.start(1), match.end(1), value)
+            yield PersonalDataSpan("account", match.start(1), match.end(1), value)
 
 
-def _phones(text: str, regions: Sequence[str]) -> Iterator[Finding]:
+def _phones(text: str, regions: Sequence[str]) -> Iterator[PersonalDataSpan]:
     for match in _PHONE.finditer(text):
         number = match[0]
         is_international = number.startswith(("+", "00"))
@@ -171,7 +173,7 @@ def _phones(text: str, regions: Sequence[str]) -> Iterator[Finding]:
             continue
         value = _phone_value(number, regions, likely=named)
         if value is not None:
-            yield Finding("phone", match.start(), match.end(), value)
+            yield PersonalDataSpan("phone", match.start(), match.end(), value)
 
 
 def _phone_value(number: str, regions: Sequence[str], *, likely: bool) -> str | None:
@@ -204,13 +206,13 @@ _SPOKEN_DIGITS = re.compile(
 )
 
 
-def _spoken_numbers(text: str) -> Iterator[Finding]:
+def _spoken_numbers(text: str) -> Iterator[PersonalDataSpan]:
     """Numbers spelled out digit by digit, as English speech recognisers write them."""
     for match in _SPOKEN_DIGITS.finditer(text):
         number = _parse_spoken_digits(match[0])
         kind = _spoken_kind(number, text, match.start())
         if kind is not None:
-            yield Finding(kind, match.start(), match.end(), number)
+            yield PersonalDataSpan(kind, match.start(), match.end(), number)
 
 
 def _parse_spoken_digits(words: str) -> str:
@@ -224,7 +226,7 @@ def _parse_spoken_digits(words: str) -> str:
     return digits
 
 
-def _spoken_kind(number: str, text: str, start: int) -> Kind | None:
+def _spoken_kind(number: str, text: str, start: int) -> DataKind | None:
     """The kind of a spelled-out number: cards by checksum, others by the words before it."""
     if is_card_number(number):
         return "card"
@@ -246,14 +248,14 @@ class Finder:
 
     def __init__(
         self,
-        kinds: Sequence[Kind] = KINDS,
+        kinds: Sequence[DataKind] = KINDS,
         names: Sequence[str] = (),
         regions: Sequence[str] = REGIONS,
         name_model: NameModel | None = None,
     ) -> None:
         require_packages()
         self._name_model = name_model
-        finders: dict[Kind, Callable[[str], Iterator[Finding]]] = {
+        finders: dict[DataKind, Callable[[str], Iterator[PersonalDataSpan]]] = {
             "email": _emails,
             "iban": _ibans,
             "card": _cards,
@@ -273,9 +275,9 @@ class Finder:
         pattern = rf"(?<!\w)(?:{joined})(?!\w)"
         self._name_list = re.compile(pattern, re.IGNORECASE) if joined else None
 
-    def find(self, text: str) -> list[Finding]:
+    def find(self, text: str) -> list[PersonalDataSpan]:
         """The findings in order; of two that overlap, the one of the more certain kind."""
-        findings: list[Finding] = []
+        findings: list[PersonalDataSpan] = []
         for finder in self._finders:
             for finding in finder(text):
                 if finding.kind in self._kinds and all(
@@ -284,13 +286,13 @@ class Finder:
                     findings.append(finding)
         return sorted(findings, key=lambda finding: finding.start)
 
-    def _names(self, text: str) -> Iterator[Finding]:
+    def _names(self, text: str) -> Iterator[PersonalDataSpan]:
         if self._name_list is not None:
             for match in self._name_list.finditer(text):
-                yield Finding("name", match.start(), match.end(), match[0].casefold())
+                yield PersonalDataSpan("name", match.start(), match.end(), match[0].casefold())
         if self._name_model is not None:
             for start, end in self._name_model.names(text):
-                yield Finding("name", start, end, text[start:end].casefold())
+                yield PersonalDataSpan("name", start, end, text[start:end].casefold())
 
 
 def require_packages() -> None:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard
-from callscore.report.cells import Tone, count_undecided_gates, task_names
+from callscore.report.cells import Tone, count_undecided_gates, tasks_run
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
@@ -26,15 +26,15 @@ MODELS_SHOWN = 3
 MAX_NAME_LENGTH = 40
 
 REMEDIES: Mapping[str, str] = {
-    "truncated": "cut off by its token limit: raise max_tokens",
-    "truncated_json": "ended in the middle of the JSON: raise max_tokens",
+    "truncated": "were cut off by the token limit: raise max_tokens",
+    "truncated_json": "ended within the JSON: raise max_tokens",
     "prose_around_json": "had text around the JSON",
-    "content_filter": "stopped by the provider's content filter",
-    "refusal": "declined",
-    "empty": "empty",
+    "content_filter": "were stopped by the provider's content filter",
+    "refusal": "were refusals",
+    "empty": "were empty",
     "structure": "did not have the requested keys",
-    "not_json": "no JSON",
-    "not_an_object": "JSON, but no object",
+    "not_json": "were not JSON",
+    "not_an_object": "were JSON, but not an object",
     "duplicate_key": "had a key twice",
 }
 
@@ -49,8 +49,8 @@ class Statement(NamedTuple):
 
 def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision that a scorecard supports, most important statement first."""
-    unread = list(_malformed(card))[:MODELS_SHOWN]
-    return [*_race(card), *_decision(card), *_blocked(card), *unread, *_unknown(card)]
+    malformed = list(_malformed(card))[:MODELS_SHOWN]
+    return [*_race(card), *_decision(card), *_blocked(card), *malformed, *_unknown(card)]
 
 
 def _race(card: Scorecard) -> Iterator[Statement]:
@@ -100,7 +100,7 @@ def _leaders(
     if ties:
         by = " by value" if value else ""
         tied = _describe_ties(card, leader.model, ties, by)
-        sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
+        sentence = f"{tied}. Currently first: {names}, Final {_final(best)}{price}.{weak}"
         yield Statement(_keyword(leader, "TIE"), sentence, "middling")
     else:
         sentence = f"{names}: {why}. Final {_final(best)}{price}.{weak}"
@@ -130,8 +130,8 @@ def _quality(
     if ties:
         yield Statement("", f"{_describe_ties(card, first, ties, ' by quality')}.", "middling")
     elif not is_leader:
-        dearer = _times_the_cost(best[0], leader)
-        sentence = f"{_names(best)}: best quality. Final {_final(best)}, {dearer}."
+        cost = _times_the_cost(best[0], leader)
+        sentence = f"{_names(best)}: best quality. Final {_final(best)}, {cost}."
         yield Statement("OR", sentence + _weak_rows(models[first]), "good")
 
 
@@ -166,11 +166,11 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
     """List the task scores of all models when no model has a Final Score."""
     reasons = dict.fromkeys(entry.reason for entry in card.ranking if entry.reason)
     yield Statement("NO FINAL", f"{'; '.join(list(reasons)[:NAMES_SHOWN])}.", "middling")
-    for task in task_names(card):
+    for task in tasks_run(card):
         scores = [(model.model, model.tasks[task].score) for model in card.models]
         known = sorted(
             ((name, score) for name, score in scores if score is not None),
-            key=lambda found: (-found[1], found[0]),
+            key=lambda entry: (-entry[1], entry[0]),
         )
         if known:
             listed = ", ".join(f"{plain(name, MAX_NAME_LENGTH)} {show(s)}" for name, s in known[:4])
@@ -198,7 +198,7 @@ def _malformed(card: Scorecard) -> Iterator[Statement]:
         for task, score in model.tasks.items():
             if not score.malformed:
                 continue
-            cause, number = max(score.malformed.items(), key=lambda found: found[1])
+            cause, number = max(score.malformed.items(), key=lambda entry: entry[1])
             why = REMEDIES.get(cause, cause.replace("_", " "))
             name = plain(model.model, MAX_NAME_LENGTH)
             text = f"{name}, {task}: {number} of {score.answers} answers {why}."

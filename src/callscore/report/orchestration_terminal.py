@@ -58,9 +58,9 @@ def _limits(extension: Json, path: str) -> str:
     return f"{mark}[{half_up(limits[0], 2)}–{half_up(limits[1], 2)}]"
 
 
-def _scores(results: Sequence[Json], together: Json) -> Iterator[str]:
-    mean = together.get("mean")
-    extensions = [r["x_extension"] for r in results] + ([together["x_extension"]] if mean else [])
+def _scores(results: Sequence[Json], document: Json) -> Iterator[str]:
+    mean = document.get("mean")
+    extensions = [r["x_extension"] for r in results] + ([document["x_extension"]] if mean else [])
     names = [plain(r["x_extension"]["language"]) for r in results] + (["mean"] if mean else [])
     yield _line("", names)
     for label, key in (
@@ -79,7 +79,7 @@ def _scores(results: Sequence[Json], together: Json) -> Iterator[str]:
         yield ABOUT_INTERVALS
     yield ""
     for label, path in _DETAILS:
-        yield _line(label, [_number(_at(r["overall_statistics"], path)) for r in results])
+        yield _line(label, [_number(_lookup(r["overall_statistics"], path)) for r in results])
 
 
 _SCORES = "score_details"
@@ -105,7 +105,7 @@ _DETAILS = (
 )
 
 
-def _at(document: Json, path: str) -> Any:
+def _lookup(document: Json, path: str) -> Any:
     value: Any = document
     for key in path.split("."):
         value = value[key]

@@ -27,7 +27,7 @@ from callscore.report.decision import state_decision
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
-from callscore.report.ties import show_rank
+from callscore.report.ties import sampled_unit, show_rank
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -39,7 +39,7 @@ STYLES: Mapping[Tone, str] = {
 }
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
-HEAD_WIDTH = 10
+KEYWORD_WIDTH = 10
 """The indentation of the sentences of the decision."""
 
 
@@ -74,7 +74,7 @@ def scorecard_lines(
     width: int,
     *,
     all_rows: bool = False,
-    closing: bool = True,
+    repeat_decision: bool = True,
 ) -> Iterator[Line]:
     """Yield the decision, the ranking, the template, the details, and the decision again."""
     yield [StyledText(title, "bold")]
@@ -89,7 +89,7 @@ def scorecard_lines(
     for note in card.notes:
         yield from paragraph([StyledText(f"note: {plain(note)}", "yellow")], width)
     yield [StyledText(f"signature  {card.signature}", "dim")]
-    if closing:
+    if repeat_decision:
         yield []
         yield from decision_lines(card, width)
 
@@ -98,12 +98,12 @@ def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
     """Yield the statements of the decision, each indented after its keyword."""
     for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = StyledText(f"{statement.keyword:<{HEAD_WIDTH}}", f"bold {style}".strip())
-        indent = StyledText(" " * HEAD_WIDTH)
+        keyword = StyledText(f"{statement.keyword:<{KEYWORD_WIDTH}}", f"bold {style}".strip())
+        indent = StyledText(" " * KEYWORD_WIDTH)
         for number, line in enumerate(
-            paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
+            paragraph([StyledText(statement.text)], max(20, width - KEYWORD_WIDTH))
         ):
-            yield [indent if number else head, *line]
+            yield [indent if number else keyword, *line]
 
 
 def _template(
@@ -174,10 +174,11 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
     method = card.intervals
     if method is None:
         return
+    unit = sampled_unit(card)
     sentence = (
-        f"[ ] {100 * method.level:g} % intervals for future calls, with these "
-        f"{show_count(method.calls, 'call')} as a sample; "
-        "≈ fewer than 15 calls; = all calls agree, interval by the rule of three"
+        f"[ ] {100 * method.level:g} % intervals for {method.about}, with these "
+        f"{show_count(method.calls, unit)} as a sample; "
+        f"≈ fewer than 15 {unit}s; = all {unit}s agree, interval by the rule of three"
     )
     yield from paragraph([StyledText(sentence, "dim")], width)
 
@@ -199,8 +200,10 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
     limit = show(claim.limit, unit)
     if not claim.errors:
-        with_all_right = f"{show_count(claim.n, 'call')}: at least {claim.needed} clean ones"
-        return f"the limit {limit} is not demonstrable with {with_all_right} are needed"
+        return (
+            f"the limit {limit} is not demonstrable with {show_count(claim.n, 'call')}: "
+            f"at least {claim.needed} without errors are needed"
+        )
     return (
         f"the limit {limit} is not demonstrable with {show_count(claim.errors, 'error')} in "
         f"{show_count(claim.n, 'independent item')}: at least {claim.needed} are needed"
@@ -302,8 +305,8 @@ def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     entries = [_ranking_cells(entry) for entry in card.ranking]
     if _has_room_for_intervals(card, width):
         finals = {model.model: show_score_interval(model.final) for model in card.models}
-        of_entries = [finals.get(entry.model, "") for entry in card.ranking]
-        entries = _with_interval(headings, entries, of_entries)
+        intervals = [finals.get(entry.model, "") for entry in card.ranking]
+        entries = _with_interval(headings, entries, intervals)
     yield from _with_reasons(headings, entries, width)
     if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."

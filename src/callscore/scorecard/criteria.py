@@ -1,4 +1,4 @@
-"""Tallies of the benchmark criteria of one task (C-06, C-07, C-88)."""
+"""Tallies of the benchmark criteria of one task, and the consistency of runs (C-07, C-88, C-98)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import msgspec
 
 from callscore.core.measure import Measure, not_run, ratio, undefined
 from callscore.core.spec import Criterion
-from callscore.metrics.spread import steadiness
 
 CONSISTENCY = "bench.consistency"
 """The criterion that compares the runs of a case; a single reply has no value."""
@@ -96,8 +95,22 @@ def consistency(scores: Sequence[float], ddof: int) -> Measure:
     """
     if len(scores) < FEWEST_RUNS:
         return not_run(f"{len(scores)} scored runs of a case; two are needed")
-    value = steadiness(scores, ddof)
+    value = _steadiness(scores, ddof)
     return undefined("every run scores 0") if value is None else ratio(value, 1)
+
+
+def _standard_deviation(values: Sequence[float], ddof: int) -> float:
+    """√(Σ (x − mean)² / (n − ddof)); needs more than `ddof` values"""
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - ddof))
+
+
+def _steadiness(values: Sequence[float], ddof: int) -> float | None:
+    """1 − standard deviation / mean, clamped to 0 … 1; None if the mean is 0"""
+    mean = math.fsum(values) / len(values)
+    if mean == 0:
+        return None
+    return min(1.0, max(0.0, 1 - _standard_deviation(values, ddof) / mean))
 
 
 def joined(one: Mapping[str, CriterionTally], other: Mapping[str, CriterionTally]) -> Criteria:

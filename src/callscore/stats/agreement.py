@@ -11,12 +11,12 @@ from callscore.stats.intervals import Interval, bootstrap
 
 Pairs = Sequence[tuple[str, str]]
 Distance = Callable[[str, str], float]
-Item = TypeVar("Item")
+Rating = TypeVar("Rating")
 
 
 def agreement_interval(
-    statistic: Callable[[Sequence[Item]], float | None],
-    rated: Sequence[Item],
+    statistic: Callable[[Sequence[Rating]], float | None],
+    rated: Sequence[Rating],
     calls: Sequence[str],
     seed: int,
 ) -> Interval | None:
@@ -25,11 +25,11 @@ def agreement_interval(
     `calls` has the call of each item: the items of a call are resampled together. None if there
     are fewer than two calls.
     """
-    by_call: dict[str, list[Item]] = {}
+    by_call: dict[str, list[Rating]] = {}
     for item, call in zip(rated, calls, strict=True):
         by_call.setdefault(call, []).append(item)
 
-    def of_resample(resample: Sequence[Sequence[Item]]) -> float | None:
+    def of_resample(resample: Sequence[Sequence[Rating]]) -> float | None:
         return statistic([item for items in resample for item in items])
 
     return bootstrap(of_resample, list(by_call.values()), seed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EPSILON = 1e-12
 
 
-class RankBand(NamedTuple):
+class RankRange(NamedTuple):
     """The best and the worst rank of a model that the data allow."""
 
     best: int
@@ -79,7 +79,7 @@ def compare_pairs(
     return contrasts
 
 
-def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[RankBand]:
+def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[RankRange]:
     """1 + models significantly better … k − models significantly worse        STATS §3"""
     better, worse = [0] * models, [0] * models
     for pair in pairs:
@@ -89,4 +89,4 @@ def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[RankBand]:
             )
             better[lower] += 1
             worse[upper] += 1
-    return [RankBand(1 + better[at], models - worse[at]) for at in range(models)]
+    return [RankRange(1 + better[at], models - worse[at]) for at in range(models)]

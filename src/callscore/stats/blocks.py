@@ -12,7 +12,7 @@ TaskSet = tuple[str, ...]
 """The tasks of a call in alphabetical order; a task is repeated if the call has two cases of it."""
 
 
-class Block(NamedTuple):
+class CallBlock(NamedTuple):
     """Calls that are drawn together, and the bounds of their score that are known before."""
 
     calls: Sequence[str]
@@ -29,7 +29,7 @@ class Block(NamedTuple):
 class Schedule(NamedTuple):
     """All blocks in the seeded order."""
 
-    blocks: Sequence[Block]
+    blocks: Sequence[CallBlock]
     weights: Mapping[str, float]
     """By task, the weight of one call in the Final Score."""
     about: Population
@@ -85,11 +85,11 @@ def _disjoint_task_sets(kinds: Mapping[TaskSet, Sequence[str]]) -> dict[TaskSet,
     return chosen if covered == {task for kind in kinds for task in kind} else {}
 
 
-def _future_blocks(kinds: Mapping[TaskSet, Sequence[str]]) -> list[Block]:
+def _future_blocks(kinds: Mapping[TaskSet, Sequence[str]]) -> list[CallBlock]:
     count = min(map(len, kinds.values()), default=0)
     represented = {task: 1.0 for kind in kinds for task in kind}
     return [
-        Block(
+        CallBlock(
             [calls[at] for calls in kinds.values()],
             [1.0] * len(kinds),
             represented,
@@ -102,7 +102,7 @@ def _future_blocks(kinds: Mapping[TaskSet, Sequence[str]]) -> list[Block]:
 
 def _pool_blocks(
     kinds: Mapping[TaskSet, Sequence[str]], call_weights: Mapping[str, float], seed: int
-) -> list[Block]:
+) -> list[CallBlock]:
     kind_weight = {kind: math.fsum(call_weights[task] for task in kind) for kind in kinds}
     complete = min(map(len, kinds.values()), default=0)
     blocks = []
@@ -120,7 +120,7 @@ def _pool_blocks(
             for kind, weight in zip(kinds, sampling_weights, strict=True)
         )
         blocks.append(
-            Block(
+            CallBlock(
                 [calls[at] for calls in kinds.values()],
                 sampling_weights,
                 represented,
@@ -134,7 +134,7 @@ def _pool_blocks(
 
 def _single_blocks(
     rest: Mapping[str, TaskSet], kind_weight: Mapping[TaskSet, float], seed: int
-) -> list[Block]:
+) -> list[CallBlock]:
     """Blocks of single calls, for the kinds with more calls than others"""
     order = _shuffle(list(rest), seed, "singles")
     remaining_calls: dict[TaskSet, int] = {}
@@ -148,5 +148,5 @@ def _single_blocks(
         max_score = weight * max(kind_weight[kind] for kind in kinds_left)
         remaining_calls[rest[call]] -= 1
         remaining = math.fsum(count * kind_weight[kind] for kind, count in remaining_calls.items())
-        blocks.append(Block([call], [weight], represented, max_score, remaining))
+        blocks.append(CallBlock([call], [weight], represented, max_score, remaining))
     return blocks

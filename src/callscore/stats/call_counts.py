@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from callscore.stats.bca import IntervalEstimate, bca_interval
 from callscore.stats.contributions import EVALUATED, TaskContributions
-from callscore.stats.matrix import MAX_UNITS, CallMatrix, Units, column_values
+from callscore.stats.matrix import MAX_UNITS, CallMatrix, ResamplingUnits, column_values
 from callscore.stats.rates import RateCounts, count_rate, rate_interval
-from callscore.stats.resampling import Values, make_replicates
+from callscore.stats.resampling import ModelValues, make_replicates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,10 +70,10 @@ def interval_of_counts(counts: Mapping[int, tuple[int, int]]) -> IntervalEstimat
     rate = count_rate(by_call[0], by_call[1])
     if rate is None or rate.is_extreme or rate.single:
         return None if rate is None else rate_interval(rate, None)
-    units = Units(keys, min(len(keys), MAX_UNITS))
+    units = ResamplingUnits(keys, min(len(keys), MAX_UNITS))
     sums = np.array([np.bincount(units.unit_numbers(keys), row, units.size) for row in by_call])
 
-    def share(sums: Sequence[Floats]) -> Sequence[Values]:
+    def share(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         events, items = sums[0]
         with np.errstate(invalid="ignore"):
             return [{RATE: events / items}]

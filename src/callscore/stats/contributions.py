@@ -25,7 +25,7 @@ MAX_CODES = 4096
 
 NO_VALUE = Measure(None)
 
-Entry = tuple[float, float, float]
+ColumnEntry = tuple[float, float, float]
 """value, numerator, denominator; the value is NaN if a case has none."""
 
 EVALUATED, CALL_BLOCKED, BLOCKED = 1, 2, 4
@@ -69,7 +69,7 @@ class _Codes(dict[object, int]):
         return code
 
 
-class Column:
+class MetricColumn:
     """The entries of one metric by case: values, with counts if it is pooled."""
 
     __slots__ = ("_codes", "_index", "_plain", "pooled")
@@ -114,7 +114,7 @@ class Column:
         for place, part in enumerate(self._plain):
             part.extend([_entry_part(entry, place) for entry in entries])
 
-    def entries(self) -> tuple[Sequence[Entry], array[int]] | None:
+    def entries(self) -> tuple[Sequence[ColumnEntry], array[int]] | None:
         """The table of distinct entries and the codes of the cases; None if the column is plain."""
         if self._index is None:
             return None
@@ -128,7 +128,7 @@ class Column:
         """The values of a plain column, and its numerators and denominators if it is pooled."""
         return self._plain
 
-    def extend(self, other: Column) -> None:
+    def extend(self, other: MetricColumn) -> None:
         """Append the entries of another column."""
         coded = other.entries()
         if coded is None:
@@ -164,7 +164,7 @@ class TaskContributions:
         self.flags = array("B")
         self.spend = array("d")
         self.answers = array("H")
-        self.columns: dict[str, Column] = {}
+        self.columns: dict[str, MetricColumn] = {}
         """By slug of a metric or of a criterion."""
         self.strata: Mapping[str, TaskContributions] = {}
         """The same cases by stratum, if metrics are means of the strata."""
@@ -187,7 +187,7 @@ class TaskContributions:
         """Append the measures of the cases that were added last."""
         column = self.columns.get(slug)
         if column is None:
-            column = self.columns[slug] = Column(pooled=pooled)
+            column = self.columns[slug] = MetricColumn(pooled=pooled)
         missing = len(self.keys) - len(measures) - len(column)
         if missing:
             column.add_missing(missing)
@@ -205,7 +205,7 @@ class TaskContributions:
         for slug, column in other.columns.items():
             own = self.columns.get(slug)
             if own is None:
-                own = self.columns[slug] = Column(pooled=column.pooled)
+                own = self.columns[slug] = MetricColumn(pooled=column.pooled)
                 own.add_missing(len(self.keys))
             own.extend(column)
         self.keys.extend(other.keys)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from callscore.stats.contributions import (
     CALL_BLOCKED,
     EVALUATED,
-    Column,
     Contributions,
+    MetricColumn,
     ModelShape,
     TaskContributions,
     in_stratum,
@@ -39,7 +39,7 @@ ColumnKey = tuple[str, str, str]
 In a stratum, the task is `in_stratum(task, stratum)`."""
 
 
-class Units(NamedTuple):
+class ResamplingUnits(NamedTuple):
     """The units of resampling: calls, or groups of calls."""
 
     calls: Keys
@@ -63,13 +63,13 @@ class Units(NamedTuple):
 class CallMatrix(NamedTuple):
     """The sums of one model: `sums[place[task, slug, quantity], unit]`."""
 
-    units: Units
+    units: ResamplingUnits
     place: Mapping[ColumnKey, int]
     sums: Floats
     """Quantities × units."""
 
 
-def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> Units:
+def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> ResamplingUnits:
     """The calls of all models as units, which are resampled together."""
     import numpy as np
 
@@ -78,10 +78,12 @@ def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> Units:
         keys = np.frombuffer(task.keys, np.uint64)
         if len(keys) != len(calls) or not np.isin(keys, calls).all():
             calls = np.union1d(calls, keys)
-    return Units(calls, min(len(calls), most))
+    return ResamplingUnits(calls, min(len(calls), most))
 
 
-def call_matrix(contributions: Contributions, shape: ModelShape, units: Units) -> CallMatrix:
+def call_matrix(
+    contributions: Contributions, shape: ModelShape, units: ResamplingUnits
+) -> CallMatrix:
     """The sums of one model by unit; a call without a reply adds nothing.
 
     With the units of several models, their matrices can be resampled or paired together.
@@ -133,7 +135,7 @@ def _columns(
             yield (slug, "denominator"), denominator
 
 
-def column_values(column: Column) -> Sequence[Floats]:
+def column_values(column: MetricColumn) -> Sequence[Floats]:
     """Values (NaN if missing), numerators and denominators of a column, by case."""
     import numpy as np
 

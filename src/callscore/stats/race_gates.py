@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from callscore.stats.blocks import Block, Schedule
+from callscore.stats.blocks import CallBlock, Schedule
 from callscore.stats.e_process import Array, Draws, initial_e_process, update_future, update_pool
 
 GateState = Literal["held", "breached", "open"]
@@ -45,7 +45,7 @@ class GateTests:
         self._schedule = schedule
         self._gates = [_GateTest(gate, schedule) for gate in gates]
 
-    def add(self, block: Block, outcomes: Sequence[GateCounts]) -> None:
+    def add(self, block: CallBlock, outcomes: Sequence[GateCounts]) -> None:
         """Add the counts of a block."""
         for gate in self._gates:
             gate.add(block, outcomes)
@@ -67,7 +67,7 @@ class GateTests:
 
 
 class _BlockCounts(NamedTuple):
-    block: Block
+    block: CallBlock
     counts: Sequence[tuple[float, tuple[float, float] | None]]
     """By call, how many calls it represents, and its counts."""
 
@@ -83,7 +83,7 @@ class _GateTest:
         self._events = self._items = 0.0
         self._counted_calls = self._unknown_calls = 0
 
-    def add(self, block: Block, outcomes: Sequence[GateCounts]) -> None:
+    def add(self, block: CallBlock, outcomes: Sequence[GateCounts]) -> None:
         counts = [
             (weight, outcome.counts.get(self.rule.slug))
             for weight, outcome in zip(block.sampling_weights, outcomes, strict=True)

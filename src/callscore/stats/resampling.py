@@ -29,8 +29,8 @@ MAX_BATCH = 1_000
 
 SMALL_PRODUCT = 8_000_000
 
-Values = dict[tuple[str, ...], "Floats"]
-Statistic = Callable[[Sequence["Floats"]], Sequence[Values]]
+ModelValues = dict[tuple[str, ...], "Floats"]
+Statistic = Callable[[Sequence["Floats"]], Sequence[ModelValues]]
 """Computes the values of every model from its sums, one entry per column of the sums."""
 
 
@@ -104,7 +104,7 @@ def make_replicates(
     stacked = np.concatenate(columns)
     whole = stacked.sum(axis=1, keepdims=True)
 
-    def values(sums: Floats) -> Sequence[Values]:
+    def values(sums: Floats) -> Sequence[ModelValues]:
         return statistic(np.split(sums, ends))
 
     estimates, jackknife = values(whole), values(whole - stacked)

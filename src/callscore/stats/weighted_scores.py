@@ -29,12 +29,12 @@ from callscore.stats.matrix import ColumnKey
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
-Key = tuple[str, ...]
+ScoreKey = tuple[str, ...]
 """The key of a value of one model: ("row", slug), ("part", task, name), ("task", task),
 ("ungated", task), ("blocked", task), ("criterion", slug), ("benchmarks",), ("final",),
 ("zeroed",), ("cost",), and from `rank_scores` ("efficiency",), ("rank",), ("quality_rank",)."""
 
-Scores = dict[Key, "Floats"]
+Scores = dict[ScoreKey, "Floats"]
 
 FREE = 2.0
 """Ranks free models above all others, whose efficiency is at most 1 (C-85)."""
@@ -181,7 +181,7 @@ def _final(weights: Mapping[str, float], values: Scores, size: int) -> Floats:
     import numpy as np
 
     missing = np.full(size, np.nan)
-    keys: dict[str, Key] = {name: ("task", name) for name in weights}
+    keys: dict[str, ScoreKey] = {name: ("task", name) for name in weights}
     keys["benchmarks"] = ("benchmarks",)
     return _weighted_sum(
         [(weight, values.get(keys[name], missing)) for name, weight in weights.items() if weight]

@@ -8,7 +8,7 @@ from typing import Any
 from callscore.core.errors import DataError
 from callscore.importers.source import Source
 from callscore.importers.table_calls import CALL
-from callscore.importers.tables import Row, Table, cell_text, group_rows, read_tables
+from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
 from callscore.metrics.forms.form import (
     NOT_APPLICABLE,
     Evaluation,
@@ -93,7 +93,7 @@ def _amazon_answer(question: FormQuestion, given: Any, comment: str, source: Sou
         if value.get("NotApplicable"):
             return FormAnswer(None, comment)
         value = value.get("StringValue", value.get("NumericValue"))
-    return _read_answer(question, cell_text(value), comment, source.name)
+    return _read_answer(question, format_cell(value), comment, source.name)
 
 
 def _from_genesys(
@@ -147,7 +147,7 @@ def _google_answer(question: FormQuestion, chosen: Any, source: Source) -> FormA
     for key in ("key", "strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
         if key in value:
             text = {True: "Yes", False: "No"}.get(value[key], value[key])
-            return _read_answer(question, cell_text(text), "", source.name)
+            return _read_answer(question, format_cell(text), "", source.name)
     return FormAnswer(None)
 
 
@@ -165,25 +165,25 @@ def _from_table(table: Table, form: Form, source: Source) -> Iterator[Evaluation
 
 
 def _from_rows(
-    call_id: str, rows: Sequence[Row], table: Table, form: Form, source: Source
+    call_id: str, rows: Sequence[TableRow], table: Table, form: Form, source: Source
 ) -> Evaluation:
     """An evaluation with one row per question."""
     question_column = table.column(_QUESTION) or ""
     answer_column, comment_column = table.column(_ANSWER) or "", table.column(_COMMENT)
     answers = {}
     for row in rows:
-        name = cell_text(row.cells.get(question_column))
+        name = format_cell(row.cells.get(question_column))
         question = form.question(name)
         place = f"{source.name}: {row.where}"
         if question is None:
             raise _unknown_question(name, place)
-        comment = cell_text(row.cells.get(comment_column)) if comment_column else ""
-        text = cell_text(row.cells.get(answer_column))
+        comment = format_cell(row.cells.get(comment_column)) if comment_column else ""
+        text = format_cell(row.cells.get(answer_column))
         answers[question.id] = _read_answer(question, text, comment, place)
     return Evaluation(call_id, answers, _evaluator(rows[0], table), source.name)
 
 
-def _from_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
+def _from_row(row: TableRow, call: str, table: Table, form: Form, source: Source) -> Evaluation:
     """An evaluation in one row: a column per question, comments in `Q1 comment`."""
     answers = {}
     place = f"{source.name}: {row.where}"
@@ -196,20 +196,22 @@ def _from_row(row: Row, call: str, table: Table, form: Form, source: Source) -> 
         for suffix in (" comment", "_comment", " reason", "_reason"):
             comment_column = columns.get(f"{column.casefold()}{suffix}")
             comment = comment or (
-                cell_text(row.cells.get(comment_column)) if comment_column else ""
+                format_cell(row.cells.get(comment_column)) if comment_column else ""
             )
         answers[question.id] = _read_answer(
-            question, cell_text(row.cells.get(column)), comment, place
+            question, format_cell(row.cells.get(column)), comment, place
         )
     if not answers:
         expected = ", ".join(question.id for question in form.questions)
         raise DataError(f"no column is a question of the form; expected {expected}", place=place)
-    return Evaluation(cell_text(row.cells.get(call)), answers, _evaluator(row, table), source.name)
+    return Evaluation(
+        format_cell(row.cells.get(call)), answers, _evaluator(row, table), source.name
+    )
 
 
-def _evaluator(row: Row, table: Table) -> str:
+def _evaluator(row: TableRow, table: Table) -> str:
     column = table.column(_EVALUATOR)
-    return cell_text(row.cells.get(column)) if column else ""
+    return format_cell(row.cells.get(column)) if column else ""
 
 
 def _read_answer(question: FormQuestion, text: str, comment: str, place: str) -> FormAnswer:

@@ -8,7 +8,7 @@ from typing import Any
 from callscore.core.errors import DataError
 from callscore.importers.forms.vendors import vendor_form
 from callscore.importers.source import Source
-from callscore.importers.tables import Row, Table, cell_text, group_rows, read_tables
+from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
 from callscore.metrics.forms.form import (
     NO,
     NOT_APPLICABLE,
@@ -76,10 +76,10 @@ def _table_form(table: Table, source: Source) -> Form:
     return Form(source.stem, source.stem, sections, mode, "table")
 
 
-def _table_question(table: Table, row: Row, number: int, source: Source) -> FormQuestion:
+def _table_question(table: Table, row: TableRow, number: int, source: Source) -> FormQuestion:
     def text(names: Sequence[str]) -> str:
         column = table.column(names)
-        return cell_text(row.cells.get(column)) if column else ""
+        return format_cell(row.cells.get(column)) if column else ""
 
     title = text(QUESTION)
     if not title:
@@ -101,7 +101,7 @@ def _table_question(table: Table, row: Row, number: int, source: Source) -> Form
 
 
 def _table_options(
-    text: str, points: float | None, row: Row, source: Source, *, fails: bool
+    text: str, points: float | None, row: TableRow, source: Source, *, fails: bool
 ) -> list[Option]:
     """The options of a cell: `Yes=5; No=0; N/A`, or `Yes / No`; yes and no if it is empty."""
     most = points if points is not None else 1.0
@@ -134,7 +134,7 @@ def _default_score(word: str, most: float) -> float | None:
     return most if word in YES else 0.0 if word in NO else None
 
 
-def _table_condition(text: str, row: Row, source: Source) -> Condition | None:
+def _table_condition(text: str, row: TableRow, source: Source) -> Condition | None:
     """The condition of a cell: `Q1=Yes`, or `Q1=Yes|Partly`."""
     if not text:
         return None
@@ -152,8 +152,8 @@ def _is_yes(text: str) -> bool:
     return text.casefold() in YES | {"1", "x", "critical", "fatal", "auto-fail"}
 
 
-def _parse_number(cell: Any, row: Row, field: str | None, source: Source) -> float | None:
-    text = cell_text(cell).removesuffix("%").strip()
+def _parse_number(cell: Any, row: TableRow, field: str | None, source: Source) -> float | None:
+    text = format_cell(cell).removesuffix("%").strip()
     if not text:
         return None
     try:

@@ -41,7 +41,7 @@ class CaseEntry(msgspec.Struct, frozen=True):
     lang: str
     tags: Sequence[str]
     turns: int
-    worst: float
+    mean_score: float
     spread: float
     marks: Sequence[str]
     """Any of `invalid`, `error`, `unjudged`, `different`."""
@@ -56,33 +56,33 @@ class RenderedCase(msgspec.Struct, frozen=True):
     markup: bytes
 
 
-class _Kept:
-    """The worst rendered cases that fit, in bounded memory, whatever the order they come in."""
+class _WorstCases:
+    """Keeps the worst cases that fit into `room` bytes, in any order of adding."""
 
     def __init__(self, room: int) -> None:
         self._room = room
         self._best_first: list[tuple[float, int, int, RenderedCase]] = []
         self._bytes = 0
 
-    def would_keep(self, worst: float, place: int) -> bool:
-        """Whether a case may be among the worst; False if worse ones fill the room already."""
+    def would_keep(self, score: float, place: int) -> bool:
+        """Whether a case with this score would be kept if it were added."""
         if self._bytes <= self._room or not self._best_first:
             return True
         best = self._best_first[0]
-        return (-worst, -place) > best[:2]
+        return (-score, -place) > best[:2]
 
     def add(self, rendered: RenderedCase) -> None:
-        """Add a case, and drop the best ones that the room is full without."""
+        """Add a case, then drop the best cases as long as the rest fills the room."""
         entry, size = rendered.entry, _size(rendered)
-        heapq.heappush(self._best_first, (-entry.worst, -entry.place, size, rendered))
+        heapq.heappush(self._best_first, (-entry.mean_score, -entry.place, size, rendered))
         self._bytes += size
         while self._bytes - self._best_first[0][2] > self._room:
             self._bytes -= heapq.heappop(self._best_first)[2]
 
     def worst_first(self) -> list[RenderedCase]:
-        """Return the cases that are left; the last one may no longer fit."""
-        found = [rendered for *_, rendered in self._best_first]
-        return sorted(found, key=lambda kept: (kept.entry.worst, kept.entry.place))
+        """Return the kept cases; the last one may exceed the room."""
+        cases = [rendered for *_, rendered in self._best_first]
+        return sorted(cases, key=lambda case: (case.entry.mean_score, case.entry.place))
 
 
 class CaseCollection:
@@ -100,23 +100,23 @@ class CaseCollection:
         self.verdicts: dict[str, int] = {}
         self.total = 0
         self._with_text = not options.without_text
-        worst = self._worst(source, options.max_bytes)
-        self._kept = self._render(source, worst, options.max_bytes)
-        self._bytes = sum(map(_size, self._kept))
+        scores = self._find_worst(source, options.max_bytes)
+        self._rendered = self._render(source, scores, options.max_bytes)
+        self._bytes = sum(map(_size, self._rendered))
 
     def cases(self) -> Sequence[RenderedCase]:
         """Return the rendered cases, worst first."""
-        return self._kept
+        return self._rendered
 
     def keep_within(self, room: int) -> bool:
         """Drop the best cases until the rest fits; return whether any was dropped."""
-        before = len(self._kept)
-        while self._bytes > room and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.pop())
-        return len(self._kept) < before
+        before = len(self._rendered)
+        while self._bytes > room and len(self._rendered) > 1:
+            self._bytes -= _size(self._rendered.pop())
+        return len(self._rendered) < before
 
-    def _worst(self, source: ReportSource, room: int) -> dict[int, float]:
-        """Count every case; return the worst ones that fit by a low estimate, with their scores."""
+    def _find_worst(self, source: ReportSource, room: int) -> dict[int, float]:
+        """Count every case; return the numbers and scores of the worst that fit by estimate."""
         heap: list[tuple[float, int, int]] = []
         used = 0
         for view in source.cases:
@@ -124,28 +124,28 @@ class CaseCollection:
             self.total += 1
             self._count(case)
             size = _estimate(case) if self._with_text else 0
-            heapq.heappush(heap, (-_worst_score(case), -self.total, size))
+            heapq.heappush(heap, (-_mean_score(case), -self.total, size))
             used += size
             while used > room and len(heap) > 1:
                 used -= heapq.heappop(heap)[2]
-        return {-place: -worst for worst, place, _ in heap}
+        return {-place: -score for score, place, _ in heap}
 
     def _render(
-        self, source: ReportSource, worst: Mapping[int, float], room: int
+        self, source: ReportSource, scores: Mapping[int, float], room: int
     ) -> list[RenderedCase]:
-        kept = _Kept(room)
+        worst_cases = _WorstCases(room)
         for place, view in enumerate(source.cases, start=1):
-            if place in worst and kept.would_keep(worst[place], place):
+            if place in scores and worst_cases.would_keep(scores[place], place):
                 case = decode_case(view)
                 markup = render_case(case, place, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
-                kept.add(RenderedCase(entry, markup.encode("utf-8", "replace")))
-        return kept.worst_first()
+                worst_cases.add(RenderedCase(entry, markup.encode("utf-8", "replace")))
+        return worst_cases.worst_first()
 
     @property
     def left_out(self) -> int:
         """The number of cases that did not fit."""
-        return self.total - len(self._kept)
+        return self.total - len(self._rendered)
 
     def _count(self, case: DecodedCase) -> None:
         self.questions.add(case)
@@ -183,7 +183,7 @@ def _estimate(case: DecodedCase) -> int:
     return min(transcript, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
 
 
-def _worst_score(case: DecodedCase) -> float:
+def _mean_score(case: DecodedCase) -> float:
     """Return the mean score of all models on a case; `NO_SCORE` if there is none."""
     scores = _scores(case).values()
     return math.fsum(scores) / len(scores) if scores else NO_SCORE
@@ -221,7 +221,7 @@ def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
         (record.lang or "")[:MAX_TAG_LENGTH],
         [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
         len(turns(record.transcript)),
-        _worst_score(case),
+        _mean_score(case),
         spread,
         tuple(marks),
         [_round_score(scores.get(model)) for model in models],
@@ -252,7 +252,7 @@ def build_index(rendered: Sequence[RenderedCase]) -> Mapping[str, Any]:
         "lang": [entry.lang for entry in entries],
         "tags": [list(entry.tags) for entry in entries],
         "turns": [entry.turns for entry in entries],
-        "worst": [_round_score(entry.worst) for entry in entries],
+        "worst": [_round_score(entry.mean_score) for entry in entries],
         "spread": [_round_score(entry.spread) for entry in entries],
         "marks": [list(entry.marks) for entry in entries],
         "scores": [list(entry.scores) for entry in entries],

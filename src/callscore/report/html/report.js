@@ -23,18 +23,18 @@
   for (const node of list.children) nodes.set(node.id, node);
 
   const textOf = (part, place) => document.getElementById(part + "-" + place);
-  const made = (part, place) => {
+  const toElement = (part, place) => {
     const parsed = new DOMParser().parseFromString(textOf(part, place).textContent, "text/html");
     return document.importNode(parsed.body.firstElementChild, true);
   };
   const fill = (node, place) => {
-    if (node.children.length < 2) node.append(made("body", place));
+    if (node.children.length < 2) node.append(toElement("body", place));
   };
   const nodeOf = (place) => {
     const id = "case-" + place;
     let node = nodes.get(id);
     if (!node) {
-      node = made("head", place);
+      node = toElement("head", place);
       node.addEventListener("toggle", () => fill(node, place));
       nodes.set(id, node);
     }
@@ -42,7 +42,7 @@
   };
 
   const lower = new Map();
-  const searched = (i) => {
+  const searchText = (i) => {
     if (!lower.has(i)) {
       const place = index.place[i];
       const kept = textOf("body", place) || nodes.get("case-" + place);
@@ -55,19 +55,19 @@
   let order = [];
   let shown = 0;
 
-  const wanted = (key) => (form.elements[key] ? form.elements[key].value : "");
+  const fieldValue = (key) => (form.elements[key] ? form.elements[key].value : "");
   const apply = () => {
-    const task = wanted("task"), lang = wanted("lang"), tag = wanted("tag");
-    const mark = wanted("mark"), sort = wanted("sort");
-    const text = wanted("text").trim().toLowerCase();
-    const model = wanted("model") === "" ? -1 : Number(wanted("model"));
+    const task = fieldValue("task"), lang = fieldValue("lang"), tag = fieldValue("tag");
+    const mark = fieldValue("mark"), sort = fieldValue("sort");
+    const text = fieldValue("text").trim().toLowerCase();
+    const model = fieldValue("model") === "" ? -1 : Number(fieldValue("model"));
     order = [];
     for (let i = 0; i < index.id.length; i++) {
       if (task && index.task[i] !== task) continue;
       if (lang && index.lang[i] !== lang) continue;
       if (tag && !index.tags[i].includes(tag)) continue;
       if (mark && !index.marks[i].includes(mark)) continue;
-      if (text && !index.id[i].toLowerCase().includes(text) && !searched(i).includes(text)) continue;
+      if (text && !index.id[i].toLowerCase().includes(text) && !searchText(i).includes(text)) continue;
       order.push(i);
     }
     const score = (i) => number(model < 0 ? index.worst[i] : index.scores[i][model], 3);
@@ -109,7 +109,7 @@
   let waiting = 0;
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  // Text was applied as it was typed: drawn again when the field is left, the cases would lose the click.
+  // The search applies while typing. Applying it again on blur would redraw the cases and lose the click.
   form.addEventListener("change", (event) => event.target === form.elements.text || apply());
   form.elements.text.addEventListener("input", () => {
     clearTimeout(waiting);

@@ -20,7 +20,7 @@ from callscore.suites.calls.text.summary import (
 )
 from callscore.suites.calls.text.task import TextOutput, highlights_of
 from callscore.suites.calls.translation import critical, outcomes
-from callscore.suites.calls.translation.judged import (
+from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
     MEANING,

@@ -20,7 +20,7 @@ from callscore.suites.calls.text.summary import (
     PURPOSE,
 )
 from callscore.suites.calls.translation import task as translation
-from callscore.suites.calls.translation.judged import (
+from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FINDING_OUTCOMES,
     FLUENCY,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callscore.core.errors import DataError
-from callscore.suites.calls.entity.languages import primary_language
+from callscore.suites.calls.entity.reference import primary_language
 from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values
 
 

@@ -1,20 +1,57 @@
-"""The eleven benchmarks as the optional second layer of the calls suite."""
+"""The eleven benchmarks as the optional second layer of the calls suite (C-88, C-90)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from callscore.core.case import Case, Reply
-from callscore.core.judging import Question, Verdicts
-from callscore.core.measure import Measure
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.core.measure import ABSENT, Measure, not_run, percent, ratio
 from callscore.core.strict_json import Parsed, read_object
 from callscore.core.task import ItemCount
-from callscore.suites.calls.benchmarks import measuring
-from callscore.suites.calls.benchmarks.view import Subject
-from callscore.suites.calls.benchmarks.words import criteria_of
+from callscore.scorecard.criteria import CONSISTENCY, Benchmarked
+from callscore.suites.calls.benchmarks import (
+    context,
+    entity,
+    instructions,
+    qa,
+    similarity,
+    text,
+    translation,
+)
+from callscore.suites.calls.benchmarks import measures as formulas
+from callscore.suites.calls.benchmarks.view import Subject, View
+from callscore.suites.calls.benchmarks.words import (
+    ARGUMENT,
+    CORRECTNESS,
+    EXACT_MATCH,
+    FAITHFULNESS,
+    HALLUCINATION,
+    INSTRUCTIONS,
+    OUTPUT,
+    PRECISION,
+    RELEVANCY,
+    absent_criteria,
+    criteria_of,
+)
 from callscore.suites.calls.item_counts import count_benchmark_items
 from callscore.suites.calls.spec import load
+from callscore.suites.calls.verdict_rules import RULES
+
+_VIEWS: Mapping[str, Callable[[Subject, Verdicts, set[str]], View]] = {
+    "qa": qa.view,
+    "entity": entity.view,
+    "text": text.view,
+    "translation": translation.view,
+}
+_QUESTIONS: Mapping[str, Callable[[Subject], list[Question]]] = {
+    "qa": qa.questions,
+    "text": text.questions,
+}
+_SAID: Mapping[str, Callable[[Subject], Sequence[str]]] = {"qa": qa.said, "text": text.said}
+
+ONLY_LEXICAL = not_run("no embedder reads this language; the limit means nothing for chrF")
 
 
 class CallBenchmarks:
@@ -26,7 +63,7 @@ class CallBenchmarks:
 
     def ask_case(self, case: Case) -> Sequence[Question]:
         """Questions about the case itself, independent of the replies        C-94"""
-        return measuring.ask_of_case(case)
+        return context.needed_questions(case) if _applies(case, PRECISION) else []
 
     def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> Subject:
         """The reply with its reference and its JSON."""
@@ -36,16 +73,66 @@ class CallBenchmarks:
 
     def ask(self, view: Subject) -> Sequence[Question]:
         """Questions about one reply, besides those of its task."""
-        return measuring.ask(view)
+        case, absent = view.case, absent_criteria(view.case)
+        found = [*similarity.similarity_questions(view), *instructions.questions(view)]
+        if case.task in _QUESTIONS:
+            asked = _QUESTIONS[case.task](view)
+            found += [question for question in asked if question.metric not in absent]
+        if _applies(case, PRECISION):
+            found += context.used_questions(case, _SAID[case.task](view))
+        return found
 
-    def measure(self, view: Subject, verdicts: Verdicts) -> Mapping[str, Measure]:
+    def measure(self, view: Subject, verdicts: Verdicts) -> Benchmarked:
         """Every criterion of one reply except consistency        C-90"""
-        return measuring.measure(view, verdicts)
+        case, flags = view.case, set[str]()
+        seen = _VIEWS[case.task](view, verdicts, flags)
+        cosine = similarity.cosine(view, CORRECTNESS, verdicts)
+        found = {
+            FAITHFULNESS: formulas.faithfulness(seen.supported),
+            HALLUCINATION: formulas.hallucination_rate(seen.supported),
+            RELEVANCY: _relevancy(view, verdicts),
+            CORRECTNESS: formulas.answer_correctness(formulas.fact_f1(*seen.facts), cosine),
+            ARGUMENT: formulas.argument_correctness(seen.steps),
+            INSTRUCTIONS: formulas.instruction_following(
+                instructions.followed(view, seen.rules, verdicts, flags)
+            ),
+            EXACT_MATCH: formulas.exact_match(seen.closed.matches, seen.closed.fields),
+        }
+        if _applies(case, PRECISION):
+            found |= context.measure(case, _SAID[case.task](view), verdicts, flags)
+        return _of_task(case, RULES.mark_approximate(found, verdicts))
 
-    def malformed(self, case: Case) -> Mapping[str, Measure]:
+    def malformed(self, case: Case) -> Benchmarked:
         """A malformed reply scores 0 in every criterion        C-90"""
-        return measuring.malformed(case)
+        criteria = load().benchmarks.criteria
+        worst = {
+            slug: ratio(0, 1) if entry.unit == "fraction" else percent(1, 1)
+            for slug, entry in criteria.items()
+        }
+        return _of_task(case, worst)
 
     def count_items(self, case: Case) -> ItemCount:
         """The most items that a judge can be asked about for the criteria."""
         return count_benchmark_items(case)
+
+
+def _of_task(case: Case, found: Mapping[str, Measure]) -> Benchmarked:
+    absent = absent_criteria(case)
+    return {
+        slug: ABSENT if slug in absent else found[slug]
+        for slug in criteria_of(case.task)
+        if slug != CONSISTENCY
+    }
+
+
+def _applies(case: Case, slug: str) -> bool:
+    return slug in criteria_of(case.task) and slug not in absent_criteria(case)
+
+
+def _relevancy(subject: Subject, verdicts: Verdicts) -> Measure:
+    metrics = (RELEVANCY,) if subject.case.question else (RELEVANCY, CORRECTNESS)
+    given = [v for name in metrics for v in verdicts.get(Item(name, OUTPUT), ())]
+    cosine = similarity.cosine(subject, RELEVANCY, verdicts)
+    if given and all(verdict.approximate for verdict in given):
+        return ONLY_LEXICAL
+    return formulas.answer_relevancy(cosine)

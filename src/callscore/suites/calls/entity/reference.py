@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import msgspec
@@ -9,14 +10,13 @@ import msgspec
 from callscore.core.case import Case, spoken_text
 from callscore.core.errors import DataError
 from callscore.metrics.text import contains, n2
-from callscore.suites.calls.entity.configured import (
+from callscore.suites.calls.entity.entity_list import (
     configured_keys,
     configured_list,
     read_aliases,
     strings,
 )
-from callscore.suites.calls.entity.identity import Aliases, distinct, is_text
-from callscore.suites.calls.entity.languages import foreign_entities
+from callscore.suites.calls.entity.identity import NO_ENTITIES, Aliases, distinct, is_text, key_of
 from callscore.suites.calls.items import NO_PARTS, documented_keys, listed
 from callscore.suites.calls.parse import Sources, Structure, structure_of
 from callscore.suites.calls.spec import load
@@ -27,6 +27,8 @@ _PATHS = {part: f"expected_outcome.{part}" for part in PARTS}
 
 NOT_CONFIGURED = "expected_not_configured"
 ADHERENCE = "entity.config_adherence"
+_NO_LANGUAGE = frozenset({"und", "mul", "mis", "zxx"})
+"""Tags that name no language: undetermined, multiple, uncoded, none."""
 FABRICATED = "entity.fabricated_count"
 CROSS_LANGUAGE = "entity.cross_language_match_rate"
 KEYWORD_PRECISION = "entity.keyword_precision"
@@ -161,3 +163,43 @@ def _absent_metrics(case: Case, no_list: bool) -> frozenset[str]:
         *((ADHERENCE,) if no_list else ()),
     }
     return frozenset(absent)
+
+
+def primary_language(tag: str) -> str:
+    """The language of a BCP 47 tag, lower case: `en` of `en-US`; empty if unknown."""
+    language = tag.strip().replace("_", "-").partition("-")[0].lower()
+    known = language.isascii() and language.isalpha() and len(language) in (2, 3)
+    return language if known and language not in _NO_LANGUAGE else ""
+
+
+def foreign_entities(expected: frozenset[str], case: Case, aliases: Aliases) -> frozenset[str]:
+    """The expected entities whose configured form is not in the transcript's language     C-48
+
+    Empty if either language is unknown: such a case is not cross-language.
+    """
+    given = case.config.get("entity_language")
+    if given is None:
+        return NO_ENTITIES
+    spoken = _transcript_language(case)
+    if isinstance(given, Mapping):
+        languages = {
+            key_of(entity, aliases): _language(tag, f"config.entity_language[{entity!r}]")
+            for entity, tag in given.items()
+        }
+    else:
+        languages = dict.fromkeys(expected, _language(given, "config.entity_language"))
+    if not spoken:
+        return NO_ENTITIES
+    return frozenset(key for key in expected if languages.get(key, "") not in ("", spoken))
+
+
+def _transcript_language(case: Case) -> str:
+    source = case.config.get("source_language")
+    given = "" if source is None else _language(source, "config.source_language")
+    return primary_language(case.lang or "") or given
+
+
+def _language(tag: object, field: str) -> str:
+    if not isinstance(tag, str):
+        raise DataError("expected a language tag as a string", field=field)
+    return primary_language(tag)

@@ -15,7 +15,7 @@ from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas
-from callscore.suites.calls.entity.configured import configured_list
+from callscore.suites.calls.entity.entity_list import configured_list
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from callscore.core.case import spoken_text
 from callscore.metrics.text import contains
 from callscore.scorecard.formula import TaskFormula
-from callscore.suites.calls.entity.configured import configured_keys
+from callscore.suites.calls.entity.entity_list import configured_keys
 from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,

@@ -13,15 +13,15 @@ from callscore.metrics.text import comparable, contains, n2
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 from callscore.suites.calls.items import is_empty
-from callscore.suites.calls.translation.handling import Wording
-from callscore.suites.calls.translation.judged import (
+from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
     MEANING,
     PROPER_NOUNS,
 )
 from callscore.suites.calls.translation.reference import NOUNS, TERMS, TranslationReference
-from callscore.suites.calls.translation.rendering import Sentence, is_near
+from callscore.suites.calls.translation.sentence_match import Sentence, is_near
+from callscore.suites.calls.translation.terms import Wording
 
 LONGEST_SHORT = 64
 """Longer sources that equal their translation are near it too, unless they have few letters."""

@@ -11,9 +11,9 @@ from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
-from callscore.suites.calls.translation.judged import CRITICAL_FACTS, KEEPING_FACTS, holds
+from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, KEEPING_FACTS, holds
 from callscore.suites.calls.translation.measures import FactCount
-from callscore.suites.calls.translation.rendering import Rendered
+from callscore.suites.calls.translation.sentence_match import Rendered
 
 KEY = "critical_facts"
 

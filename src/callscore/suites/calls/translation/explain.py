@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
 from callscore.scorecard.explain import quoted
-from callscore.suites.calls.translation import critical, judged, outcomes
+from callscore.suites.calls.translation import critical, judge_questions, outcomes
 from callscore.suites.calls.translation.facts import drift
-from callscore.suites.calls.translation.judged import CRITICAL_FACTS, FLUENCY, MEANING
+from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, FLUENCY, MEANING
 from callscore.suites.calls.translation.reference import TranslationReference
-from callscore.suites.calls.translation.rendering import Rendered
+from callscore.suites.calls.translation.sentence_match import Rendered
 from callscore.suites.calls.translation.task import (
     COMPLETENESS,
     DRIFT,
@@ -35,8 +35,12 @@ def faults(
         COMPLETENESS: [
             f"{quoted(r.sentence.id)} ({r.state.value})" for r in renderings if not r.is_translated
         ],
-        MEANING: _least((r.sentence.id, judged.similarity(r, verdicts)) for r in renderings),
-        FLUENCY: _least((r.sentence.id, judged.fluency(r, verdicts, set())) for r in translated),
+        MEANING: _least(
+            (r.sentence.id, judge_questions.similarity(r, verdicts)) for r in renderings
+        ),
+        FLUENCY: _least(
+            (r.sentence.id, judge_questions.fluency(r, verdicts, set())) for r in translated
+        ),
         **_names(reference, rendered, verdicts),
         CRITICAL_FACTS: drifted,
         DRIFT: drifted,

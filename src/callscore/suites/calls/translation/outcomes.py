@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from callscore.core.judging import Item, Question, Verdict, Verdicts
-from callscore.suites.calls.translation.judged import (
+from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FINDING_OUTCOMES,
     KEEPING_FACTS,
@@ -19,7 +19,7 @@ from callscore.suites.calls.translation.judged import (
     holds,
 )
 from callscore.suites.calls.translation.reference import TranslationReference
-from callscore.suites.calls.translation.rendering import Rendered, State
+from callscore.suites.calls.translation.sentence_match import Rendered, State
 
 KEPT = "kept:"
 STATES = ("outcome", "no_outcome")

@@ -16,8 +16,8 @@ from callscore.suites.calls.parse import Sources, Structure, structure_of
 from callscore.suites.calls.sentences import sentences as sentences_of
 from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
-from callscore.suites.calls.translation.handling import Handled, Wording, locate_forms
-from callscore.suites.calls.translation.rendering import Sentence
+from callscore.suites.calls.translation.sentence_match import Sentence
+from callscore.suites.calls.translation.terms import Handled, Wording, locate_forms
 
 SENTENCES, TERMS, NOUNS = "sentence_translations", "domain_terms_handled", "named_entities_handled"
 KEYS = ("full_translation", SENTENCES, TERMS, NOUNS)

@@ -18,15 +18,9 @@ from callscore.suites.calls.parse import Sources, parse_reply, structure_of
 from callscore.suites.calls.prompt import OMITTED, answer_form, asked_sentences, build_prompt
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS
-from callscore.suites.calls.translation import critical, judged, outcomes
+from callscore.suites.calls.translation import critical, judge_questions, outcomes
 from callscore.suites.calls.translation import measures as formulas
-from callscore.suites.calls.translation.handling import (
-    Handled,
-    Wording,
-    is_any_contradicted,
-    is_handled,
-)
-from callscore.suites.calls.translation.judged import (
+from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
     MEANING,
@@ -43,7 +37,13 @@ from callscore.suites.calls.translation.reference import (
     TranslationReference,
     read_reference,
 )
-from callscore.suites.calls.translation.rendering import Rendered, Rendering, State, render
+from callscore.suites.calls.translation.sentence_match import Rendered, Rendering, State, render
+from callscore.suites.calls.translation.terms import (
+    Handled,
+    Wording,
+    is_any_contradicted,
+    is_handled,
+)
 
 __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
 
@@ -132,8 +132,8 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         if rendered.is_reference:
             return []
         return [
-            *judged.sentence_questions(rendered),
-            *judged.name_questions(reference.handled.get(NOUNS, ()), rendered),
+            *judge_questions.sentence_questions(rendered),
+            *judge_questions.name_questions(reference.handled.get(NOUNS, ()), rendered),
             *critical.questions(reference.facts, rendered.text),
         ]
 
@@ -197,12 +197,12 @@ def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> di
     own_words = State.SAME
     for rendering in rendered.by_id.values():
         if rendering.state is own_words:
-            similarities.append(judged.IDENTICAL)
-            ratings.append(judged.NATIVE)
+            similarities.append(judge_questions.IDENTICAL)
+            ratings.append(judge_questions.NATIVE)
             continue
-        similarities.append(judged.similarity(rendering, verdicts))
+        similarities.append(judge_questions.similarity(rendering, verdicts))
         if rendering.is_translated:
-            ratings.append(judged.fluency(rendering, verdicts, flags))
+            ratings.append(judge_questions.fluency(rendering, verdicts, flags))
     total = len(similarities)
     return {
         COMPLETENESS: formulas.completeness(len(ratings), total),
@@ -241,7 +241,7 @@ def not_kept(
     def is_kept(handled: Handled) -> bool:
         if part == TERMS:
             return is_handled(handled, rendered)
-        return judged.is_same_name(handled, rendered, verdicts, flags)
+        return judge_questions.is_same_name(handled, rendered, verdicts, flags)
 
     return frozenset([entry.name for entry in reference.handled[part] if not is_kept(entry)])
 

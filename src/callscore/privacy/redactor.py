@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.privacy.finder import Finder, Kind
+from callscore.privacy.finder import DataKind, Finder
 
 UNCHANGED_KEYS = frozenset(
     {"id", "call_id", "case_id", "task", "model", "question_id", "lang", "type"}
@@ -37,10 +37,10 @@ class Placeholders:
     """The placeholders of one call; a value has the same placeholder in all its records."""
 
     def __init__(self) -> None:
-        self._by_value: dict[tuple[Kind, str], str] = {}
-        self._counts: dict[Kind, int] = {}
+        self._by_value: dict[tuple[DataKind, str], str] = {}
+        self._counts: dict[DataKind, int] = {}
 
-    def get(self, kind: Kind, value: str) -> str:
+    def get(self, kind: DataKind, value: str) -> str:
         """The placeholder of a value: `[PHONE_1]` for the first phone number of the call."""
         known = self._by_value.get((kind, value))
         if known is None:

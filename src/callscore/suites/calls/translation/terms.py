@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 
 from callscore.metrics.text import comparable, contains, n2
-from callscore.suites.calls.translation.rendering import Rendered, State
+from callscore.suites.calls.translation.sentence_match import Rendered, State
 
 SHORTEST_STEM = 4
 LONGEST_ENDING = 4

@@ -26,15 +26,15 @@ from callscore.stats.power import (
     influence_deviation,
 )
 from callscore.stats.rates import upper_limit
-from callscore.stats.resampling import Replicates, Values, make_replicates, round_to_grid
-from callscore.stats.weighted_scores import Key, scores
+from callscore.stats.resampling import ModelValues, Replicates, make_replicates, round_to_grid
+from callscore.stats.weighted_scores import ScoreKey, scores
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
 SEED = 16_068
-FINAL: Key = ("zeroed",)
-COST: Key = ("cost",)
+FINAL: ScoreKey = ("zeroed",)
+COST: ScoreKey = ("cost",)
 COST_QUANTITIES = ("spend", "answers")
 LOWER_IS_BETTER = ("percent", "count", "usd")
 
@@ -102,7 +102,7 @@ def _without_counts(shape: TaskShape) -> TaskShape:
     return msgspec.structs.replace(shape, rows=rows)
 
 
-def pair_calls(first: Contributions, second: Contributions, shape: ModelShape) -> PairedCalls:
+def pair_models(first: Contributions, second: Contributions, shape: ModelShape) -> PairedCalls:
     """The contributions of both models, limited to the calls that both answered in a task."""
     import numpy as np
 
@@ -138,7 +138,7 @@ def pair_calls(first: Contributions, second: Contributions, shape: ModelShape) -
 
 
 def row_differences(
-    pair: PairedCalls, names: Mapping[Key, RowLabel], resamples: int
+    pair: PairedCalls, names: Mapping[ScoreKey, RowLabel], resamples: int
 ) -> list[RowDifference]:
     """The difference of every row with interval and p; Holm-corrected over all rows."""
     by_model = _replicates(pair, resamples)
@@ -153,7 +153,7 @@ def row_differences(
     return [msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
 
 
-def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[Key, Replicates]]:
+def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[ScoreKey, Replicates]]:
     """The replicates of both models by the same resamples; equal sums are computed once."""
     import numpy as np
 
@@ -161,7 +161,7 @@ def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[Key, Repl
     lines, where = np.unique(stacked, axis=0, return_inverse=True)
     of_each = np.split(where.reshape(-1), 2)
 
-    def statistic(sums: Sequence[Floats]) -> Sequence[Values]:
+    def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         return [scores(pair.shape, pair.first.place, sums[0][own]) for own in of_each]
 
     return make_replicates([pair.first._replace(sums=lines)], statistic, SEED, resamples)
@@ -181,7 +181,7 @@ def _group_calls(sums: Floats) -> Floats:
     return grouped
 
 
-def _sum_indices(key: Key, pair: PairedCalls) -> list[int]:
+def _sum_indices(key: ScoreKey, pair: PairedCalls) -> list[int]:
     """The indices of the sums that a score depends on."""
     slugs: set[str] | None = None
     tasks = set(pair.shape.tasks)
@@ -197,8 +197,8 @@ def _sum_indices(key: Key, pair: PairedCalls) -> list[int]:
 
 
 def _sign_flip_p(
-    pair: PairedCalls, lines: Mapping[Key, Sequence[int]]
-) -> Mapping[Key, float | None]:
+    pair: PairedCalls, lines: Mapping[ScoreKey, Sequence[int]]
+) -> Mapping[ScoreKey, float | None]:
     return sign_flip_p(
         round_to_grid(pair.first.sums),
         round_to_grid(pair.second.sums),
@@ -210,7 +210,7 @@ def _sign_flip_p(
 
 def _row_difference(
     pair: PairedCalls,
-    key: Key,
+    key: ScoreKey,
     name: RowLabel,
     models: Sequence[Replicates],
     flip_p: float | None,
@@ -266,7 +266,7 @@ def _differences(pair: PairedCalls, lines: Sequence[int]) -> Floats:
     return gaps
 
 
-def _discordant_counts(pair: PairedCalls, key: Key) -> tuple[int, int] | None:
+def _discordant_counts(pair: PairedCalls, key: ScoreKey) -> tuple[int, int] | None:
     """Calls that only the first, and only the second, got right; None if a row is not binary."""
     import numpy as np
 

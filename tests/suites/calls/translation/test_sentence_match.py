@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.metrics.text import n1
-from callscore.suites.calls.translation.rendering import Rendered, Sentence, State, render
+from callscore.suites.calls.translation.sentence_match import Rendered, Sentence, State, render
 
 LETTERS = "aé<= \t\n\u0301\u0338\u0323\u3099\u00ad\u200b\u00a0かक\u093cㄱᄀ\u1161"
 TEXTS = st.lists(st.tuples(st.text(LETTERS, max_size=6), st.text(LETTERS, max_size=6)), max_size=4)

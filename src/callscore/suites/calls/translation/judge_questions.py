@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.suites.calls.translation.handling import (
+from callscore.suites.calls.translation.sentence_match import Rendered, Rendering, State
+from callscore.suites.calls.translation.terms import (
     Handled,
     is_handled,
     lacking,
     may_be_inflected,
 )
-from callscore.suites.calls.translation.rendering import Rendered, Rendering, State
 
 MEANING, FLUENCY = "translation.meaning", "translation.fluency"
 PROPER_NOUNS, CRITICAL_FACTS = "translation.proper_nouns", "translation.critical_facts"
