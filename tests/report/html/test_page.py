@@ -165,8 +165,9 @@ def test_hostile_text_is_never_markup(few: ReportSource, texts: tuple[str, ...])
 
 
 def test_long_text_is_cut_and_it_says_so(few: ReportSource) -> None:
-    told = written(hostile(few, ["A" * 100_000]))
-    assert len(told) < 10_000_000
+    two = msgspec.structs.replace(few, cases=list(few.cases)[:2])
+    told = written(hostile(two, ["A" * 100_000]))
+    assert len(told) < 2_500_000
     assert "more characters" in told
 
 
