@@ -42,6 +42,8 @@ NOT_PLAIN = {
 }
 """Words of a private language that this code once had, and what to write instead."""
 PROSE = re.compile(rf"\b({'|'.join(NOT_PLAIN)})\b", re.IGNORECASE)
+QUOTED = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+"""Code in a page."""
 VERBATIM = {"judges/probes.py"}
 """Texts that are data: a judge is tested with them."""
 
@@ -119,6 +121,18 @@ def test_docstrings_comments_and_messages_are_plain_english() -> None:
         for line, word in _private_words(path.read_text(encoding="utf-8"))
     ]
     assert words == [], "\n".join(words)
+
+
+def test_pages_are_plain_english() -> None:
+    """Examples and requests to a judge are quoted, so only the text around them is checked."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    found = [
+        f"{page.relative_to(ROOT)}: {match[0]!r}; write: {NOT_PLAIN[match[0].casefold()]}"
+        for page in pages
+        if page.name not in ("CHANGELOG.md", "judge-requests.md")
+        for match in PROSE.finditer(QUOTED.sub("", page.read_text(encoding="utf-8")))
+    ]
+    assert found == []
 
 
 def test_a_private_word_is_found_in_prose_and_not_in_code() -> None:

@@ -43,7 +43,7 @@ def test_a_seeded_difference_is_found_and_paired_by_scenario(folder: Path) -> No
     final = found.row("final")
     assert final.difference is not None and final.difference > 0.2
     assert found.row("scenario").difference == pytest.approx(final.difference)
-    assert {row.key for row in found.rows} >= {"scenario/fc", "scenario.plan"}
+    assert {row.key for row in found.rows} >= {"scenario/fc", "scenario/plan"}
     assert found.counts["fixed"] > 10 and not found.counts["broken"]
     changed = {slug for case in found.cases for slug in case.metrics}
     assert changed <= {

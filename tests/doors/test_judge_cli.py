@@ -254,7 +254,7 @@ def test_people_who_label_the_same_items_are_held_against_each_other(tmp_path: P
     target = tmp_path / "calibration.json"
     done = run("judge", "calibrate", write(tmp_path / "l.jsonl", *lines), "--json", target)
     assert done.returncode == 0, done.stderr
-    assert "people among themselves: alpha 0.545 [" in done.stdout  # with its interval
+    assert "agreement among people: alpha 0.545 [" in done.stdout  # with its interval
     assert "(3 items, up to 2 people each)" in done.stdout
     assert read_json(target)[0]["people"]["items"] == 3
 
@@ -347,6 +347,12 @@ def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
     done = run_python(NO_SOCKETS, *args)
     assert done.returncode == 0, done.stderr
     assert "embedder mUSE" in done.stdout
+
+
+def test_a_connection_would_be_noticed() -> None:
+    reaching = NO_SOCKETS.replace("main()", "import socket; socket.create_connection(('::1', 9))")
+    done = run_python(reaching)
+    assert "the network was asked for" in done.stderr
 
 
 def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:

@@ -373,7 +373,7 @@ def test_a_dry_run_sends_nothing_and_names_the_price(tmp_path: Path) -> None:
     assert "$" in lines["priced"]
     assert "30,000" in lines["priced"]
     assert lines["unpriced"].endswith("unknown")
-    assert lines["All"].endswith("unknown")
+    assert lines["In"].endswith("unknown")
     assert not (tmp_path / ".callscore").exists()
 
 

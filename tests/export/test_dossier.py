@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from callscore.config.score import ScoreConfig
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
 from callscore.export.dossier_signature import load_signer
-from callscore.export.sources import SourceRequest, open_source
+from callscore.export.sources import SourceRequest, open_source, scored_source
 from callscore.export.verification import VerificationResult, verify
 from callscore.report import dossier
 from callscore.report.source import ReportOptions, ReportSource
 from commands import run
+from random_calls.dataset import dataset
 
 Files = dict[str, bytes]
 
@@ -253,6 +256,18 @@ class TestSigning:
             load_signer(key)
 
 
+def with_other_number(raw: bytes, path: Sequence[Any]) -> bytes:
+    """A file in which one number, of its first line if it has lines, is a little smaller."""
+    first, rest = (raw, b"") if raw.startswith(b"{\n") else raw.split(b"\n", 1)
+    document = json.loads(first)
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    assert isinstance(place[path[-1]], float), "a number that the sample has"
+    place[path[-1]] *= 0.99
+    return json.dumps(document, ensure_ascii=False).encode() + b"\n" + rest
+
+
 class TestWithoutText:
     def test_nothing_that_was_said_is_in_it(self, sample: ReportSource, tmp_path: Path) -> None:
         files = unzipped(written(sample, ReportOptions(without_text=True)))
@@ -266,6 +281,64 @@ class TestWithoutText:
         found = verified(files, tmp_path)
         assert told(found) == ""
         assert any("without text" in left for left in found.not_checked)
+        assert any("from the recorded measures" in checked for checked in found.checked)
+
+    @pytest.mark.parametrize(
+        ("change", "named"),
+        [
+            (("card.json", "models", 0, "tasks", "qa", "score"), "careful.qa.score"),
+            (("card.json", "models", 0, "tasks", "qa", "ungated_score"), "careful.qa.ungated"),
+            (("results.jsonl", "metrics", "qa.structure"), "ungated_score"),
+            (("results.jsonl", "score"), "score: 0."),
+            (("results.jsonl", "ungated_score"), "ungated_score: 0."),
+        ],
+        ids=lambda value: "/".join(map(str, value)) if isinstance(value, tuple) else "",
+    )
+    def test_a_score_that_does_not_follow_from_the_measures_is_found(
+        self, stored: ReportSource, change: tuple[Any, ...], named: str, tmp_path: Path
+    ) -> None:
+        files = unzipped(written(stored, ReportOptions(without_text=True)))
+        name, *path = change
+        forged = {**files, name: with_other_number(files[name], path)}
+        assert named in told(verified(resealed(forged), tmp_path))
+
+    @pytest.mark.parametrize(
+        ("change", "named"),
+        [
+            (("models", 0, "final", "b"), "sample-large.final.b"),
+            (("models", 1, "tasks", "text", "metrics", "text.structure", "value"), "structure"),
+            (("ranking", 0, "efficiency"), "ranking.efficiency"),
+        ],
+        ids=["final", "row", "efficiency"],
+    )
+    def test_finals_rows_and_ranks_are_recomputed(
+        self, sample: ReportSource, change: Sequence[Any], named: str, tmp_path: Path
+    ) -> None:
+        files = unzipped(written(sample, ReportOptions(without_text=True)))
+        forged = {**files, "card.json": with_other_number(files["card.json"], change)}
+        assert named in told(verified(resealed(forged), tmp_path))
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_an_honest_dossier_of_random_answers_is_not_accused(
+        self, seed: int, tmp_path: Path
+    ) -> None:
+        """Repeats, outages, malformed and unjudged answers, estimates and other gates."""
+        data = dataset(Random(seed), 4)
+        paths = {name: tmp_path / f"{name}.jsonl" for name in ("cases", "outputs", "verdicts")}
+        for name, path in paths.items():
+            lines = map(json.dumps, getattr(data, name))
+            path.write_text("\n".join(lines), encoding="utf-8")
+        config = ScoreConfig(
+            cases=[paths["cases"]],
+            outputs=[paths["outputs"]],
+            verdicts=[paths["verdicts"]],
+            intervals=False,
+            judge="offline" if seed else "none",
+            settings={"gates": "formula_only"} if seed == 2 else {},
+        )
+        with scored_source(config) as source:
+            files = unzipped(written(source, ReportOptions(without_text=True)))
+        assert told(verified(files, tmp_path)) == ""
 
     def test_its_scorecard_is_still_bound_by_hashes(
         self, sample: ReportSource, tmp_path: Path

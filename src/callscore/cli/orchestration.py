@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from callscore.core.scenarios import OnStep
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scenarios import OutputsJob
+    from callscore.runner.run import RunResult
 
 PATH = click.Path(path_type=Path)
 
@@ -160,6 +161,18 @@ def write(document: Mapping[str, object], path: Path) -> None:
 
     with atomic_write(path) as file:
         file.write(_as_file(document))
+
+
+def write_beside(ran: RunResult, joint: Path) -> None:
+    """Write one file per model and language, unless the run's own file is just that."""
+    if not ran.documents:
+        return
+    from callscore.runner.document import result_files
+
+    parts = result_files(joint, ran.documents.values())
+    if len(parts) > 1 or not ran.has_only_scenarios:
+        for path, document in parts.items():
+            write(document, path)
 
 
 def _as_file(document: Mapping[str, object]) -> bytes:

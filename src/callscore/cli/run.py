@@ -336,6 +336,7 @@ def _show_estimate(prepared: Prepared) -> None:
 
 def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
+    from callscore.cli.orchestration import write_beside
     from callscore.report.orchestration_terminal import (
         free_running_lines,
         model_table,
@@ -347,14 +348,17 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
     if (file_name := output.path_unless_stdout(json_file)) is not None:
         with atomic_write(file_name) as file:
             file.write(run_document(ran))
-        _write_beside(ran, file_name)
+        write_beside(ran, file_name)
     _say_what_is_kept(ran)
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
-    if ran.card is not None and not ran.has_only_scenarios:
+    is_race = prepared.options.race
+    if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
+    if is_race:  # the card has its result, the documents have what it left out
+        return
     for document in ran.documents.values():
         say(result_text(document))
         for line in free_running_lines(document):
@@ -363,19 +367,6 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
         say(line)
     for note in ran.notes if ran.has_only_scenarios else ():
         say(note)
-
-
-def _write_beside(ran: RunResult, joint: Path) -> None:
-    """Write one file per model and language, unless the run's own file is just that."""
-    if not ran.documents:
-        return
-    from callscore.cli.orchestration import write
-    from callscore.runner.document import result_files
-
-    parts = result_files(joint, ran.documents.values())
-    if len(parts) > 1 or not ran.has_only_scenarios:
-        for path, document in parts.items():
-            write(document, path)
 
 
 def _check_gates(

@@ -238,6 +238,27 @@ class Attempts(Protocol):
         ...
 
 
+class RunningAttempts(Attempts, Protocol):
+    """Attempts that a race reads scenario by scenario, while the run goes on."""
+
+    def has(self, part: Part, scenario: str) -> bool:
+        """Whether the part has a scenario of this id."""
+        ...
+
+    def open_steps_of(self, part: Part, scenario: str) -> Iterator[OpenStep]:
+        """What is not decided about one scenario."""
+        ...
+
+    def score_of(self, part: Part, scenario: str, judged: StepVerdicts | None) -> float | None:
+        """The score of one scenario by itself; None if a request failed."""
+        ...
+
+
+def scenario_of_step(case_id: str) -> str:
+    """The scenario of a step, the same in all languages: `8` of `EN/8#4`."""
+    return case_id.partition("/")[2].rpartition("#")[0]
+
+
 class FollowUps(Protocol):
     """Steps that depend on earlier replies: asked round by round."""
 
@@ -275,7 +296,7 @@ class ScenarioCases(Protocol):
         """The pass in which models see their own history; None if none is wanted."""
         ...
 
-    def answered(self, data: RunData) -> Attempts:
+    def answered(self, data: RunData) -> RunningAttempts:
         """What was answered, to be judged and scored."""
         ...
 

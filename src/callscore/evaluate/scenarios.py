@@ -18,6 +18,7 @@ from callscore.core.scenarios import (
     OpenStep,
     Part,
     RecordedOutputs,
+    RunningAttempts,
     ScenarioRows,
     ScenarioScore,
     ScenarioSinks,
@@ -75,6 +76,24 @@ async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> Judge
         }
     finally:
         await judge_runner.close()
+
+
+async def judge_scenarios(
+    attempts: RunningAttempts, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
+) -> JudgedParts:
+    """Ask the judge about some scenarios of each model; the judge stays open."""
+    return {
+        part: await _judge_steps(
+            [
+                step
+                for scenario in scenarios.get(part.model, ())
+                for step in attempts.open_steps_of(part, scenario)
+            ],
+            judge_runner,
+            part.model,
+        )
+        for part in attempts.parts
+    }
 
 
 async def _judge_steps(

@@ -20,6 +20,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.core.version import __version__
 from callscore.export.dossier_comparison import CardComparison, CaseComparison
 from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_measures import MeasureRecount
 from callscore.export.dossier_signature import check_envelope, read_envelope
 from callscore.export.sources import TaskPromptBuilder
 from callscore.report.dossier import (
@@ -145,9 +146,7 @@ class _Verification:
         if self._settings.with_text:
             self._check_scores()
         else:
-            self._not_checked.append(
-                "scores and prompts: the dossier was written without text; its hashes are checked"
-            )
+            self._check_measures()
         if self._manifest.callscore != __version__:
             made = self._manifest.callscore[:40]
             self._not_checked.append(f"made by callscore {made}, recomputed with {__version__}")
@@ -240,10 +239,9 @@ class _Verification:
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise DataError(str(error), place=f"{OUTPUTS}:{line.number}") from None
 
-    def _check_scores(self) -> None:
-        """Score cases, outputs and verdicts again and compare the results."""
+    def _job(self) -> ScoreConfig:
         given = self._settings
-        job = ScoreConfig(
+        return ScoreConfig(
             cases=[self._files.path(CASES)],
             outputs=[self._files.path(OUTPUTS)],
             verdicts=[self._files.path(VERDICTS)],
@@ -256,6 +254,25 @@ class _Verification:
             metrics=given.metrics,
             intervals=given.intervals,
         )
+
+    def _check_measures(self) -> None:
+        """Recompute scores from the measures of the answers; the text is not there."""
+        recount = MeasureRecount(self._files.path(RESULTS), self._job())
+        recount.compare(self._read(CARD, Scorecard))
+        for file, sentences in recount.differences.items():
+            self._add_all(file, sentences)
+        self._checked.append(
+            f"{recount.results} results, and the rows, tasks, Final Scores and ranks of the "
+            "scorecard, from the recorded measures"
+        )
+        self._not_checked.append(
+            "that the measures are those of the replies, intervals and prompts: the dossier was "
+            "written without text; its hashes are checked"
+        )
+
+    def _check_scores(self) -> None:
+        """Score cases, outputs and verdicts again and compare the results."""
+        given, job = self._settings, self._job()
         prompts = TaskPromptBuilder(job, given.prompts)
         cases = CaseComparison(
             self._files.path(RESULTS),

@@ -1,1 +1,1 @@
-"""How values are shown: numbers, terminal, files."""
+"""Report formats: terminal, HTML, Markdown, CSV, XLSX, JSON, JUnit, and those of other tools."""

@@ -83,7 +83,7 @@ def scorecard_rows(
 
     Tasks that no model ran are left out; so are details, unless `all_rows` is set.
     """
-    ran = task_names(card)
+    ran = tasks_run(card)
     has_benchmarks = any(
         model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
     )
@@ -109,14 +109,14 @@ TASK_KINDS = ("section", "metric", "subscore", "task")
 BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
 
-def task_names(card: Scorecard) -> list[str]:
+def tasks_run(card: Scorecard) -> list[str]:
     """Return the tasks that at least one model ran, in the order of the models."""
     return list(dict.fromkeys(task for model in card.models for task in model.tasks))
 
 
 def tasks_not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
     """Return the names of the tasks in the template that no model ran."""
-    ran = task_names(card)
+    ran = tasks_run(card)
     return [
         row.label.removesuffix(" Score")
         for row in template

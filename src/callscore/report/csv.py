@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from callscore.report.safe_text import cell_text
+from callscore.report.safe_text import safe_cell_text
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
 COLUMNS = (
@@ -60,29 +60,29 @@ def _take(buffer: io.StringIO) -> bytes:
 def _rows(view: CaseView, answer: Answer) -> Iterator[list[object]]:
     case, result = view.case, answer.result
     head = [
-        cell_text(case.id),
-        "" if case.call_id is None else cell_text(str(case.call_id)),
-        cell_text(case.task),
-        cell_text(case.lang or ""),
-        cell_text(result.model),
+        safe_cell_text(case.id),
+        "" if case.call_id is None else safe_cell_text(str(case.call_id)),
+        safe_cell_text(case.task),
+        safe_cell_text(case.lang or ""),
+        safe_cell_text(result.model),
         result.run,
         result.status,
         _number(result.score),
         _number(result.ungated_score),
-        cell_text("; ".join(result.reasons)),
-        cell_text("; ".join(result.flags)),
+        safe_cell_text("; ".join(result.reasons)),
+        safe_cell_text("; ".join(result.flags)),
     ]
     tail = [answer.input_tokens, answer.output_tokens, _number(answer.cost_usd)]
     if not answer.measures:
-        yield [*head, "", "", "", "", cell_text(answer.error or ""), "", *tail]
+        yield [*head, "", "", "", "", safe_cell_text(answer.error or ""), "", *tail]
     for slug, measure in answer.measures.items():
         yield [
             *head,
-            cell_text(slug),
+            safe_cell_text(slug),
             _number(measure.value),
             _number(measure.numerator),
             _number(measure.denominator),
-            cell_text(measure.reason() or ""),
+            safe_cell_text(measure.reason() or ""),
             "yes" if measure.approximate else "",
             *tail,
         ]

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard
-from callscore.report.cells import Tone, count_undecided_gates, task_names
+from callscore.report.cells import Tone, count_undecided_gates, tasks_run
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
@@ -166,7 +166,7 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
     """List the task scores of all models when no model has a Final Score."""
     reasons = dict.fromkeys(entry.reason for entry in card.ranking if entry.reason)
     yield Statement("NO FINAL", f"{'; '.join(list(reasons)[:NAMES_SHOWN])}.", "middling")
-    for task in task_names(card):
+    for task in tasks_run(card):
         scores = [(model.model, model.tasks[task].score) for model in card.models]
         known = sorted(
             ((name, score) for name, score in scores if score is not None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, Ranked, Scorecard, TemplateRow
-from callscore.report.cells import Cell, scorecard_rows, show_score_interval, task_names
+from callscore.report.cells import Cell, scorecard_rows, show_score_interval, tasks_run
 from callscore.report.decision import state_decision
 from callscore.report.markdown_text import code, prose, table
 from callscore.report.numbers import show, show_cost, show_count
@@ -126,7 +126,7 @@ def _short_document(source: ReportSource) -> Iterator[str]:
     yield f"### {prose(source.title, 120)}"
     yield ""
     yield from _decision(card)
-    tasks = task_names(card)
+    tasks = tasks_run(card)
     ranking = {entry.model: entry for entry in card.ranking}
     ordered = sorted(card.models, key=lambda model: _order(ranking[model.model]))
     rows = [_model_line(model, ranking[model.model], tasks) for model in ordered[:MODELS_SHOWN]]

@@ -45,7 +45,7 @@ A leading apostrophe is marked too, as it would look like our own mark.
 """
 
 
-def cell_text(text: str) -> str:
+def safe_cell_text(text: str) -> str:
     """Return a text for a cell of a table: no formula, escape sequence or direction mark (S-04).
 
     Text that a spreadsheet might execute gets an apostrophe in front. Line ends stay.

@@ -27,7 +27,7 @@ from callscore.report.decision import state_decision
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
-from callscore.report.ties import show_rank
+from callscore.report.ties import sampled_unit, show_rank
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -174,10 +174,11 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
     method = card.intervals
     if method is None:
         return
+    unit = sampled_unit(card)
     sentence = (
-        f"[ ] {100 * method.level:g} % intervals for future calls, with these "
-        f"{show_count(method.calls, 'call')} as a sample; "
-        "≈ fewer than 15 calls; = all calls agree, interval by the rule of three"
+        f"[ ] {100 * method.level:g} % intervals for {method.about}, with these "
+        f"{show_count(method.calls, unit)} as a sample; "
+        f"≈ fewer than 15 {unit}s; = all {unit}s agree, interval by the rule of three"
     )
     yield from paragraph([StyledText(sentence, "dim")], width)
 

@@ -210,8 +210,10 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
 
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
-    if config.scenarios or not config.cases:
-        raise UsageError("--race is about calls; expected case files and no scenarios")
+    if config.scenarios and config.cases:
+        raise UsageError("--race is about calls or about scenarios; expected one of them as data")
+    if config.scenarios and config.scenario_settings.history == "own":
+        raise UsageError("history: own asks again what a race leaves out; expected history: gold")
     if len(config.models) < 2:
         raise UsageError("--race needs at least two models; expected another one under `models`")
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.case import Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import (
     Event,
@@ -22,17 +21,25 @@ from callscore.core.run import (
     RunSummary,
     Work,
 )
+from callscore.core.scenarios import scenario_of_step
 from callscore.core.scorecard import Scorecard
+from callscore.core.task import SCENARIO
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.report.race_text import race_notes
-from callscore.runner.cases import CasePrompt, work_of
+from callscore.runner.cases import CaseFiles, CasePrompt, ScenarioSteps, work_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.race_card import ModelAccount, describe_changes, make_race_card
-from callscore.runner.race_observations import Runs, collect_gates, observe_call, observe_case
+from callscore.runner.race_observations import (
+    Runs,
+    collect_gates,
+    observe_call,
+    observe_case,
+    observe_score,
+)
 from callscore.runner.scoring import RunScoring, unless_stopped
 from callscore.scorecard.final import option_weights
 from callscore.stats.blocks import Population, TaskSet, make_schedule
@@ -52,13 +59,13 @@ class RacePool:
 
     def __init__(self, prepared: Prepared) -> None:
         config = prepared.config
-        assert prepared.case_files is not None  # `prepare` refuses a race without calls
         self.prepared = prepared
-        self._files = prepared.case_files
         self.about: Population = "future" if config.race.about == "future" else "pool"
         self._lines = LinesByKey(config.cases)
         self._call_numbers: dict[str, int] = {}
-        tasks = self._index()
+        self._steps: dict[str, list[CasePrompt]] = {}
+        """The steps of every scenario, if the race is about scenarios."""
+        tasks = self._index_scenarios() if self.has_scenarios else self._index()
         weights = _final_weights(config.scoring, {task for of in tasks.values() for task in of})
         kinds = {call: self._task_set(of, weights) for call, of in tasks.items()}
         kinds = {call: kind for call, kind in kinds.items() if kind}
@@ -70,6 +77,26 @@ class RacePool:
                 "race: about: future needs calls that have every task, or calls of each task; "
                 "expected `about: pool`, or other data"
             )
+
+    @property
+    def has_scenarios(self) -> bool:
+        """Whether scenarios are drawn instead of calls."""
+        return self.prepared.scenarios is not None
+
+    @property
+    def _files(self) -> CaseFiles:
+        assert self.prepared.case_files is not None  # `prepare` refuses a race without data
+        return self.prepared.case_files
+
+    def _index_scenarios(self) -> dict[str, list[str]]:
+        """Collect the steps of every scenario; returns a task for each of its languages."""
+        assert self.prepared.scenarios is not None
+        languages: dict[str, dict[str, None]] = {}
+        for prompt in ScenarioSteps(self.prepared.scenarios).stream():
+            scenario = scenario_of_step(prompt.case.id)
+            self._steps.setdefault(scenario, []).append(prompt)
+            languages.setdefault(scenario, {})[prompt.case.id.partition("/")[0]] = None
+        return {scenario: [SCENARIO] * len(found) for scenario, found in languages.items()}
 
     def _index(self) -> dict[str, list[str]]:
         """Index the lines of every call; returns the tasks of each."""
@@ -89,7 +116,9 @@ class RacePool:
         return tuple(sorted(set(counted) if self.about == "future" else counted))
 
     def cases(self, call: str) -> list[CasePrompt]:
-        """Read the cases of one call."""
+        """The cases of one call, or the steps of one scenario."""
+        if self.has_scenarios:
+            return self._steps[call]
         lines = self._lines.lines(self._call_numbers[call])
         prompts = map(self._files.read, lines)
         return [prompt for prompt in prompts if prompt.case.task in self.schedule.weights]
@@ -254,12 +283,14 @@ class RaceRun:
     def _account_remaining(self, remaining: WorkByModel) -> None:
         for model, works in remaining.items():
             for case_id in dict.fromkeys(work.case_id for work in works):
-                for reply in self._scoring.replies.of_model(model, case_id).values():
-                    if isinstance(reply, Reply):
-                        self._accounts[model].add(reply)
+                replies = self._scoring.replies.of_model(model, case_id)
+                self._accounts[model].add_all(replies.values())
 
     async def _read_round(self, missing: Mapping[str, Sequence[str]]) -> None:
         """Score the calls of the round and add them to the race."""
+        if self._pool.has_scenarios:
+            await self._read_scenarios(missing)
+            return
         by_id = {prompt.case.id: prompt for prompts in self._calls.values() for prompt in prompts}
         models = {
             prompt.case.id: [m for m, calls in missing.items() if call in calls]
@@ -281,6 +312,18 @@ class RaceRun:
                 mean = self._pool.about == "future"
                 self._race.observe(model, call, observe_call(cases, mean=mean))
         self._check_scores()
+
+    async def _read_scenarios(self, missing: Mapping[str, Sequence[str]]) -> None:
+        """Score the scenarios of the round and add them to the race."""
+        scores = await self._scoring.scenario_scores(missing, self._judge_runner)
+        mean = self._pool.about == "future"
+        for model, scenarios in missing.items():
+            for scenario in scenarios:
+                cases = [observe_score(SCENARIO, score) for score in scores[model, scenario]]
+                self._race.observe(model, scenario, observe_call(cases, mean=mean))
+                for prompt in self._calls[scenario]:
+                    replies = self._scoring.replies.of_model(model, prompt.case.id)
+                    self._accounts[model].add_all(replies.values())
 
     async def _measure(self, prompt: CasePrompt, models: Sequence[str]) -> MeasuredCase:
         assert prompt.indexed is not None  # of a case file

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from callscore.config.file import RaceEntry
-from callscore.core.case import Reply
+from callscore.core.case import Failed, Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
+from callscore.core.task import SCENARIO
 from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
@@ -21,12 +22,12 @@ STOP_REASONS = {
     "none left": "no valid model is left",
     "within margin": "all remaining models are within the margin",
     "futile": "even the full data is not expected to separate the remaining models (an estimate)",
-    "data spent": "all calls that can decide are used",
+    "data spent": "all {unit}s that can decide are used",
     "budget": "the budget is spent",
 }
 GUARANTEED = {
-    "pool": "the best model of this data set, by the mean score of its calls,",
-    "future": "the best model for future calls like these, by the mean score of a call,",
+    "pool": "the best model of this data set, by the mean score of its {unit}s,",
+    "future": "the best model for future {unit}s like these, by the mean score of a {unit},",
 }
 
 RECORDED = (
@@ -49,6 +50,12 @@ class ModelAccount:
             self._has_unpriced = True
         else:
             self._costs.append(reply.cost_usd)
+
+    def add_all(self, replies: Iterable[Reply | Failed]) -> None:
+        """Add the replies that did not fail."""
+        for reply in replies:
+            if isinstance(reply, Reply):
+                self.add(reply)
 
     @property
     def paid_usd(self) -> float | None:
@@ -89,17 +96,18 @@ def make_race_card(
     stopped = state.stopped or status
     racing = list(state.racing)
     race_status = _status(state)
+    unit = SCENARIO if SCENARIO in schedule.sizes else "call"
     return RaceCard(
         status=race_status,
         decision=racing[0] if race_status == "decided" else None,
         tie_band=racing if race_status in ("tie", "open") else [],
-        stopped=STOP_REASONS.get(stopped, stopped),
+        stopped=STOP_REASONS.get(stopped, stopped).format(unit=unit),
         estimate=state.estimate,
         about=schedule.about,
         alpha=rules.alpha,
         margin=rules.margin,
         seed=rules.seed,
-        guarantee=_guarantee(schedule.about, rules.alpha),
+        guarantee=_guarantee(schedule.about, rules.alpha, unit),
         blocks=state.blocks,
         of_blocks=len(schedule.blocks),
         requests=requests,
@@ -120,9 +128,10 @@ def _status(state: RaceState) -> RaceStatus:
     return "decided" if state.racing else "none"
 
 
-def _guarantee(about: str, alpha: float) -> str:
+def _guarantee(about: str, alpha: float, unit: str) -> str:
     most = f"at most {100 * alpha:g} %"
-    return f"{GUARANTEED[about]} is eliminated with a probability of {most}, at any stopping time"
+    best = GUARANTEED[about].format(unit=unit)
+    return f"{best} is eliminated with a probability of {most}, at any stopping time"
 
 
 def _saved_share(accounts: Sequence[ModelAccount]) -> float | None:

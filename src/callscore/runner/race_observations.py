@@ -80,6 +80,12 @@ def observe_case(task: str, runs: Runs, repeats: int, gates: RaceGates) -> CaseO
     return CaseObservation(task, least, most, counts, breached)
 
 
+def observe_score(task: str, score: float | None) -> CaseObservation:
+    """A case with a score and no gate; 0 and 1 are its bounds if it has none."""
+    least, most = (0.0, 1.0) if score is None else (score, score)
+    return CaseObservation(task, least, most, {}, frozenset())
+
+
 def _count_events(slug: str, runs: Runs, gates: RaceGates) -> tuple[float, float] | None:
     """Events and items, each run with weight 1 / N; None if a run has no result        C-07"""
     events, items = [], []

@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.run import RunSummary, Work
 from callscore.core.scenarios import (
-    Attempts,
     RunData,
+    RunningAttempts,
     ScenarioSinks,
     StepView,
     StoredReplies,
@@ -21,6 +21,7 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scenarios import (
     JudgedParts,
     judge_attempts,
+    judge_scenarios,
     read_step_verdicts,
     scenario_tallies,
     undecided_items,
@@ -72,6 +73,7 @@ class ScenarioScoring:
         self._sinks = sinks
         self._verdicts = read_step_verdicts(prepared.config.scoring.verdicts)
         self._judged: JudgedParts = {}
+        self._raced: RunningAttempts | None = None
         self._exported: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
         options = prepared.options
@@ -83,6 +85,26 @@ class ScenarioScoring:
     async def judge(self, judge_runner: JudgeRunner) -> None:
         """Ask the judge all open questions."""
         self._judged = await judge_attempts(self._attempts(self._replies.of_model), judge_runner)
+
+    async def scores_of(
+        self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
+    ) -> Mapping[tuple[str, str], Sequence[float | None]]:
+        """By model and scenario, its score in each language, for a race; None if one failed."""
+        attempts = self._raced
+        if attempts is None:
+            attempts = self._raced = self._attempts(self._replies.of_model)
+        judged: JudgedParts = {}
+        if judge_runner is not None and judge_runner.judge is not None:
+            judged = await judge_scenarios(attempts, scenarios, judge_runner)
+        return {
+            (model, scenario): [
+                attempts.score_of(part, scenario, judged.get(part))
+                for part in attempts.parts
+                if part.model == model and attempts.has(part, scenario)
+            ]
+            for model, ids in scenarios.items()
+            for scenario in ids
+        }
 
     def tallies(self) -> Tallied:
         """All scenarios added up; writes results, records, verdicts and open items."""
@@ -129,7 +151,7 @@ class ScenarioScoring:
             else [f"not exported: {why}" for why in self._exported.left_out]
         )
 
-    def _attempts(self, stored: StoredReplies) -> Attempts:
+    def _attempts(self, stored: StoredReplies) -> RunningAttempts:
         prepared = self._prepared
         assert prepared.scenarios is not None
         return prepared.scenarios.answered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -142,6 +142,13 @@ class RunScoring:
         """Measure one case on its own, for a race; `card` scores it again with the others."""
         assert self._pass is not None  # a race has case files
         return await self._pass.measured(indexed, answers, judge_runner)
+
+    async def scenario_scores(
+        self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
+    ) -> Mapping[tuple[str, str], Sequence[float | None]]:
+        """By model and scenario, its score in each language, for a race."""
+        assert self._scenarios is not None  # the race is about scenarios
+        return await self._scenarios.scores_of(scenarios, judge_runner)
 
     def card(self) -> Scorecard | None:
         """The scorecard of cases and scenarios, if the run has some."""

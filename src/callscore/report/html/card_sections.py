@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
-from callscore.report.cells import count_undecided_gates, show_flip_rate, task_names
+from callscore.report.cells import count_undecided_gates, show_flip_rate, tasks_run
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
     collapsible,
@@ -21,7 +21,7 @@ from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Provenance, ReportSource
-from callscore.report.svg.rank_bands import RankBand, draw_rank_bands
+from callscore.report.svg.rank_bands import RankBar, draw_rank_bands
 
 CALLS_SHOWN = 40
 MAX_NOTE_LENGTH = 500
@@ -61,13 +61,13 @@ def ranks_section(card: Scorecard) -> Html:
     return section("ranks", "Ranks", drawn, table(headings.split("|"), rows, "Ranking"))
 
 
-def rank_bands_of(card: Scorecard) -> list[RankBand]:
+def rank_bands_of(card: Scorecard) -> list[RankBar]:
     """Return the rank bands of a scorecard, best first."""
     bands = []
     for entry in card.ranking:
         band = entry.quality_band
         if band is not None:
-            bands.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
+            bands.append(RankBar(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(bands, key=lambda band: (band.best, band.worst, band.rank or 0))
 
 
@@ -132,7 +132,7 @@ def _judge_facts(
     judging: Judging | None, verdicts: Mapping[str, int]
 ) -> Iterator[tuple[str, Child]]:
     if judging is None:
-        yield "Judge", "no judge was used"
+        yield "Judge", "no judge was used" + ("; verdicts are from files" if verdicts else "")
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
@@ -183,7 +183,7 @@ def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, i
 
 
 def _coverage(card: Scorecard) -> Html:
-    tasks = task_names(card)
+    tasks = tasks_run(card)
     rows = []
     for model in card.models:
         cells: list[Child] = []

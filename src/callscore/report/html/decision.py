@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
 from callscore.core.task import SCENARIO
-from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, task_names
+from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, tasks_run
 from callscore.report.decision import state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
@@ -107,7 +107,7 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
 
 def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool) -> Html:
     """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
-    tasks = task_names(card)
+    tasks = tasks_run(card)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
     headings = [

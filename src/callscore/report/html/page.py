@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from callscore.report.cells import task_names
+from callscore.report.cells import tasks_run
 from callscore.report.html.answers_sections import (
     confusion_section,
     document_decisions,
@@ -118,7 +118,7 @@ def _hash(content: str) -> str:
 def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
     card = source.card
-    tasks = task_names(card)
+    tasks = tasks_run(card)
     counts = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
     if len(source.cases):
         counts.append(show_count(len(source.cases), "case"))

@@ -12,7 +12,7 @@ from callscore.report.cells import (
     ScorecardRow,
     scorecard_rows,
     show_score_interval,
-    task_names,
+    tasks_run,
 )
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
@@ -92,7 +92,7 @@ def tasks_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 
 
 def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
-    ran = task_names(card)
+    ran = tasks_run(card)
     for task in ran:
         metrics = [
             row

@@ -17,8 +17,8 @@ MAX_NAME_LENGTH = 24
 MAX_TICKS = 10
 
 
-class RankBand(NamedTuple):
-    """The ranks from `best` to `worst` that cannot be distinguished for a model."""
+class RankBar(NamedTuple):
+    """The bar of a model: the ranks from `best` to `worst`, which cannot be distinguished."""
 
     model: str
     best: int
@@ -31,7 +31,7 @@ class RankBand(NamedTuple):
         return show_band((self.best, self.worst))
 
 
-def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
+def draw_rank_bands(bands: Sequence[RankBar]) -> Html:
     """Draw the bands in the given order."""
     height = TOP + ROW_HEIGHT * len(bands) + BOTTOM
     bottom = TOP + ROW_HEIGHT * len(bands)
@@ -54,13 +54,13 @@ def draw_rank_bands(bands: Sequence[RankBand]) -> Html:
         ],
         label(middle, bottom + 33, "Rank by quality", "soft small", "middle"),
         [
-            _draw_band(band, scale, TOP + ROW_HEIGHT * (place + 0.5))
+            _draw_bar(band, scale, TOP + ROW_HEIGHT * (place + 0.5))
             for place, band in enumerate(bands)
         ],
     )
 
 
-def _draw_band(band: RankBand, scale: Scale, y: float) -> Html:
+def _draw_bar(band: RankBar, scale: Scale, y: float) -> Html:
     left, right = scale(band.best) - 7, scale(band.worst) + 7
     bar = tag(
         "rect",

@@ -68,6 +68,8 @@ class FailedRow(msgspec.Struct, frozen=True):
     file_path: str
     error: str
     scenario: str = ""
+    not_run: bool = False
+    """Whether no step of it was requested, as of a model that a race has eliminated."""
 
 
 Mean = Callable[[Iterable[Measure]], Measure]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -47,6 +47,7 @@ from callscore.suites.orchestration.rows import FailedRow, Row
 from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import Place
+from callscore.suites.orchestration.scenario_tally import measured, scenario_score
 from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
@@ -98,16 +99,47 @@ class RunAttempts:
         self._settings = settings
         self._data = data
         self.parts = [Part(model, folder) for model in data.models for folder in self._sets]
+        self._by_id: dict[str, Mapping[str, Scenario]] = {}
 
     def open_steps(self, part: Part) -> Iterator[OpenStep]:
         """Steps with values that neither code nor verdicts from files have decided."""
+        yield from self._open_steps(part, self._sets[part.folder].scenarios())
+
+    def open_steps_of(self, part: Part, scenario: str) -> Iterator[OpenStep]:
+        """The same of one scenario; none if the part does not have it."""
+        found = self._scenarios(part).get(scenario)
+        yield from self._open_steps(part, () if found is None else (found,))
+
+    def _open_steps(self, part: Part, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
         of = self._sets[part.folder]
         recorded = recorded_of(self._data.verdicts, part.model, of.lang)
-        for scenario in of.scenarios():
+        for scenario in scenarios:
             recording = replies_of(self._data, part.model, of, scenario).recording()
             with suppress(DataError):  # a failed request: the scenario fails when it is scored
                 place = Place(of.lang, scenario.id)
                 yield from list(open_steps(recording, place, of.cards, recorded))
+
+    def has(self, part: Part, scenario: str) -> bool:
+        """Whether the part has a scenario of this id."""
+        return scenario in self._scenarios(part)
+
+    def score_of(self, part: Part, scenario: str, judged: StepVerdicts | None) -> float | None:
+        """The score of one scenario by itself; None if a request failed."""
+        of = self._sets[part.folder]
+        scoring = _Scoring(self._data, self._settings, part.model, of, judged)
+        row = scoring.row(self._scenarios(part)[scenario])
+        if row is None:
+            return None
+        found = measured(row, is_compat=self._settings.mode == "compat")
+        return scenario_score(found).score
+
+    def _scenarios(self, part: Part) -> Mapping[str, Scenario]:
+        """The scenarios of a part by id, read once."""
+        found = self._by_id.get(part.folder)
+        if found is None:
+            scenarios = self._sets[part.folder].scenarios()
+            found = self._by_id[part.folder] = {each.id: each for each in scenarios}
+        return found
 
     def scores(
         self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
@@ -215,7 +247,9 @@ class _Scoring:
         try:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
-            self._failed.append(FailedRow(path, error.problem, replies.scenario.id))
+            not_run = all(step.found is None for step in replies.steps)
+            failed = FailedRow(path, error.problem, replies.scenario.id, not_run)
+            self._failed.append(failed)
             for result in failed_results(replies):
                 sinks.on_result(result)
             return ()
@@ -225,6 +259,15 @@ class _Scoring:
             reply = answers.get((record.case_id, record.run))
             sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
+
+    def row(self, scenario: Scenario) -> Row | None:
+        """The row of one scenario; None if a request failed."""
+        replies = replies_of(self._data, self._model, self._part, scenario)
+        try:
+            evaluated = self._evaluate(replies, scenario.id)
+        except DataError:
+            return None
+        return evaluated.row if self._mode == "standard" else self._public_rows[-1]
 
     @property
     def _flags(self) -> Sequence[str]:

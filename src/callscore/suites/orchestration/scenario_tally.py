@@ -15,7 +15,7 @@ from callscore.core.measure import ABSENT, Measure, ratio, undefined, vacuous
 from callscore.core.scorecard import TaskScore
 from callscore.core.spec import ScoreSettings
 from callscore.core.task import SCENARIO, Measured
-from callscore.scorecard.formula import formula_for, score_case
+from callscore.scorecard.formula import CaseScore, formula_for
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
@@ -131,15 +131,39 @@ def tally_of(
         tally.add_calls(of_runs, 0)
         tally.most_runs = max(tally.most_runs, row.runs)
         found = measured(row, is_compat=is_compat)
-        answers = [ScoredReply(found, score_case(formula, found))]
+        answers = [ScoredReply(found, scenario_score(found))]
         tally.add_cases(formula, [(row.file_path, answers)], [_charge(row.scenario, of_runs)])
     for each in failed:
+        if each.not_run:
+            tally.add_not_run()
+            continue
         of_runs = costs.get(each.scenario, ())
         tally.add_calls(of_runs, len(of_runs))
         tally.add_error()
         assert tally.contributions is not None
         tally.contributions.add_unanswered(_charge(each.scenario, of_runs, answered=False))
     return tally
+
+
+def scenario_score(found: Measured) -> CaseScore:
+    """The mean of the parts that a scenario has, each over the rows that it defines
+
+    The Average is made of rows over all scenarios; this is what a race adds up.
+    """
+    values = {slug: measure.value for slug, measure in found.measures.items()}
+    parts = [
+        (part.weight, _weighted_mean([(w, values[slug]) for slug, w in part.weights.items()]))
+        for part in card_spec().scores[SCENARIO].parts.values()
+    ]
+    score = _weighted_mean(parts)
+    return CaseScore("incomplete" if score is None else "valid", score, score, (), (), values)
+
+
+def _weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:
+    """Σ weight × value / Σ weight, over the terms that have a value"""
+    known = [(weight, value) for weight, value in terms if value is not None]
+    whole = math.fsum(weight for weight, _ in known)
+    return math.fsum(weight * value for weight, value in known) / whole if known else None
 
 
 def _charge(scenario: str, costs: Sequence[float | None], *, answered: bool = True) -> Charge:
