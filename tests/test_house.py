@@ -176,6 +176,12 @@ def test_there_is_one_broad_except_where_calls_are_made() -> None:
     assert broad == ["engine/retry.py"]
 
 
+def test_test_modules_have_names_of_their_own() -> None:
+    """Pytest imports them by their names alone: a second one of a name stops the whole suite."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
 def test_everything_public_exists() -> None:
     for module in (callscore, callscore.extension):
         assert module.__all__ == sorted(module.__all__)
