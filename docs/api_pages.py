@@ -137,17 +137,18 @@ def api_page() -> str:
     lines += ["## Types of fields\n", FIELDS_INTRO]
     results = [getattr(callscore, name) for name in USERS["Results"]]
     public = {*callscore.__all__, *extension.__all__}
-    for found in _reachable(results):
-        if found.__name__ not in public:
-            lines += _entry(found.__name__, found, import_module(found.__module__))
-    return "\n".join(lines)
+    fields = [found for found in _reachable(results) if found.__name__ not in public]
+    for found in fields:
+        lines += _entry(found.__name__, found, import_module(found.__module__))
+    named = [getattr(callscore, name) for name in callscore.__all__]
+    return "\n".join([*lines, *_field_aliases([*named, *fields])])
 
 
 def extension_page() -> str:
     """Every name of `callscore.extension`."""
-    return "\n".join(
-        [HEAD + "# callscore.extension\n", EXTENSION_INTRO, *_sections(AUTHORS, extension)]
-    )
+    lines = [HEAD + "# callscore.extension\n", EXTENSION_INTRO, *_sections(AUTHORS, extension)]
+    named = [getattr(extension, name) for name in extension.__all__]
+    return "\n".join([*lines, *_field_aliases(named)])
 
 
 def _sections(groups: Mapping[str, tuple[str, ...]], module: ModuleType) -> Iterator[str]:
@@ -270,6 +271,8 @@ def _reachable(values: list[Any]) -> list[type]:
 
 
 def _type(kind: Any) -> str:
+    if isinstance(kind, typing.ForwardRef):
+        kind = kind.__forward_arg__
     shown = kind if isinstance(kind, str) else inspect.formatannotation(kind)
     return re.sub(r"\b(?:callscore|collections|typing)(?:\.\w+)*\.(?=\w)", "", shown)
 
@@ -314,6 +317,24 @@ def _aliases(function: Any) -> Iterator[str]:
             lines.append(f"{name} = {definition}{_comment(about)}")
     if lines:
         yield _code("\n".join(lines))
+
+
+def _field_aliases(values: list[Any]) -> Iterator[str]:
+    """A section with the aliases in the fields of classes, such as the words of a status."""
+    public = {*callscore.__all__, *extension.__all__}
+    lines = {}
+    for value in values:
+        if not inspect.isclass(value) or not value.__module__.startswith("callscore."):
+            continue
+        written = "\n".join(_fields(value))
+        for name, home in _defined(import_module(value.__module__)).items():
+            alias = typing.get_origin(getattr(home, name, None)) is not None
+            if alias and name not in public and re.search(rf": .*\b{name}\b", written):
+                about, definition = _assignment(home, name)
+                lines[name] = f"{name} = {definition}{_comment(about)}"
+    if lines:
+        yield "## Type aliases\n"
+        yield _code("\n".join(lines[name] for name in sorted(lines)))
 
 
 def _defined(home: ModuleType) -> Mapping[str, ModuleType]:

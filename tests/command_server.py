@@ -56,6 +56,7 @@ def carry_out(call: dict[str, Any]) -> NoReturn:
         os.close(file)
     os.environ.clear()
     os.environ.update(call["env"])
+    sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(call["cwd"])
     sys.argv[1:] = call["args"]
     signal.alarm(LONGEST_S)  # whoever hangs is killed, and has no exit code that a test expects

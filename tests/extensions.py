@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from commands import Done, run_afresh
+from commands import Done, run
 
 PAGES = Path(__file__).parent.parent / "docs" / "extending"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -43,7 +43,7 @@ class Page:
         """Install the package below `folder`, write the files there and run the commands."""
         env = install(self.package, folder)
         _write(self.files, folder)
-        return [run_afresh(*command.split(), env=env, cwd=folder) for command in self.commands]
+        return [run(*command.split(), env=env, cwd=folder) for command in self.commands]
 
 
 def install(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:

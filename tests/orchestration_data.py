@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,15 @@ def cards_of(lang: str) -> Cards:
     return collect(read_card(path.read_bytes()) for path in files)
 
 
-def scenarios_of(lang: str) -> Iterator[Scenario]:
-    """The public scenarios of a language, in their order."""
+@cache
+def scenarios_of(lang: str) -> Sequence[Scenario]:
+    """The public scenarios of a language, in their order; reading them takes longer than most."""
     folder = SCENARIOS / lang / "scenario_data"
-    for path in sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem)):
-        text = path.read_text(encoding="utf-8")
-        yield read_scenario(text, Place(lang, path.stem), cards_of(lang))
+    paths = sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem))
+    return [
+        read_scenario(path.read_text(encoding="utf-8"), Place(lang, path.stem), cards_of(lang))
+        for path in paths
+    ]
 
 
 def tool_schemas(lang: str) -> Mapping[str, Mapping[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commands import Done, run_afresh
+from commands import Done, run
 from eval_files import read_json
 from extensions import Page, install
 
@@ -20,7 +20,7 @@ def test_a_provider_from_another_package_answers_is_priced_and_scored(tmp_path: 
     assert (model["model"], model["tasks"]["qa"]["n"]) == ("our-model", 1)
     assert model["tasks"]["qa"]["status"] == "valid"
     assert model["cost"]["status"] == "known"
-    again = run_afresh("run", "eval.yaml", "--dry-run", env=_site(tmp_path), cwd=tmp_path)
+    again = run("run", "eval.yaml", "--dry-run", env=_site(tmp_path), cwd=tmp_path)
     assert again.returncode == 0, again.stderr
 
 
@@ -45,7 +45,7 @@ def test_a_metric_from_another_package_is_a_rated_row_outside_the_formula(tmp_pa
     assert gold["score"] == 1.0
     assert "(qa.short_reasons@1)|" in card["signature"]
     assert "Short Reasons" in done.stdout
-    unnamed = run_afresh(
+    unnamed = run(
         "run", "eval.yaml", "--json", "-", env=_without(tmp_path, "metrics:"), cwd=tmp_path
     )
     assert "short_reasons" not in unnamed.stdout
@@ -72,7 +72,7 @@ def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(
     assert "Queue Accuracy" in done.stdout
     spec = tmp_path / "site" / "callscore_routing" / "spec.toml"
     spec.write_text(spec.read_text().replace("0.85", "0.80"))
-    again = run_afresh(
+    again = run(
         *("run", "eval.yaml", "--json", "again.json", "--resume"), env=_site(tmp_path), cwd=tmp_path
     )
     assert again.returncode == 0, again.stderr
@@ -88,7 +88,7 @@ def test_a_report_format_from_another_package_writes_a_stored_run(tmp_path: Path
     lines = (tmp_path / "report.txt").read_text(encoding="utf-8").splitlines()
     assert "scorecard" in lines[0]
     assert lines[-1] == "1.000 greeting-1 gold"
-    unknown = run_afresh("report", "eval.yaml", "--format", "ascii", cwd=tmp_path)
+    unknown = run("report", "eval.yaml", "--format", "ascii", cwd=tmp_path)
     assert unknown.returncode == 2
     assert "'ascii' is not a report format" in unknown.stderr
 
@@ -100,10 +100,10 @@ def test_weights_may_name_tasks_of_other_packages_and_no_others(tmp_path: Path) 
     output = '{"case_id": "call-1/queue", "model": "m", "output": {"queue": "billing"}}'
     (tmp_path / "outputs.jsonl").write_text(output, encoding="utf-8")
     score = ("score", "cases.jsonl", "--outputs", "outputs.jsonl", "--json", "card.json")
-    done = run_afresh(*score, "--weights", "queue=1", env=env, cwd=tmp_path)
+    done = run(*score, "--weights", "queue=1", env=env, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert read_json(tmp_path / "card.json")["models"][0]["final"]["score"] == 1.0
-    done = run_afresh(*score, "--weights", "queue=0.5,cue=0.5", env=env, cwd=tmp_path)
+    done = run(*score, "--weights", "queue=0.5,cue=0.5", env=env, cwd=tmp_path)
     assert done.returncode == 2
     assert "weights: unknown task 'cue'; expected one of queue, priority" in done.stderr
 
@@ -115,7 +115,7 @@ def test_simulated_refuses_a_task_that_it_cannot_degrade(tmp_path: Path) -> None
     env = install({**page.package, module: body}, tmp_path)
     for name, text in page.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    done = run_afresh("run", "eval.yaml", env=env, cwd=tmp_path)
+    done = run("run", "eval.yaml", env=env, cwd=tmp_path)
     assert done.returncode == 2
     assert "simulated cannot degrade the task 'reason'" in done.stderr
 
@@ -124,10 +124,10 @@ def test_without_the_package_its_names_are_unknown(tmp_path: Path) -> None:
     page = Page("provider.md")
     for name, body in page.files.items():
         (tmp_path / name).write_text(body, encoding="utf-8")
-    done = run_afresh("run", "eval.yaml", cwd=tmp_path)
+    done = run("run", "eval.yaml", cwd=tmp_path)
     assert done.returncode == 2
     assert "eval.yaml:3: models[0].provider: unknown provider; expected one of" in done.stderr
-    done = run_afresh("score", "cases.jsonl", "--judge", "keywords", cwd=tmp_path)
+    done = run("score", "cases.jsonl", "--judge", "keywords", cwd=tmp_path)
     assert done.returncode == 2
     assert "judge 'keywords'; expected none, offline, or a YAML file" in done.stderr
 
@@ -138,7 +138,7 @@ def test_a_package_that_cannot_be_imported_is_an_error_of_the_config(tmp_path: P
     env = install(broken, tmp_path)
     for name, body in page.files.items():
         (tmp_path / name).write_text(body, encoding="utf-8")
-    done = run_afresh("run", "eval.yaml", env=env, cwd=tmp_path)
+    done = run("run", "eval.yaml", env=env, cwd=tmp_path)
     assert done.returncode == 2
     wanted = "'inhouse': callscore_inhouse:InhouseProvider cannot be imported: No module named"
     assert wanted in done.stderr

@@ -349,6 +349,12 @@ def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
     assert "embedder mUSE" in done.stdout
 
 
+def test_a_connection_would_be_noticed() -> None:
+    reaching = NO_SOCKETS.replace("main()", "import socket; socket.create_connection(('::1', 9))")
+    done = run_python(reaching)
+    assert "the network was asked for" in done.stderr
+
+
 def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.touch()

@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sample() -> Iterator[ReportSource]:
     """The bundled sample calls, scored."""
     with sample_calls() as config, scored_source(config) as source:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -11,14 +10,13 @@ import pytest
 from callscore.report.markdown import FORMAT
 from callscore.report.markdown_text import prose
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import hostile, sample_source
+from report_samples import hostile
 from xss_payloads import OTHERS, PAYLOADS
 
 
 @pytest.fixture(scope="module")
-def source() -> Iterator[ReportSource]:
-    with sample_source() as found:
-        yield msgspec.structs.replace(found, cases=list(found.cases)[:8])
+def source(sample: ReportSource) -> ReportSource:
+    return msgspec.structs.replace(sample, cases=list(sample.cases)[:8])
 
 
 def written(source: ReportSource, *, short: bool = False) -> str:

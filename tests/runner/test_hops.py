@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 BENCH = Path(__file__).parents[2] / "bench" / "hops.py"
-FILES_OF_SCORE, FILES_OF_RUN = 55, 105
+FILES_OF_SCORE, FILES_OF_RUN = 30, 60
 
 
 def test_a_sample_crosses_few_files(tmp_path: Path) -> None:

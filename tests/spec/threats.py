@@ -501,11 +501,10 @@ PROOFS: Mapping[str, Proof] = {
     "R-21": Proof(
         {
             _HTTP: ("test_a_name_that_nobody_knows_is_a_connection_failure_with_advice",),
-            "embeddings/test_offline.py": (
-                "test_an_offline_estimate_opens_no_socket",
-                "test_the_door_is_really_shut",
+            "doors/test_judge_cli.py": (
+                "test_an_offline_estimate_opens_no_connection",
+                "test_a_connection_would_be_noticed",
             ),
-            "doors/test_judge_cli.py": ("test_an_offline_estimate_opens_no_connection",),
         }
     ),
     "R-22": Proof(

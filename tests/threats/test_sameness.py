@@ -77,7 +77,7 @@ def same_from_the_store(folder: Path, times: int) -> None:
 
 
 def test_r24_no_hash_seed_and_no_number_of_workers_changes_a_byte(tmp_path: Path) -> None:
-    same_from_the_store(tmp_path, 4)
+    same_from_the_store(tmp_path, 3)
 
 
 @pytest.mark.slow

@@ -106,10 +106,10 @@ def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Itera
     pair = pair_models(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
     price = _cost_per_call([first.score, second.score])
-    found = [_leave_one_out(shape, m.place, m.sums) for m in (pair.first, pair.second)]
-    if pair.calls < 2 or FINAL not in found[0]:
+    jackknifed = [_leave_one_out(shape, m.place, m.sums) for m in (pair.first, pair.second)]
+    if pair.calls < 2 or FINAL not in jackknifed[0]:
         return
-    values, jackknife = (found[1][FINAL][at] - found[0][FINAL][at] for at in (0, 1))
+    values, jackknife = (jackknifed[1][FINAL][at] - jackknifed[0][FINAL][at] for at in (0, 1))
     gap, deviation = abs(float(values[0])), influence_deviation(jackknife, pair.calls)
     if not math.isfinite(gap):
         return
@@ -153,10 +153,10 @@ def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     assert model.contributions is not None
     units = make_units([model.contributions], most=ALL_CALLS)
     matrix = call_matrix(model.contributions, model.shape, units)
-    found = _leave_one_out(model.shape, matrix.place, matrix.sums)
-    if FINAL not in found or units.size < 2:
+    jackknifed = _leave_one_out(model.shape, matrix.place, matrix.sums)
+    if FINAL not in jackknifed or units.size < 2:
         return
-    deviation = influence_deviation(found[FINAL][1], units.size)
+    deviation = influence_deviation(jackknifed[FINAL][1], units.size)
     line = _width_line(goals, plain(model.score.model, 40), deviation)
     line = msgspec.structs.replace(line, models=[model.score.model], have=units.size)
     yield _with_cost(line, _cost_per_call([model.score]))

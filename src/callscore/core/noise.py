@@ -35,7 +35,7 @@ class FakeReply(msgspec.Struct, frozen=True):
 
 
 class Noise:
-    """Three coins with the stated rates, over one source of random numbers."""
+    """Random decisions at the configured rates, from one source of random numbers."""
 
     def __init__(self, rates: Rates, chance: random.Random) -> None:
         self._rates = rates

@@ -76,7 +76,7 @@ class AttemptFailed(msgspec.Struct, frozen=True):
 
 
 class Provider(Protocol):
-    """Something that builds requests from prompts and sends them."""
+    """Builds requests from prompts and sends them."""
 
     name: str
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from callscore.core.scenarios import ScenarioSuite
 
 DataNames = Callable[[], Sequence[str]]
-"""The names that a suite finds in all lines of the case files, for what depends on all of them."""
+"""The names that a suite finds in all lines of the case files."""
 
 
 def no_data_names() -> Sequence[str]:
@@ -32,23 +32,23 @@ def no_data_names() -> Sequence[str]:
 
 
 class Suite(Protocol):
-    """What a suite is called, what it measures, how that is weighted, judged and shown."""
+    """A family of tasks: what it measures, and how that is weighted, judged and shown."""
 
     name: str
-    """As in signatures: `calls`."""
+    """The name in signatures: `calls`."""
     title: str
-    """As it heads a scorecard: `Call Intelligence`."""
+    """The heading of a scorecard: `Call Intelligence`."""
 
     @property
     def spec(self) -> Spec:
         """Tasks, metrics, bands, gates, formulas and weights, with the version and digest of the
-        framework: titles, signatures, rows and every score are made from it.
+        framework.
         """
         ...
 
     @property
     def verdict_rules(self) -> VerdictRules:
-        """The words that a verdict may use, and which measures rest on which verdicts."""
+        """The words that a verdict may use, and which measures depend on which verdicts."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class Suite(Protocol):
         ...
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
-        """The default settings with some replaced; raises ConfigError."""
+        """The default settings, with some of them replaced; raises ConfigError."""
         ...
 
     def task(self, name: str, settings: ScoreSettings, names: DataNames) -> Task[Any, Any]:
@@ -65,11 +65,11 @@ class Suite(Protocol):
         ...
 
     def names_in(self, line: bytes) -> Iterable[str]:
-        """The names in one line of a case file that the tasks ask for."""
+        """The names in one line of a case file that prompts of all cases need."""
         ...
 
     def noise(self, task: str) -> Degrade:
-        """How `simulated` makes answers of a task worse; raises NoNoise if nothing does."""
+        """How `simulated` makes the answers of a task worse; raises NoNoise if it cannot."""
         ...
 
     def labelling(self, task: str) -> Labelling:
@@ -85,7 +85,7 @@ class Suite(Protocol):
         ...
 
     def floors(self, settings: ScoreSettings, cases: int) -> Floors:
-        """What trivial answers would score on the data (C-135)."""
+        """The scores of trivial answers on the data (C-135)."""
         ...
 
     def record_part(self, slug: str, task: str) -> RecordPart:
@@ -95,7 +95,7 @@ class Suite(Protocol):
     def notes(
         self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
     ) -> Sequence[str]:
-        """What a reader of the scorecard must know; `tallies` are TaskTallies by model and task."""
+        """Notes for readers of the scorecard; `tallies` are TaskTallies by model and task."""
         ...
 
 
@@ -113,7 +113,7 @@ class BenchmarkLayer(Protocol):
     """The tasks whose answers it looks at."""
 
     def ask_case(self, case: Case) -> Sequence[Question]:
-        """What is asked once a case."""
+        """The questions that are asked once per case."""
         ...
 
     def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> Any:
@@ -145,7 +145,7 @@ class Floor(NamedTuple):
 
 
 class Floors(Protocol):
-    """Counts references, and says what an answer that reads nothing would score."""
+    """Counts references, and calculates what an answer scores that ignores the call."""
 
     def add(self, task: str, reference: Any) -> None:
         """Count one case by its reference."""
@@ -176,11 +176,11 @@ class NoFloors:
 
 
 class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
-    """A task of another package that is scored as a suite of its own (`callscore.tasks`)."""
+    """A task of another package that is scored as a separate suite (`callscore.tasks`)."""
 
     title: str
     version: str
-    """Part of the signature: raised whenever the task measures otherwise than before."""
+    """Part of the signature; change it whenever values may change."""
     metrics: Mapping[str, MetricSpec]
     """By slug (`<task>.<name>`)."""
     weights: Mapping[str, float]
@@ -188,13 +188,13 @@ class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
 
 
 class Metric(Protocol):
-    """One more metric of an existing task, outside its formula: measured, rated and reported."""
+    """A metric that a package adds to a task: measured, rated and reported, outside the formula."""
 
     slug: str
     """`<task>.<name>`."""
     spec: MetricSpec
     version: str
-    """Part of the signature: raised whenever the metric measures otherwise than before."""
+    """Part of the signature; change it whenever values may change."""
 
     def measure(self, case: Case, answer: Any, verdicts: Verdicts) -> Measure:
         """The metric on the JSON of one answer; never called for a malformed one."""

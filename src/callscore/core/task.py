@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Measured(msgspec.Struct, frozen=True, gc=False):
-    """What `measure` found on one answer: a measure for every slug, and the flags raised.
+    """The result of `measure` on one output: a measure for every slug, and flags.
 
     `secondary` holds figures that are reported with a metric, outside its value (`slug/name`).
     """
@@ -36,7 +36,7 @@ class ItemCount(NamedTuple):
 
 
 Faults = Mapping[str, Sequence[str]]
-"""By metric, what counted against the answer, the gravest first if one is graver."""
+"""What counted against an output, by metric; the most serious first."""
 
 SCENARIO = "scenario"
 """The task of a step of a scenario: the only one that is answered with calls of tools."""
@@ -46,87 +46,85 @@ Output = TypeVar("Output")
 
 
 class Task(Protocol[Reference, Output]):
-    """reference · prompt · read · ask · measure, and hooks that most tasks leave as they are.
+    """What a model is asked about a case, and how its reply is measured.
 
-    `reference` reads a case once, before any answer is seen: it refuses what C-20 calls a
-    dataset error, and keeps in the form that the other functions need what they would
-    otherwise compute again for every model.
-
-    Derive from this class to inherit the hooks.
+    A task implements `reference`, `prompt`, `read` and `measure`. The other methods are hooks;
+    derive from this class to inherit their defaults. `reference` reads a case once, before any
+    reply: it refuses invalid cases (C-20) and prepares what the other methods need for every model.
     """
 
     name: str
 
     @abstractmethod
     def reference(self, case: Case) -> Reference:
-        """The case's expected outcome, checked and made ready; raises DataError."""
+        """The expected outcome of the case, validated and prepared; raises DataError."""
 
     @abstractmethod
     def prompt(self, case: Case) -> Prompt:
-        """What a model is asked."""
+        """The prompt that a model is sent for the case."""
 
     @abstractmethod
     def read(self, reference: Reference, reply: Reply) -> Output | Malformed:
-        """The model's answer, or why it has the wrong shape."""
+        """The parsed reply, or why it has the wrong structure."""
 
     def ask(self, reference: Reference, output: Output) -> Sequence[Question]:
-        """What code cannot decide about this answer."""
+        """The questions about this output that code cannot decide."""
         return ()
 
     @abstractmethod
     def measure(
         self, reference: Reference, output: Output | Malformed, verdicts: Verdicts
     ) -> Measured:
-        """Every measure of this task on one answer."""
+        """Every measure of this task on one output."""
 
     # Hooks of judged tasks
 
     def ask_case(self, reference: Reference) -> Sequence[Question]:
-        """What is asked once a case, before any answer is seen."""
+        """The questions that are asked once per case, before any reply."""
         return ()
 
     def ask_after(
         self, reference: Reference, output: Output, of_case: Verdicts
     ) -> Sequence[Question]:
-        """What is asked about an answer once the verdicts on its case are known."""
+        """The questions about an output that depend on the verdicts on its case."""
         return ()
 
     def presume(self, questions: Sequence[Question]) -> Verdicts:
-        """Verdicts on the case that make `ask_after` return all that it may ask."""
+        """Verdicts on the case for which `ask_after` returns every possible question."""
         return NO_VERDICTS
 
     def has_item(self, reference: Reference, output: Output | Malformed, item: Item) -> bool:
-        """Whether the case or the answer has the item that a verdict names."""
+        """Whether the case or the output has the item that a verdict names."""
         return True
 
     def count_items(self, case: Case) -> ItemCount:
-        """The most items a judge can be asked about, whatever a model answers."""
+        """The highest number of items that a judge can be asked about, for any reply."""
         return ItemCount(0, 0)
 
     def compared_language(self, case: Case) -> str | None:
-        """The language of the texts whose similarity is asked for."""
+        """The language of the texts that an embedder compares."""
         return case.lang
 
     # Hooks of the data, the records and the simulated provider
 
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
-        """What in a reference, or between it and its config, cannot all be met        C-131"""
+        """Contradictions in a reference, or between it and its config        C-131"""
         return ()
 
     def warnings(self, case: Case, reference: Reference) -> Iterable[DataError]:
-        """What a case should say and does not: no reason to refuse stored answers."""
+        """Problems of a case that do not prevent scoring."""
         return self.contradictions(case, reference)
 
     def explain(
         self, reference: Reference, output: Output | Malformed, verdicts: Verdicts
     ) -> Faults:
-        """What counted against an answer, by metric."""
+        """What counted against an output, by metric."""
         return {}
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
         """Make an expected outcome worse in place, as a weaker model would; or return a reply.
 
-        Without it `simulated` refuses the task.
+        Without this method, `simulated` refuses the task.
         """
         from callscore.core.noise import NoNoise
 

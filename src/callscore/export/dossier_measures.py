@@ -20,6 +20,7 @@ from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult, ModelScore, Scorecard, TaskScore
 from callscore.core.task import Measured
+from callscore.report.cells import tasks_run
 from callscore.report.dossier import CARD, RESULTS
 from callscore.scorecard.final import final_score
 from callscore.scorecard.formula import CaseScore, TaskFormula, task_score
@@ -81,18 +82,20 @@ class MeasureRecount:
         values = {slug: line.metrics.get(slug) for slug in formula.slugs}
         ungated = task_score(formula.score, values)
         score = ungated if line.status == "valid" else None
-        for name, stored, found in (
+        for name, stored, recomputed in (
             ("ungated_score", line.ungated_score, ungated),
             ("score", line.score, score),
         ):
-            if not _same(stored, found):
-                self._add(RESULTS, f"{place}: {name}: {stored} is stored, {found} is recomputed")
+            if not _same(stored, recomputed):
+                self._add(
+                    RESULTS, f"{place}: {name}: {stored} is stored, {recomputed} is recomputed"
+                )
         gates = {gate.slug: gate.rule for gate in formula.gates}
         reasons = line.reasons if line.status == "invalid" else ()
         for slug in reasons:
             value = values.get(slug)
             if slug not in gates or value is None or not gates[slug].breached(value):
-                self._add(RESULTS, f"{place}: {slug} = {value} is in breach of no gate")
+                self._add(RESULTS, f"{place}: {slug} = {value} does not breach a gate")
         of_calls = [slug for slug in reasons if slug in gates and gates[slug].kind == "call"]
         scored = CaseScore(line.status, line.score, ungated, reasons, of_calls, values)
         measures = {slug: _measure(slug, line) for slug in formula.slugs}
@@ -102,8 +105,7 @@ class MeasureRecount:
         """Compare the rows, tasks, Final Scores and ranks of a scorecard."""
         for model in card.models:
             self._compare_model(model)
-        tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
-        ranked = rank(card.models, self._config.catalog.spec_with(tasks))
+        ranked = rank(card.models, self._config.catalog.spec_with(tasks_run(card)))
         self._compare("ranking", RANK_KEYS, card.ranking, ranked)
 
     def _compare_model(self, model: ModelScore) -> None:
@@ -111,8 +113,8 @@ class MeasureRecount:
         for task, stored in model.tasks.items():
             tally = self._tallies.get(model.model, {}).get(task, TaskTally())
             settings = catalog.settings_of(catalog.suite_of(task))
-            found = score_task(catalog.formula(task), tally, settings).score
-            self._compare_task(f"models.{model.model}.{task}", stored, found)
+            recomputed = score_task(catalog.formula(task), tally, settings).score
+            self._compare_task(f"models.{model.model}.{task}", stored, recomputed)
         spec = catalog.spec_with(model.tasks)
         suite = catalog.suites_with(model.tasks)[0]
         final = final_score(
@@ -124,23 +126,23 @@ class MeasureRecount:
         )
         self._compare(f"models.{model.model}.final", FINAL_KEYS, [model.final], [final])
 
-    def _compare_task(self, path: str, stored: TaskScore, found: TaskScore) -> None:
+    def _compare_task(self, path: str, stored: TaskScore, recomputed: TaskScore) -> None:
         estimated = any(metric.approximate for metric in stored.metrics.values())
         is_open = stored.status not in ("valid", "invalid")
         keys = TASK_KEYS if estimated or is_open else (*TASK_KEYS, *GATED_KEYS)
-        self._compare(path, keys, [stored], [found])
+        self._compare(path, keys, [stored], [recomputed])
         for slug, metric in stored.metrics.items():
-            if slug in found.metrics and metric.value is not None:
-                self._compare(f"{path}.{slug}", ROW_KEYS, [metric], [found.metrics[slug]])
+            if slug in recomputed.metrics and metric.value is not None:
+                self._compare(f"{path}.{slug}", ROW_KEYS, [metric], [recomputed.metrics[slug]])
         for name, part in stored.subscores.items():
-            self._compare(f"{path}.{name}", ("score",), [part], [found.subscores[name]])
+            self._compare(f"{path}.{name}", ("score",), [part], [recomputed.subscores[name]])
 
     def _compare(
-        self, path: str, keys: Sequence[str], stored: Sequence[Any], found: Sequence[Any]
+        self, path: str, keys: Sequence[str], stored: Sequence[Any], recomputed: Sequence[Any]
     ) -> None:
-        if len(stored) != len(found):
-            self._add(CARD, f"{path}: has {len(stored)} entries, {len(found)} are recomputed")
-        for one, other in zip(stored, found, strict=False):
+        if len(stored) != len(recomputed):
+            self._add(CARD, f"{path}: has {len(stored)} entries, {len(recomputed)} are recomputed")
+        for one, other in zip(stored, recomputed, strict=False):
             for key in keys:
                 values = getattr(one, key), getattr(other, key)
                 if values[0] is not None and not _same(*values):
@@ -158,9 +160,9 @@ def _read(path: Path) -> Iterator[ResultLine]:
 
 
 def _measure(slug: str, line: ResultLine) -> Measure:
-    """The measure of an answer; one with a value and nothing to count is conventional (C-13).
+    """Return a measure of an answer; a value without counts is one by convention (C-13).
 
-    A line does not say why a value is missing; it changes no number that a card has.
+    A line does not say why a value is missing; no number of a scorecard depends on it.
     """
     value = line.metrics.get(slug)
     if value is None:

@@ -79,13 +79,13 @@ def _read_sheets(source: Source) -> list[Table]:
         raise missing_extra("python-calamine", "reading spreadsheets") from None
     try:
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(source.data))
-        found = [
+        sheets = [
             (name, workbook.get_sheet_by_name(name).to_python(skip_empty_area=False))
             for name in workbook.sheet_names
         ]
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise DataError(f"cannot be read as a spreadsheet: {error}", place=source.name) from None
-    tables = (_make_table(rows, name, f"sheet {name!r} row ") for name, rows in found)
+    tables = (_make_table(rows, name, f"sheet {name!r} row ") for name, rows in sheets)
     return [table for table in tables if table is not None]
 
 
@@ -120,12 +120,12 @@ def _make_table(
     columns = [str(cell).strip() for cell in rows[begin]]
     if sum(map(bool, columns)) < 2:
         return None
-    found = []
+    table_rows = []
     for at in range(begin + 1, len(rows)):
         cells = {column: cell for column, cell in zip(columns, rows[at], strict=False) if column}
         if any(map(_has_text, cells.values())):
-            found.append(TableRow(cells, f"{where}{lines[at] if lines else at + 1}"))
-    return Table(columns, found, name)
+            table_rows.append(TableRow(cells, f"{where}{lines[at] if lines else at + 1}"))
+    return Table(columns, table_rows, name)
 
 
 def _has_text(cell: Any) -> bool:

@@ -21,20 +21,20 @@ def parse_date(text: str | None) -> float | None:
 
 def parse_clock(text: str) -> float | None:
     """The seconds of `mm:ss` or `hh:mm:ss`, with or without a fraction; None for any other text."""
-    found = _CLOCK.fullmatch(text.strip())
-    if found is None:
+    match = _CLOCK.fullmatch(text.strip())
+    if match is None:
         return None
-    hours, minutes, seconds, fraction = found.groups()
+    hours, minutes, seconds, fraction = match.groups()
     part = float(f"0.{fraction}") if fraction else 0.0
     return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + part
 
 
 def parse_duration(text: str | None) -> float | None:
     """The seconds of an ISO 8601 duration such as `PT1M2.5S`; None for any other text."""
-    found = _ISO_DURATION.fullmatch(text or "")
-    if found is None:
+    match = _ISO_DURATION.fullmatch(text or "")
+    if match is None:
         return None
-    hours, minutes, seconds = found.groups()
+    hours, minutes, seconds = match.groups()
     return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0)
 
 

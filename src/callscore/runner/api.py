@@ -53,8 +53,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
-        race: Stop asking once it is certain which model is best.
-        finish_invalid: In a race, also ask invalid models everything.
+        race: Call models only until it is certain which one is best.
+        finish_invalid: In a race, also complete models that are invalid.
         results: Write one JSON line per case, model and run.
         records: Write one JSON line per case, model, run and metric.
         save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
@@ -67,7 +67,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         on_event: Called with every event, in the thread of the event loop.
         trust_config: Allow the file to send keys to new hosts.
 
-    An interrupt stores the replies so far and raises KeyboardInterrupt. It can be called while an
+    An interrupt stores the replies so far and raises KeyboardInterrupt. You can call it while an
     event loop is running, as in a notebook.
     """
     options = RunOptions(

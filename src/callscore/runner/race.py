@@ -140,8 +140,8 @@ class _RoundLog:
     async def ask(self, works: WorkByModel) -> RunSummary:
         """Send the requests of one round."""
         planned = {
-            name: msgspec.structs.replace(self._models[name], work=found, total=len(found))
-            for name, found in works.items()
+            name: msgspec.structs.replace(self._models[name], work=work, total=len(work))
+            for name, work in works.items()
         }
         part = await self._ask(planned, self._emit_sum)
         self._so_far = part if self._so_far is None else self._so_far.followed_by(part)

@@ -39,7 +39,7 @@ Settings = TypeVar("Settings", bound=ScoreSettings)
 
 
 class SpecSuite:
-    """Implements `core.suite.Suite`: set `name`, `title`, `spec_file` and `task_types`."""
+    """Implements `Suite` from a `spec.toml`: set `name`, `title`, `spec_file` and `task_types`."""
 
     name: str
     title: str

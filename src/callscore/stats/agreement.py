@@ -16,21 +16,21 @@ Rating = TypeVar("Rating")
 
 def agreement_interval(
     statistic: Callable[[Sequence[Rating]], float | None],
-    rated: Sequence[Rating],
+    ratings: Sequence[Rating],
     calls: Sequence[str],
     seed: int,
 ) -> Interval | None:
     """Percentile interval of an agreement over resampled calls        STATS §5
 
-    `calls` has the call of each item: the items of a call are resampled together. None if there
+    `calls` has the call of each rating: the ratings of a call are resampled together. None if there
     are fewer than two calls.
     """
     by_call: dict[str, list[Rating]] = {}
-    for item, call in zip(rated, calls, strict=True):
-        by_call.setdefault(call, []).append(item)
+    for rating, call in zip(ratings, calls, strict=True):
+        by_call.setdefault(call, []).append(rating)
 
     def of_resample(resample: Sequence[Sequence[Rating]]) -> float | None:
-        return statistic([item for items in resample for item in items])
+        return statistic([rating for ratings in resample for rating in ratings])
 
     return bootstrap(of_resample, list(by_call.values()), seed)
 

@@ -78,8 +78,8 @@ def interval_of_counts(counts: Mapping[int, tuple[int, int]]) -> IntervalEstimat
         with np.errstate(invalid="ignore"):
             return [{RATE: events / items}]
 
-    (found,) = make_replicates([CallMatrix(units, {}, sums)], share)
-    return rate_interval(rate, bca_interval(found[RATE], rate.calls))
+    (replicates,) = make_replicates([CallMatrix(units, {}, sums)], share)
+    return rate_interval(rate, bca_interval(replicates[RATE], rate.calls))
 
 
 def _call_numbers(task: TaskContributions) -> npt.NDArray[np.intp]:

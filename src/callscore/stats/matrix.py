@@ -56,8 +56,8 @@ class ResamplingUnits(NamedTuple):
         """The number of the unit of each call."""
         import numpy as np
 
-        found: npt.NDArray[np.intp] = np.searchsorted(self.calls, np.asarray(keys, np.uint64))
-        return found % self.size if self.are_groups else found
+        positions: npt.NDArray[np.intp] = np.searchsorted(self.calls, np.asarray(keys, np.uint64))
+        return positions % self.size if self.are_groups else positions
 
 
 class CallMatrix(NamedTuple):

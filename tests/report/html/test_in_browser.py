@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from browser import opened_browser
 from callscore.report.html import FORMAT
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import hostile, many, sample_source
+from report_samples import hostile, many
 from xss_payloads import OTHERS, PAYLOADS
 
 OPEN_ALL = """() => {
@@ -30,21 +30,20 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+def files(sample: ReportSource, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
-    with sample_source() as source:
-        one_call, two_calls = (
-            msgspec.structs.replace(source, cases=list(source.cases)[:size]) for size in (4, 8)
-        )
-        made: dict[str, ReportSource] = {
-            "sample": source,
-            "one call": one_call,
-            "hostile": hostile(two_calls, [*PAYLOADS, *OTHERS]),
-            "many": many(source, 20, 60),
-        }
-        for name, one in made.items():
-            path = folder / f"{name}.html"
-            path.write_bytes(b"".join(FORMAT.write(one, ReportOptions())))
+    one_call, two_calls = (
+        msgspec.structs.replace(sample, cases=list(sample.cases)[:size]) for size in (4, 8)
+    )
+    made: dict[str, ReportSource] = {
+        "sample": sample,
+        "one call": one_call,
+        "hostile": hostile(two_calls, [*PAYLOADS, *OTHERS]),
+        "many": many(sample, 20, 60),
+    }
+    for name, one in made.items():
+        path = folder / f"{name}.html"
+        path.write_bytes(b"".join(FORMAT.write(one, ReportOptions())))
     return {name: folder / f"{name}.html" for name in made}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tracemalloc
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -15,14 +14,13 @@ import pytest
 from callscore.report.html import FORMAT
 from callscore.report.markup import tag
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import hostile, many, sample_source
+from report_samples import hostile, many
 from xss_payloads import OTHERS, PAYLOADS
 
 
 @pytest.fixture(scope="module")
-def source() -> Iterator[ReportSource]:
-    with sample_source() as found:
-        yield found
+def source(sample: ReportSource) -> ReportSource:
+    return sample
 
 
 @pytest.fixture(scope="module")
@@ -165,8 +163,9 @@ def test_hostile_text_is_never_markup(few: ReportSource, texts: tuple[str, ...])
 
 
 def test_long_text_is_cut_and_it_says_so(few: ReportSource) -> None:
-    told = written(hostile(few, ["A" * 100_000]))
-    assert len(told) < 10_000_000
+    two = msgspec.structs.replace(few, cases=list(few.cases)[:2])
+    told = written(hostile(two, ["A" * 100_000]))
+    assert len(told) < 2_500_000
     assert "more characters" in told
 
 

@@ -278,7 +278,7 @@ def _genesys_condition(
 
 
 def _google_form(value: Mapping[str, Any], questions: Sequence[Any], source: Source) -> Form:
-    found: dict[str, list[FormQuestion]] = {}
+    by_tag: dict[str, list[FormQuestion]] = {}
     for number, raw in enumerate(questions, start=1):
         if not isinstance(raw, dict):
             raise DataError(
@@ -286,8 +286,8 @@ def _google_form(value: Mapping[str, Any], questions: Sequence[Any], source: Sou
             )
         question = _google_question(raw, number)
         tags = question.tags or ("",)
-        found.setdefault(tags[0], []).append(question)
-    sections = [Section(tag, tag, position) for tag, position in found.items()]
+        by_tag.setdefault(tags[0], []).append(question)
+    sections = [Section(tag, tag, grouped) for tag, grouped in by_tag.items()]
     title = str(value.get("displayName") or value.get("display_name") or "")
     name = str(value.get("name") or "").rpartition("/")[2]
     return Form(name, title, sections, "points", "google")

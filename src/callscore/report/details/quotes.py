@@ -17,8 +17,8 @@ class Quote(NamedTuple):
     """A quote: its text, its author, the item it is about, and the turn it names, if any."""
 
     text: str
-    who: str
-    about: str
+    author: str
+    item: str
     turn: str = ""
 
 

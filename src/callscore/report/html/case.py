@@ -114,11 +114,11 @@ def _transcript(case: DecodedCase, place: int) -> Html:
     missing = [
         tag(
             "li",
-            f"{model_name(quote.who)}, {plain(quote.about, 80)}: ",
+            f"{model_name(quote.author)}, {plain(quote.item, 80)}: ",
             tag("q", plain(quote.text, 200)),
         )
         for quote in lost[:20]
-        if quote.who != EXPECTED
+        if quote.author != EXPECTED
     ]
     return tag(
         "div",
@@ -168,10 +168,10 @@ def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
         if span.end > len(text):
             break
         who = dict.fromkeys(
-            f"{model_name(quote.who)} {plain(quote.about, 40)}" for quote in span.quotes
+            f"{model_name(quote.author)} {plain(quote.item, 40)}" for quote in span.quotes
         )
         kind = " ".join(
-            sorted({"gold" if quote.who == EXPECTED else "model" for quote in span.quotes})
+            sorted({"gold" if quote.author == EXPECTED else "model" for quote in span.quotes})
         )
         sentence = "; ".join(list(who)[:8])
         parts += [
