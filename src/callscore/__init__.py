@@ -9,8 +9,8 @@
 notebook displays the card. `compare` says whether a second model is better than a first.
 Every error that Callscore raises on purpose is a `CallscoreError`.
 
-`callscore.extension` has the types for packages that add a metric, a task, a suite, a provider,
-a judge, an embedder or a report format. `docs/reference/api.md` says what is stable.
+`callscore.extension` has the types for your own metrics, tasks, suites, providers, judges,
+embedders and report formats. `docs/reference/api.md` says what is stable.
 """
 
 from __future__ import annotations

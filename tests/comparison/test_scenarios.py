@@ -10,7 +10,7 @@ import callscore
 from builders import Json
 from callscore.core.scorecard import Scorecard
 from commands import run
-from eval_files import eval_file
+from eval_files import PRICE, cases_file, eval_file
 from scenario_runs import PERFECT, SCENARIOS
 
 SAME: Json = {**PERFECT, "name": "same"}
@@ -43,7 +43,8 @@ def test_a_seeded_difference_is_found_and_paired_by_scenario(folder: Path) -> No
     final = found.row("final")
     assert final.difference is not None and final.difference > 0.2
     assert found.row("scenario").difference == pytest.approx(final.difference)
-    assert {row.key for row in found.rows} >= {"scenario/fc", "scenario/plan"}
+    keys = {row.key for row in found.rows}
+    assert keys >= {"scenario/fc", "scenario/plan"} and "cost" not in keys  # it is unknown
     assert found.counts["fixed"] > 10 and not found.counts["broken"]
     changed = {slug for case in found.cases for slug in case.metrics}
     assert changed <= {
@@ -85,3 +86,16 @@ def test_without_intervals_neither_card_nor_document_has_one(tmp_path: Path) -> 
     task = model.tasks["scenario"]
     assert (model.final.ci95, task.ci95, task.metrics["scenario.plan"].ci95) == (None, None, None)
     assert "intervals" not in card.document()["x_extension"]
+
+
+def test_scenarios_beside_calls_are_compared_and_cost_nothing_of_a_call(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    priced = [{**model, "price": PRICE} for model in (PERFECT, WORSE)]
+    config = eval_file(tmp_path, priced, data=["cases.jsonl", SCENARIOS])
+    card = callscore.run(config, store=tmp_path / "runs.db")
+    found = callscore.compare(f"{config}:w", f"{config}:p", store=tmp_path / "runs.db")
+    assert (found.calls, found.unit) == (9, "call")
+    assert {row.key for row in found.rows} >= {"final", "qa", "scenario", "cost"}
+    costs = [model.cost.per_1000_calls for model in card.models]
+    cost = found.row("cost")
+    assert [cost.second, cost.first] == pytest.approx(costs)

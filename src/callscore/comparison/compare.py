@@ -130,6 +130,8 @@ def compare_models(
         first.shape, second.shape, has_counts=first.has_counts and second.has_counts
     )
     names = row_labels(first.card, first.score, shape, all_rows=all_rows)
+    if "unknown" in (first.score.cost.status, second.score.cost.status):
+        del names[COST]
     rows, pair = _rows(first, second, shape, names)
     changes = find_changes(first.results, second.results, shape.zeroed, first.call_gates)
     final = next((row for row in rows if row.kind == "final"), None)

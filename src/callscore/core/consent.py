@@ -10,11 +10,11 @@ Asked = Callable[[str], bool | None]
 """True, False, or None if there is no user to ask."""
 
 
-def _nobody(question: str) -> bool | None:
+def _no_answer(question: str) -> bool | None:
     return None
 
 
-_asked: ContextVar[Asked] = ContextVar("asked", default=_nobody)
+_asked: ContextVar[Asked] = ContextVar("asked", default=_no_answer)
 
 
 def consent(question: str) -> bool | None:

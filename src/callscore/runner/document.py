@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from callscore.report.json import scorecard_json
 from callscore.report.safe_text import escape_json
 from callscore.runner.run import RunResult
@@ -25,7 +27,8 @@ def run_document(ran: RunResult) -> bytes:
         return scorecard_json(ran.card)
     if ran.has_only_scenarios and len(documents) == 1:
         return _written(next(iter(documents.values())))
-    return _written({**json.loads(scorecard_json(ran.card)), "orchestration": documents})
+    card = msgspec.structs.replace(ran.card, documents=msgspec.UNSET)
+    return _written({**json.loads(scorecard_json(card)), "orchestration": documents})
 
 
 def _written(document: Any) -> bytes:

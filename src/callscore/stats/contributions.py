@@ -266,7 +266,7 @@ class ModelShape(msgspec.Struct, frozen=True):
     zeroed: Mapping[str, float] = {}
     """Weights of the Final Score with blocked calls as 0, over the tasks that ran (C-129)."""
     workload: Mapping[str, float] = {}
-    """By task, the share of calls that need it (C-83)."""
+    """By task that the cost is made of, the share of calls that need it (C-83)."""
     cost: float | None = None
     """The cost of 1000 calls if it does not depend on the calls; NaN if unknown."""
     criteria: Sequence[CriterionShape] = ()

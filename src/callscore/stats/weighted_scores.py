@@ -195,7 +195,7 @@ def _cost(shape: ModelShape, model_sums: _Sums, size: int) -> Floats:
     if shape.cost is not None:
         return np.full(size, shape.cost)
     terms = []
-    for task in shape.tasks:
+    for task in shape.workload or shape.tasks:
         spend, answers = model_sums.get(task, "", "spend"), model_sums.get(task, "", "answers")
         if answers.any():
             terms.append((1000.0 * shape.workload.get(task, 1.0), spend / answers))

@@ -17,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "orchestration.md").read_text(encod
 
 def test_the_page_names_every_part_of_the_extension() -> None:
     row = Row("f", PlanRow(), CallRow(), Confusion(), 0, 0)
-    about = About("d", "EN", "m", "none", "", "", usage={}, free_running={})
+    about = About("d", "EN", "m", "none", "", "", answered_by=("other",), usage={}, free_running={})
     written = standard_outcome(about, [Evaluated(row, (), (), True, True)], ()).document()
     ours = set(written["x_extension"])
     named = set(re.findall(r"^- `(\w+)`", PAGE, re.MULTILINE)) | {"undecided", "data_report"}

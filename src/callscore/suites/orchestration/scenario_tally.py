@@ -126,13 +126,17 @@ def tally_of(
     """All scenarios of one model in one language, added up."""
     formula = formula_for(card_spec(), SCENARIO, SETTINGS)
     tally = TaskTally(contributions=TaskContributions())
+    cases: list[tuple[str, list[ScoredReply]]] = []
+    charges: list[Charge] = []
     for row in rows:
         of_runs = costs.get(row.scenario, (None,) * row.runs)
         tally.add_calls(of_runs, 0)
         tally.most_runs = max(tally.most_runs, row.runs)
         found = measured(row, is_compat=is_compat)
-        answers = [ScoredReply(found, scenario_score(found))]
-        tally.add_cases(formula, [(row.file_path, answers)], [_charge(row.scenario, of_runs)])
+        cases.append((row.file_path, [ScoredReply(found, scenario_score(found))]))
+        charges.append(_charge(row.scenario, of_runs))
+    if cases:
+        tally.add_cases(formula, cases, charges)
     for each in failed:
         if each.not_run:
             tally.add_not_run()
