@@ -29,7 +29,7 @@ def card(**parts: str) -> Scorecard:
 def test_c_68_labse_and_muse_are_refused_unless_forced_and_then_labelled(tmp_path: Path) -> None:
     muse = getattr(embedder_named("muse"), "signature", "")
     a, b = card(embedder="labse/837083bbf0f9"), card(embedder=muse)
-    with pytest.raises(UsageError, match=r"not comparable \(C-126\), they differ in embedder"):
+    with pytest.raises(UsageError, match=r"not comparable \(C-126\): they differ in embedder"):
         callscore.compare(a, b)
     forced = callscore.compare(a, b, force=True)
     assert forced.not_comparable == [f"embedder: labse/837083bbf0f9 and {muse}"]
