@@ -64,7 +64,7 @@ class Shutdown:
 
 def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt requests a shutdown, a second one an immediate shutdown."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
     try:
         with relaxed_gc(), asyncio.Runner(loop_factory=_factory()) as runner:
             return runner.run(_with_signals(main))
