@@ -10,10 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from callscore.core.case import Reply
 from callscore.core.errors import StoreError, UsageError
+from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunItem
 from callscore.store.journal import Journal
 from callscore.store.recovery.salvage import Salvaged, salvage
@@ -186,6 +188,52 @@ def test_a_run_of_a_salvaged_journal_can_be_gone_on_with(tmp_path: Path) -> None
         assert run.stored(work_for(7).request.key) == answer_to(7)
         asyncio.run(run.keep(RunItem("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
         run.end("complete")
+
+
+RACE = RaceCard(
+    status="decided",
+    decision="m",
+    tie_band=[],
+    stopped="one model is left",
+    estimate=False,
+    about="pool",
+    alpha=0.05,
+    margin=0.0,
+    seed=1,
+    guarantee="",
+    blocks=1,
+    of_blocks=2,
+    requests=10,
+    of_requests=20,
+    saved_requests=0.5,
+    saved_cost=None,
+    models=[],
+)
+
+
+def test_eval_file_and_race_of_a_run_are_salvaged(tmp_path: Path) -> None:
+    store = tmp_path / "stores" / "runs.db"
+    with Journal(store) as journal:
+        raced = journal.open_run(msgspec.structs.replace(HEADER, eval_file="../evals/one.yaml"))
+        raced.end("complete")
+        journal.record_race(raced.id, RACE)
+        journal.open_run(OTHER).end("complete")
+    salvage(store, tmp_path / "new.db")
+    with Journal(tmp_path / "new.db") as journal:
+        found = {run.id: (run.header.eval_file, run.race) for run in journal.runs()}
+    assert found == {1: ("evals/one.yaml", RACE), 2: ("", None)}
+
+
+def test_a_damaged_race_is_not_salvaged(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    with Journal(store) as journal:
+        journal.open_run(HEADER).end("complete")
+    with closing(sqlite3.connect(store)) as vandal:
+        vandal.execute("UPDATE runs SET race = ?", (b'{"status":',))
+        vandal.commit()
+    salvage(store, tmp_path / "new.db")
+    with Journal(tmp_path / "new.db") as journal:
+        assert [run.race for run in journal.runs()] == [None]
 
 
 JUDGED = 500

@@ -261,7 +261,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
         "unpriced": row[12],
         "judge_usd": row[13],
         "uncertain_usd": row[14],
-        "race": _race(row[16]),
+        "race": parse_race(row[16]),
     }
     try:
         record = msgspec.convert(fields, RunRecord)
@@ -279,11 +279,20 @@ def _holder(raw: bytes) -> Holder:
         raise Unreadable(f"who holds a run cannot be read: {error}") from None
 
 
-def _race(raw: object) -> RaceCard | None:
+def parse_race(raw: object) -> RaceCard | None:
+    """The stored `race` section of a run; None if it was no race."""
     try:
         return None if raw is None else _decode_race(raw)  # type: ignore[arg-type]
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
         raise Unreadable(f"the race of a run cannot be read: {error}") from None
+
+
+def relative_to_store(path: Path, store: Path) -> str:
+    """A path that stays valid if the file and the store are moved together."""
+    try:
+        return os.path.relpath(path.absolute(), store.absolute().parent)
+    except ValueError:  # on another drive
+        return str(path.absolute())
 
 
 def this_process() -> Holder:
