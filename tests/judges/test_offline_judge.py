@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed, Turn
 from callscore.core.judging import JudgeRequest, Question, Verdict
 from callscore.core.ports import Embedder, Judge
-from callscore.embeddings.cosine import Cosine
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.judges.offline.judge import (
     ABSTAINING,
     BY_METRIC,
@@ -111,7 +111,7 @@ def test_an_embedder_sees_the_same_goal_in_other_words() -> None:
     vectors = {"money returned": (1.0, 0.2), "refund": (1.0, 0.0)}
     question = Question(GOAL, "call_purpose", "money returned", "refund", OFFERED[GOAL])
     assert judged([question])[0].verdict == "cannot_tell"
-    (found,) = judged([question], Cosine(Table(vectors)))
+    (found,) = judged([question], CosineEmbedder(Table(vectors)))
     assert found.verdict == "same_domain_incomplete"
     assert "table:1" in found.by
 
@@ -198,12 +198,12 @@ def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
     judge_request = JudgeRequest(
         "text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))]
     )
-    found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(judge_request))
+    found = asyncio.run(OfflineJudge(CosineEmbedder(Broken({}))).judge(judge_request))
     assert isinstance(found, Failed)
 
 
 def test_the_embedder_stands_in_the_signature() -> None:
-    alone, helped = OfflineJudge(), OfflineJudge(Cosine(Table({})))
+    alone, helped = OfflineJudge(), OfflineJudge(CosineEmbedder(Table({})))
     assert alone.signature.endswith("embedder=none")
     assert helped.signature.endswith("embedder=table:1;max=20000")
     assert alone.signature.split(";")[0] == helped.signature.split(";")[0]

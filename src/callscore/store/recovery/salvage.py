@@ -11,14 +11,14 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.store.connection import (
-    Unreadable,
+    UnreadableRow,
     connect,
     create_private,
     map_sqlite_errors,
     migrate,
     transaction,
 )
-from callscore.store.recovery.sqlite_pages import Image, Row, Value
+from callscore.store.recovery.sqlite_pages import JournalPages, SqliteRow, Value
 from callscore.store.reply_rows import checksum
 from callscore.store.run_records import parse_race, relative_to_store
 
@@ -55,8 +55,8 @@ _ORPHANS = (
 )
 
 
-class Salvaged(msgspec.Struct, frozen=True):
-    """What was found."""
+class SalvageResult(msgspec.Struct, frozen=True):
+    """The number of replies, runs and items that were salvaged."""
 
     answers: int
     lost_answers: int
@@ -67,7 +67,7 @@ class Salvaged(msgspec.Struct, frozen=True):
     """Replies of judges for which the paying run is known."""
 
 
-def salvage(damaged: Path, target: Path) -> Salvaged:
+def salvage(damaged: Path, target: Path) -> SalvageResult:
     """Write every intact reply of a damaged journal, and what is left of its runs, to a new file.
 
     The damaged file is only read. A reply is taken if its checksum is correct; an item, and the
@@ -79,7 +79,7 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
     with closing(connect(target, sqlite3.Connection)) as connection, map_sqlite_errors(target):
         migrate(connection, target)
         with transaction(connection):
-            for row in Image(damaged).rows():
+            for row in JournalPages(damaged).rows():
                 _take(connection, row)
             _move_eval_files(connection, damaged, target)
             for statement in _ORPHANS:
@@ -91,20 +91,20 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
             "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM items),"
             " (SELECT count(*) FROM judge_answers)"
         ).fetchone()
-    return Salvaged(answers, highest - answers, runs, items, judged)
+    return SalvageResult(answers, highest - answers, runs, items, judged)
 
 
 def holds_records(path: Path) -> bool:
     """Whether a file contains any row of a journal."""
     return any(
         _fits(values, shape)
-        for rowid, values in Image(path).rows()
+        for rowid, values in JournalPages(path).rows()
         if rowid is not None
         for shape in (_ANSWERS, _ITEMS, _RUNS)
     )
 
 
-def _take(connection: sqlite3.Connection, row: Row) -> None:
+def _take(connection: sqlite3.Connection, row: SqliteRow) -> None:
     """Insert a row; later versions replace earlier ones."""
     rowid, values = row
     if rowid is None:
@@ -133,7 +133,7 @@ def _later_columns(values: Sequence[Value]) -> list[Value]:
 def _is_race(raw: bytes) -> bool:
     try:
         return parse_race(raw) is not None
-    except Unreadable:
+    except UnreadableRow:
         return False
 
 
