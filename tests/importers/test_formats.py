@@ -189,6 +189,35 @@ def test_a_mixed_folder_is_imported_with_a_full_report(tmp_path: Path) -> None:
     assert [Path(file.path).name for file in report.problems] == ["notes.bin"]
 
 
+def test_a_file_that_the_system_cannot_read_is_reported_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = next(iter(EVERY_FORMAT))
+    for file in ("a", "b"):
+        (tmp_path / f"{file}-{name}").write_bytes(EVERY_FORMAT[name][1]())
+    read_bytes = Path.read_bytes
+
+    def refuse_first(path: Path) -> bytes:
+        if path.name.startswith("a-"):
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse_first)
+    report = ImportReport()
+
+    calls = list(import_files([tmp_path], ImportOptions(), report))
+
+    assert len(calls) == 1
+    assert [file.problem for file in report.problems] == ["cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize("cell", ["nan", "inf", "-inf"])
+def test_a_cell_that_is_no_finite_number_is_no_time(cell: str) -> None:
+    table = f"call_id,speaker,text,start\nc1,agent,hello,{cell}\n"
+    with pytest.raises(DataError, match="is not a time"):
+        read_all("turns.csv", table.encode())
+
+
 def test_an_archive_with_one_damaged_byte_is_read_or_refused() -> None:
     data = EVERY_FORMAT["log.eval"][1]()
     for at in range(len(data)):

@@ -107,9 +107,7 @@ def import_files(
 
 
 def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Iterator[Conversation]:
-    if path.stat().st_size > MAX_BYTES:
-        raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
-    source = Source(str(path), path.read_bytes())
+    source = _read_source(path)
     format_ = find_format(options.format) if options.format else detect_format(source)
     entry.format = format_.title
     context = Context(str(path), source.stem, options.roles, options.lang)
@@ -123,6 +121,15 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
         yield part
     if not entry.calls and not entry.problem:
         entry.problem = f"was read as {format_.title} and contains no call"
+
+
+def _read_source(path: Path) -> Source:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
+        return Source(str(path), path.read_bytes())
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=str(path)) from None
 
 
 def _with_unique_id(call: Conversation, seen: dict[str, str], entry: FileReport) -> Conversation:
