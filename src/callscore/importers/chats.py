@@ -120,7 +120,6 @@ class ElevenLabs(msgspec.Struct):
     transcript: Sequence[_ElevenLabsTurn]
     conversation_id: str | None = None
     agent_id: str | None = None
-    status: str | None = None
 
 
 def is_elevenlabs(source: Source) -> bool:
@@ -165,7 +164,6 @@ class _RetellTurn(msgspec.Struct):
     words: Sequence[_RetellWord] | None = None
     name: str | None = None
     arguments: Any = None
-    tool_call_id: str | None = None
 
 
 class Retell(msgspec.Struct):

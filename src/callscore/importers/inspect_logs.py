@@ -27,7 +27,6 @@ class _InspectSample(msgspec.Struct):
     id: str | int
     input: Any = None
     target: Any = None
-    epoch: int = 1
     output: _InspectOutput | None = None
 
 

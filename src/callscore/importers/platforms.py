@@ -129,7 +129,6 @@ class _GenesysTranscript(msgspec.Struct, rename="camel"):
     phrases: Sequence[_Phrase] = ()
     language: str | None = None
     start_time: float | None = None
-    transcript_id: str | None = None
 
 
 class Genesys(msgspec.Struct, rename="camel"):
@@ -184,7 +183,6 @@ def _phrase_turn(phrase: _Phrase, path: str) -> RawTurn:
 class _Sentence(msgspec.Struct):
     transcript: str | None = None
     media_channel: int | None = None
-    sentence_index: int | None = None
     start_time: float | None = None
     end_time: float | None = None
     confidence: float | None = None
@@ -231,33 +229,26 @@ def read_twilio(source: Source, context: Context) -> ImportIterator:
 class _Party(msgspec.Struct):
     name: str | None = None
     role: str | None = None
-    tel: str | None = None
-    mailto: str | None = None
 
 
 class _Dialog(msgspec.Struct):
     type: str = ""
     start: str | None = None
-    duration: float | None = None
     parties: int | Sequence[int] | None = None
     originator: int | None = None
     body: Any = None
     encoding: str | None = None
-    mediatype: str | None = None
 
 
 class _Analysis(msgspec.Struct):
     type: str = ""
-    vendor: str | None = None
     body: Any = None
     encoding: str | None = None
-    dialog: int | Sequence[int] | None = None
 
 
 class Vcon(msgspec.Struct):
     """The fields of a vCon that are read."""
 
-    vcon: str | None = None
     uuid: str | None = None
     subject: str | None = None
     parties: Sequence[_Party] | None = None
