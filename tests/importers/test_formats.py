@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from call_files import CALL, EVERY_FORMAT, EXPECTED, WITH_TIMES, contact_lens, dumps
 from callscore.core.errors import CallscoreError, DataError
-from callscore.importers.assembly import Context
 from callscore.importers.conversation import Conversation, SkippedPart
+from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.folder import ImportOptions, ImportReport, import_files, parse_roles
-from callscore.importers.formats import FORMATS, detect_format, read_detected
+from callscore.importers.formats import FORMATS, detect_format, read_any_format
 from callscore.importers.source import Source
 
 
 def read_all(name: str, data: bytes) -> tuple[list[Conversation], list[SkippedPart]]:
-    found = list(read_detected(Source(name, data), Context(name, Path(name).stem)))
+    found = list(read_any_format(Source(name, data), ImportContext(name, Path(name).stem)))
     calls = [one for one in found if isinstance(one, Conversation)]
     return calls, [one for one in found if isinstance(one, SkippedPart)]
 
@@ -72,7 +72,7 @@ def test_a_format_that_names_no_roles_marks_them_as_guessed() -> None:
 def test_roles_that_the_user_names_are_no_guess() -> None:
     data = EVERY_FORMAT["whisperx.json"][1]()
     roles = parse_roles(["SPEAKER_00=customer, SPEAKER_01=agent"])
-    (call,) = read_detected(Source("x.json", data), Context("x.json", "x", roles))
+    (call,) = read_any_format(Source("x.json", data), ImportContext("x.json", "x", roles))
     assert isinstance(call, Conversation)
     assert [turn.speaker for turn in call.turns] == ["customer", "agent", "customer", "agent"]
     assert not any(turn.role_guessed for turn in call.turns)
