@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.judges.calibration import Pair, calibrate
+from callscore.judges.calibration import LabelledVerdict, calibrate
 from judge_cases import RUBRICS
 
 SUPPORT, INTENT = RUBRICS["support"], RUBRICS["intent"]
 GOOD, BAD = "supported_by_transcript", "not_found"
 
 
-def pairs(*counted: tuple[int, str, str | None]) -> list[Pair]:
-    return [Pair(human, judge) for number, human, judge in counted for _ in range(number)]
+def pairs(*counted: tuple[int, str, str | None]) -> list[LabelledVerdict]:
+    return [
+        LabelledVerdict(human, judge) for number, human, judge in counted for _ in range(number)
+    ]
 
 
 MIXED = pairs((40, GOOD, GOOD), (10, GOOD, BAD), (5, BAD, GOOD), (45, BAD, BAD))

@@ -32,8 +32,8 @@ ALPHA_NEEDED = 0.67
 RATERS_FOR_ALPHA = 3
 
 
-class Pair(msgspec.Struct, frozen=True):
-    """One item with a human's verdict and the judge's; None if the judge gave none."""
+class LabelledVerdict(msgspec.Struct, frozen=True):
+    """The verdicts of a person and of the judge on one item; None if the judge gave none."""
 
     human: str
     judge: str | None
@@ -94,7 +94,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
 def calibrate(
     rubric: Rubric,
-    pairs: Sequence[Pair],
+    pairs: Sequence[LabelledVerdict],
     judge_alone: Sequence[str] = (),
     *,
     by_item: Sequence[Sequence[str]] = (),
