@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
 
 from callscore.judges.calibration import LabelledVerdict, calibrate
@@ -44,6 +47,13 @@ def test_abstentions_lower_the_coverage_and_not_the_agreement() -> None:
     assert found.coverage == 100 / 125
     assert found.accuracy == 0.85
     assert found.confusion[BAD, "none"] == 5
+
+
+def test_the_mean_of_a_judge_is_the_same_on_every_python() -> None:
+    """`sum` adds floats differently since Python 3.12."""
+    scale = msgspec.structs.replace(INTENT, words=dict.fromkeys("abcd", ""), alike=())
+    found = calibrate(scale, pairs((10, "b", "b")))
+    assert found.judge_mean == math.fsum([1 - 1 / 3] * 10) / 10
 
 
 def test_steps_of_a_scale_are_weighted() -> None:

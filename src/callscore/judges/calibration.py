@@ -6,6 +6,7 @@ counts as nothing in the corrected estimate, as it does in the scores.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -116,7 +117,7 @@ def calibrate(
     worth = [rubric.worth(pair.judge or CANNOT_TELL) for pair in labelled]
     alone = [rubric.worth(word) for word in judge_alone]
     everything = [*worth, *alone]
-    judge_mean = sum(everything) / len(everything) if everything else None
+    judge_mean = math.fsum(everything) / len(everything) if everything else None
     cross_check = None
     if judge_mean is not None and not rubric.ordinal and sensitivity and specificity:
         cross_check = rogan_gladen(judge_mean, sensitivity, specificity)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -50,7 +51,7 @@ class JudgeUsage(msgspec.Struct, frozen=True):
             self.requests + other.requests,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
-            sum(costs) if costs else None,
+            math.fsum(costs) if costs else None,
         )
 
     @classmethod
