@@ -19,7 +19,7 @@ from callscore.judges.offline.judge import (
     RECALL,
     OfflineJudge,
 )
-from callscore.judges.offline.layout import plain
+from callscore.judges.offline.markup import strip_markup
 from callscore.judges.probes import MASTER_KEYS
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text
@@ -256,7 +256,7 @@ def test_a_text_that_says_nothing_never_passes(key: str, metric: str, verdict: s
     ],
 )
 def test_layout_does_not_matter(said: str) -> None:
-    assert plain(said) == "The agent approved a refund of $49."
+    assert strip_markup(said) == "The agent approved a refund of $49."
     assert word("text.fabrication_free", said) == "supported_by_transcript"
 
 
@@ -264,4 +264,4 @@ def test_layout_does_not_matter(said: str) -> None:
     "said", ["14. April", "2 * 3 * 4", "account_number_id", "-5 degrees", "5 > 3", "a*b", "**"]
 )
 def test_what_is_no_layout_stays(said: str) -> None:
-    assert plain(said) == said
+    assert strip_markup(said) == said

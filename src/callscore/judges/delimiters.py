@@ -17,6 +17,7 @@ from string import ascii_lowercase
 
 NONCE_BYTES, NONCE_LETTERS = 16, 28
 LONGEST_TEXT = 20_000
+"""Characters of a text that a judge reads; an output may be very long."""
 CUT = " [the rest was cut]"
 _KEY = b"callscore judge"
 _LETTERS = "BCDFGHKLMNPRSTVW"
