@@ -193,7 +193,7 @@ class LLMJudge:
         for key, asked in request.items.items():
             if key not in final.faults:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
-        return Attempt(verdicts, _unjudged(request, final.faults), (), spent)
+        return Attempt(verdicts, _unjudged_items(request, final.faults), (), spent)
 
 
 def reply_text(reply: Reply) -> str:
@@ -204,10 +204,10 @@ def reply_text(reply: Reply) -> str:
 def _void_attempt(
     request: JudgePrompt, why: str, spent: JudgeUsage, flags: Sequence[str] = ()
 ) -> Attempt:
-    return Attempt((), _unjudged(request, dict.fromkeys(request.items, why)), flags, spent)
+    return Attempt((), _unjudged_items(request, dict.fromkeys(request.items, why)), flags, spent)
 
 
-def _unjudged(request: JudgePrompt, faults: Mapping[str, str]) -> Sequence[Unjudged]:
+def _unjudged_items(request: JudgePrompt, faults: Mapping[str, str]) -> Sequence[Unjudged]:
     return [
         Unjudged(Item(question.metric, question.item), why)
         for key, why in faults.items()
