@@ -155,7 +155,6 @@ def _private_words(source: str) -> Iterator[tuple[int, str]]:
 NAMES_CALLS = {
     "import_job.py": "a filled-in QA form is a case of the task qa",
     "judges/offline/judge.py": "its rules are written for the rubrics of the calls suite",
-    "providers/baseline/calls.py": "the baseline of the calls suite",
 }
 """Modules outside the suites that name a task or a metric of the calls suite, and why."""
 
