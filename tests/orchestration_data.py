@@ -12,7 +12,7 @@ import pytest
 
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.parse import Place, read_scenario
+from callscore.suites.orchestration.scenario.parse import ScenarioId, read_scenario
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 PARITY = SHARED / "parity"
@@ -38,7 +38,7 @@ def scenarios_of(lang: str) -> Sequence[Scenario]:
     folder = SCENARIOS / lang / "scenario_data"
     paths = sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem))
     return [
-        read_scenario(path.read_text(encoding="utf-8"), Place(lang, path.stem), cards_of(lang))
+        read_scenario(path.read_text(encoding="utf-8"), ScenarioId(lang, path.stem), cards_of(lang))
         for path in paths
     ]
 

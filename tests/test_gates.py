@@ -18,7 +18,7 @@ from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Scorecard
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, Row
+from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import score_of, tally_of
 
 RATE = "qa.false_pass_rate"
@@ -68,7 +68,7 @@ def headline(
     failed = [FailedRow("f", "503")] * (9 - evaluated)
     measure = Measure(value) if value is not None else NONE_DUE
     plan = PlanRow(measure, evaluated=value is not None)
-    row = Row("f", plan, CallRow(), Confusion(), 0, 0, approximate_plans=int(approximate))
+    row = ResultRow("f", plan, CallRow(), Confusion(), 0, 0, approximate_plans=int(approximate))
     score = score_of(tally_of([row] * evaluated, failed))
     parts = {**score.subscores}
     parts["plan"] = msgspec.structs.replace(parts["plan"], ci95=interval)

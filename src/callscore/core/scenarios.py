@@ -154,7 +154,7 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     warnings: Sequence[str] = ()
 
 
-class Exported(NamedTuple):
+class ScenarioExport(NamedTuple):
     """The answers to one scenario in the public form; None if some are `missing`."""
 
     model: str
@@ -205,51 +205,53 @@ class ScenarioSinks(NamedTuple):
     on_result: Callable[[CaseResult], None] = ignore_result
     on_record: Callable[[Any], None] | None = None
     """One record a step, run and metric (`--records`)."""
-    on_export: Callable[[Exported], None] | None = None
+    on_export: Callable[[ScenarioExport], None] | None = None
     on_trajectory: Callable[[Sequence[Json]], None] | None = None
     """Every step of a scenario with request, reply, gold and verdict."""
     on_step: OnStep | None = None
     """Every step as a case of a report, model by model."""
 
 
-class Part(NamedTuple):
+class ScenarioPart(NamedTuple):
     """What one model answered to one folder of scenarios."""
 
     model: str
     folder: str
 
 
-class Attempts(Protocol):
+class ScenarioScorer(Protocol):
     """What models answered to scenarios: in a run, or recorded in files."""
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[ScenarioPart]:
         """What is judged on its own."""
         ...
 
-    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+    def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """What neither code nor a verdict of a file has decided."""
         ...
 
     def scores(
-        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
         """The scenarios of every model, added up; `judged` has what a judge has said."""
         ...
 
 
-class RunningAttempts(Attempts, Protocol):
+class RaceScorer(ScenarioScorer, Protocol):
     """Attempts that a race reads scenario by scenario, while the run goes on."""
 
-    def has(self, part: Part, scenario: str) -> bool:
+    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
         """Whether the part has a scenario of this id."""
         ...
 
-    def open_steps_of(self, part: Part, scenario: str) -> Iterator[OpenStep]:
+    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
         """What is not decided about one scenario."""
         ...
 
-    def score_of(self, part: Part, scenario: str, judged: StepVerdicts | None) -> float | None:
+    def score_of(
+        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
+    ) -> float | None:
         """The score of one scenario by itself; None if a request failed."""
         ...
 
@@ -296,7 +298,7 @@ class ScenarioCases(Protocol):
         """The pass in which models see their own history; None if none is wanted."""
         ...
 
-    def answered(self, data: RunData) -> RunningAttempts:
+    def scorer(self, data: RunData) -> RaceScorer:
         """What was answered, to be judged and scored."""
         ...
 
@@ -313,15 +315,15 @@ class RecordedOutputs(msgspec.Struct, frozen=True):
     """Of the folders of outputs, one each or one for all; else taken from paths."""
 
 
-Action = Literal["repaired", "set_aside", "noted"]
+FindingAction = Literal["repaired", "set_aside", "noted"]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class DataFinding(msgspec.Struct, frozen=True):
     """One entry of the data report: what was repaired, set aside or only noted."""
 
     case_id: str
     kind: str
-    action: Action
+    action: FindingAction
     detail: str = ""
 
 
@@ -331,7 +333,7 @@ class ScenarioCheck(msgspec.Struct, frozen=True):
     scenarios: int
     plan_steps: int
     agent_steps: int
-    findings: Sequence[Finding]
+    findings: Sequence[DataFinding]
     problems: Sequence[DataError]
 
 
@@ -364,7 +366,7 @@ class ScenarioSuite(Protocol):
         recorded: RecordedOutputs,
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
-    ) -> Attempts:
+    ) -> ScenarioScorer:
         """Recorded runs, to be judged and scored."""
         ...
 

@@ -13,14 +13,14 @@ from callscore.core.judging import Verdict
 from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import (
-    Attempts,
     GivenVerdict,
     OpenStep,
-    Part,
+    RaceScorer,
     RecordedOutputs,
-    RunningAttempts,
+    ScenarioPart,
     ScenarioRows,
     ScenarioScore,
+    ScenarioScorer,
     ScenarioSinks,
     StepVerdicts,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
 
 NO_SINKS = ScenarioSinks()
-JudgedParts = Mapping[Part, StepVerdicts]
+VerdictsByPart = Mapping[ScenarioPart, StepVerdicts]
 
 
 def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
@@ -67,32 +67,32 @@ def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
     return found
 
 
-async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> JudgedParts:
+async def judge_open_steps(scorer: ScenarioScorer, judge_runner: JudgeRunner) -> VerdictsByPart:
     """Ask the judge all open questions, one request per step and run (C-115)."""
     try:
         return {
-            part: await _judge_steps(list(attempts.open_steps(part)), judge_runner, part.model)
-            for part in attempts.parts
+            part: await _judge_steps(list(scorer.open_steps(part)), judge_runner, part.model)
+            for part in scorer.parts
         }
     finally:
         await judge_runner.close()
 
 
 async def judge_scenarios(
-    attempts: RunningAttempts, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
-) -> JudgedParts:
+    scorer: RaceScorer, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
+) -> VerdictsByPart:
     """Ask the judge about some scenarios of each model; the judge stays open."""
     return {
         part: await _judge_steps(
             [
                 step
                 for scenario in scenarios.get(part.model, ())
-                for step in attempts.open_steps_of(part, scenario)
+                for step in scorer.open_steps_of(part, scenario)
             ],
             judge_runner,
             part.model,
         )
-        for part in attempts.parts
+        for part in scorer.parts
     }
 
 
@@ -116,7 +116,7 @@ async def _judge_steps(
     return StepVerdicts(verdicts, judge, msgspec.to_builtins(judging_of(own, overlap)))
 
 
-def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
+def verdict_records(judged: VerdictsByPart) -> Iterator[VerdictRecord]:
     """The verdicts of the judge, as lines of a verdicts file."""
     for part, said in judged.items():
         for (case_id, run, item), verdict in said.verdicts.items():
@@ -135,11 +135,11 @@ def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
             )
 
 
-def undecided_items(attempts: Attempts, judged: JudgedParts) -> Iterator[OpenItem]:
+def undecided_items(scorer: ScenarioScorer, judged: VerdictsByPart) -> Iterator[OpenItem]:
     """Items that neither code nor files nor the judge has decided, for people to decide."""
-    for part in attempts.parts:
+    for part in scorer.parts:
         known = judged[part].verdicts if part in judged else {}
-        for step in attempts.open_steps(part):
+        for step in scorer.open_steps(part):
             case_id = step.case.id
             left = [q for q in step.questions if (case_id, step.run, q.item) not in known]
             yield from open_items(case_id, part.model, step.run, left)
@@ -180,15 +180,15 @@ def _scores_of(
 ) -> Mapping[str, ScenarioScore]:
     """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
-    attempts = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
-    judged = _judged(job, attempts)
+    scorer = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
+    judged = _judged(job, scorer)
     if on_verdict is not None:
         for record in verdict_records(judged):
             on_verdict(record)
-    return attempts.scores(judged, sinks)
+    return scorer.scores(judged, sinks)
 
 
-def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
+def _judged(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
     """The judge's verdicts on the open values."""
     if job.judge == "none":
         return {}
@@ -203,7 +203,7 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
     with open_judge_runner(config) as judge_runner:
-        return asyncio.run(judge_attempts(attempts, judge_runner))
+        return asyncio.run(judge_open_steps(scorer, judge_runner))
 
 
 def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:

@@ -9,9 +9,9 @@ from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill
 from callscore.suites.orchestration.scenario.cases import step_cases, tool_result
 from callscore.suites.orchestration.scenario.model import RawStep, Scenario
-from callscore.suites.orchestration.scenario.parse import Place, interpret
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
 from callscore.suites.orchestration.scenario.protocol import (
-    Protocol,
+    PromptProtocol,
     bundled,
     with_public_prompts,
 )
@@ -45,7 +45,7 @@ WAIT = "status: AWAITING_USER_INPUT\nrequired_info: day"
 
 
 def scenario_of(*steps: RawStep) -> Scenario:
-    return interpret(steps, Place("EN", "8"), CARDS)
+    return interpret(steps, ScenarioId("EN", "8"), CARDS)
 
 
 TRIP = scenario_of(
@@ -66,7 +66,7 @@ def queries(scenario: Scenario, binding: Binding) -> dict[int, str]:
     return {step: query.text for step, query in bound_queries(scenario, binding).items()}
 
 
-def contents(scenario: Scenario, case_id: str, protocol: Protocol | None = None) -> list[str]:
+def contents(scenario: Scenario, case_id: str, protocol: PromptProtocol | None = None) -> list[str]:
     case = next(case for case in step_cases(scenario, CARDS, protocol) if case.id == case_id)
     return [message.content for message in case.prompt.messages]
 

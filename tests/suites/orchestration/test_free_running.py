@@ -13,7 +13,7 @@ from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.gold import gold_of
 from callscore.suites.orchestration.scenario.model import RawStep, Scenario
-from callscore.suites.orchestration.scenario.parse import Place, interpret
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
 from callscore.suites.orchestration.scenario.protocol import bundled
 from callscore.suites.orchestration.scenario.recording import RecordedReply
 from orchestration_data import cards_of, needs_fixtures, scenarios_of
@@ -35,7 +35,7 @@ WRONG = RecordedReply("", [{"name": "book", "arguments": {"day": "Monday"}}])
 
 def scenario_of(*steps: tuple[str, str]) -> Scenario:
     raw = [RawStep(n, agent, text) for n, (agent, text) in enumerate(steps, 1)]
-    return interpret(raw, Place("EN", "1"), CARDS)
+    return interpret(raw, ScenarioId("EN", "1"), CARDS)
 
 
 TRIP = scenario_of(

@@ -13,14 +13,14 @@ import pytest
 
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.graphs import Graph, similarity
-from callscore.suites.orchestration.call.questions import Answers, NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat import plan as compat_plan
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.plan_text import extract
 from callscore.suites.orchestration.decision.confusion import or_zero
 from callscore.suites.orchestration.plan.similarity import component_cost
-from callscore.suites.orchestration.result import About, compat_outcome
-from callscore.suites.orchestration.rows import Row
+from callscore.suites.orchestration.result import ResultMetadata, compat_outcome
+from callscore.suites.orchestration.rows import ResultRow
 from orchestration_data import PARITY, load, needs_fixtures, tool_schemas
 
 pytestmark = needs_fixtures
@@ -63,8 +63,8 @@ def _letters(text: str) -> str:
 
 
 @cache
-def _rows(model: str, lang: str, suffix: str) -> list[tuple[dict[str, Any], Row]]:
-    answers: Answers = JudgeRule() if suffix else NoAnswers()
+def _rows(model: str, lang: str, suffix: str) -> list[tuple[dict[str, Any], ResultRow]]:
+    answers: VerdictSource = JudgeRule() if suffix else NoVerdicts()
     reference = load(PARITY / model / f"reference_result.{lang}{suffix}.json")
     return [
         (
@@ -100,7 +100,9 @@ def test_c_128_every_field_agrees_with_the_public_evaluator(
     model: str, lang: str, suffix: str
 ) -> None:
     pairs = _rows(model, lang, suffix)
-    outcome = compat_outcome(About("d", lang, model, "rule", "", ""), [row for _, row in pairs], ())
+    outcome = compat_outcome(
+        ResultMetadata("d", lang, model, "rule", "", ""), [row for _, row in pairs], ()
+    )
     written = outcome.document()
     ours = {row["file_path"]: row for row in written["detailed_results"]}
     for expected, _ in pairs:

@@ -18,13 +18,13 @@ from callscore.suites.orchestration.scenario.cards import (
 )
 from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.model import (
-    Call,
     CallsDue,
+    DecodedCall,
     RawStep,
     RejectionDue,
     Scenario,
 )
-from callscore.suites.orchestration.scenario.parse import Place, interpret, read_scenario
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret, read_scenario
 from callscore.suites.orchestration.scenario.recording import (
     RecordedReply,
     decode_file,
@@ -32,9 +32,9 @@ from callscore.suites.orchestration.scenario.recording import (
     steps_of_label,
 )
 
-PLACE = Place("EN", "7")
-BOOK = CallsDue((Call("book", {"day": "2025-07-01"}),), "book")
-TWO = CallsDue((Call("get", {"month": 4}), Call("get", {"month": 5})), "get")
+PLACE = ScenarioId("EN", "7")
+BOOK = CallsDue((DecodedCall("book", {"day": "2025-07-01"}),), "book")
+TWO = CallsDue((DecodedCall("get", {"month": 4}), DecodedCall("get", {"month": 5})), "get")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ TWO = CallsDue((Call("get", {"month": 4}), Call("get", {"month": 5})), "get")
             [],
         ),
         ("tool: book\narguments:\n  day: 2025-07-01\n", BOOK, []),
-        ("tool: ping\ntool_call_result: pong\n", CallsDue((Call("ping", {}),), "ping"), []),
+        ("tool: ping\ntool_call_result: pong\n", CallsDue((DecodedCall("ping", {}),), "ping"), []),
         (
             "tool_call:\n- tool: get\n  arguments: {month: 4}\n"
             "- tool: get\n  arguments: {month: 5}\n",
@@ -156,7 +156,7 @@ def test_a_scenario_file_becomes_its_steps() -> None:
         ("user", ""),
         ("desk_agent", "workflow_1"),
     ]
-    assert scenario.agent_steps[0].due == CallsDue((Call("book", {}),), "book")
+    assert scenario.agent_steps[0].due == CallsDue((DecodedCall("book", {}),), "book")
 
 
 @pytest.mark.parametrize("text", ["", "steps: 3", "a: [", "steps: [{step_id: x}]", "- 1"])

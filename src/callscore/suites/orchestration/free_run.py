@@ -14,13 +14,13 @@ from typing import Any
 
 from callscore.core.case import Malformed, Message
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
-from callscore.suites.orchestration.decision.parse import Called, read_answer
+from callscore.suites.orchestration.decision.parse import ToolCalls, read_answer
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.cases import (
-    Asking,
-    Said,
+    HistoryMessage,
     StepCase,
+    StepCaseBuilder,
     agent_messages,
     conversation,
     tool_result,
@@ -32,9 +32,9 @@ from callscore.suites.orchestration.scenario.model import (
     RawStep,
     Scenario,
 )
-from callscore.suites.orchestration.scenario.protocol import Protocol
-from callscore.suites.orchestration.scenario.queries import Progress, Query
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Run
+from callscore.suites.orchestration.scenario.protocol import PromptProtocol
+from callscore.suites.orchestration.scenario.queries import PlannedQuery, PlanProgress
+from callscore.suites.orchestration.scenario.recording import RecordedReply, RecordedRun
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.think import without_think
 
@@ -45,15 +45,15 @@ UNDECIDED = "undecided_value"
 class FreeRun:
     """One run of one scenario: `following` is the next step, None at the end."""
 
-    def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
+    def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
         self._tools: Tools = cards.tools
-        self._asking = Asking(scenario, cards, protocol)
+        self._asking = StepCaseBuilder(scenario, cards, protocol)
         self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
         self._due |= {step.step_id: step for step in scenario.agent_steps if step.has_card}
         self._left = iter(scenario.raw)
-        self._said: list[Said] = []
-        self._progress = Progress()
+        self._said: list[HistoryMessage] = []
+        self._progress = PlanProgress()
         self._planned_at = 0
         self._expected: frozenset[str] = frozenset()
         """Agents of the gold plan that is valid now; annotations also let others act."""
@@ -77,9 +77,9 @@ class FreeRun:
             self._act(asked.step, answer)
         self.following = self._next()
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> RecordedRun:
         """The replies as a recorded run; steps that were not reached have none."""
-        return Run(number, self._plans, self._steps)
+        return RecordedRun(number, self._plans, self._steps)
 
     def _next(self) -> StepCase | None:
         """The next step to request; scripted messages before it join the history."""
@@ -98,13 +98,13 @@ class FreeRun:
 
     def _plan_query(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
         query = self._progress.take(due.agent, raw.workflow)
-        return agent_messages(self._said, Query(query, self._planned_at) if query else None)
+        return agent_messages(self._said, PlannedQuery(query, self._planned_at) if query else None)
 
     def _adopt(self, step_id: int, answer: RecordedReply) -> None:
         """Adopt the model's own plan if it can be parsed; else the previous plan stays valid."""
         text = without_think(answer.content) if isinstance(answer.content, str) else ""
         if text.strip():
-            self._said.append(Said(step_id, Message("assistant", text)))
+            self._said.append(HistoryMessage(step_id, Message("assistant", text)))
         plan = read_plan(text)
         if not isinstance(plan, Malformed):
             self._progress.adopt(plan)
@@ -113,8 +113,8 @@ class FreeRun:
     def _act(self, step: AgentStep, answer: RecordedReply) -> None:
         """Apply a reply: calls get a result; a rejection is left to the script."""
         prediction = read_answer(answer)
-        self._progress.settle(step.agent, called=isinstance(prediction, Called))
-        if not isinstance(prediction, Called):
+        self._progress.settle(step.agent, called=isinstance(prediction, ToolCalls))
+        if not isinstance(prediction, ToolCalls):
             return
         if matches(prediction, step, self._tools):
             raw = next(raw for raw in self._scenario.raw if raw.step_id == step.step_id)
@@ -122,10 +122,10 @@ class FreeRun:
         else:
             result = no_result(prediction)
         text = json.dumps(result, ensure_ascii=False)
-        self._said.append(Said(step.step_id, Message("assistant", text)))
+        self._said.append(HistoryMessage(step.step_id, Message("assistant", text)))
 
 
-def matches(prediction: Called, step: AgentStep, tools: Tools) -> bool:
+def matches(prediction: ToolCalls, step: AgentStep, tools: Tools) -> bool:
     """Whether the calls are the expected ones, as far as code can decide."""
     due = step.due
     if not isinstance(due, CallsDue) or prediction.malformed:
@@ -136,7 +136,7 @@ def matches(prediction: Called, step: AgentStep, tools: Tools) -> bool:
     return all(difference.kind == UNDECIDED for difference in measured.differences)
 
 
-def no_result(prediction: Called) -> dict[str, Any]:
+def no_result(prediction: ToolCalls) -> dict[str, Any]:
     """What a tool returns to calls that the script does not have."""
     names = ", ".join(dict.fromkeys(call.name for call in prediction.calls))
     return {"error": NO_RESULT, "tool": names, "message": "Nothing is recorded for this call."}

@@ -13,7 +13,7 @@ from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, a
 from callscore.suites.orchestration.scenario.cases import step_case
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.recording import Recording
+from callscore.suites.orchestration.scenario.recording import ScenarioRecording
 
 
 class _FreeRunInProgress:
@@ -78,7 +78,7 @@ class FreeReplies(msgspec.Struct, frozen=True):
     """The replies of a model to one scenario with its own history."""
 
     replies: ScenarioReplies
-    recording: Recording
+    recording: ScenarioRecording
     not_reached: int
     """Steps of all runs that the model's own plans left out."""
 
@@ -97,7 +97,7 @@ def free_replies(
         runs.append(free.run(number))
         not_reached += len(free.not_reached)
     replies = ScenarioReplies(scenario, model, repeats, steps)
-    recording = Recording(scenario.id, tuple(runs), (scenario.raw,) * repeats, model)
+    recording = ScenarioRecording(scenario.id, tuple(runs), (scenario.raw,) * repeats, model)
     return FreeReplies(replies, recording, not_reached)
 
 

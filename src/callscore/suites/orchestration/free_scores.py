@@ -14,17 +14,17 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration import result as outcomes
-from callscore.suites.orchestration.call.questions import Recorded
+from callscore.suites.orchestration.call.questions import RecordedVerdicts
 from callscore.suites.orchestration.extension import progress_rate, repeated_runs
 from callscore.suites.orchestration.free_run import is_right
 from callscore.suites.orchestration.free_runs import FreeReplies, free_replies
-from callscore.suites.orchestration.replies import ScenarioReplies, Usage, usage_of_scenarios
-from callscore.suites.orchestration.result import About
+from callscore.suites.orchestration.replies import ReplyUsage, ScenarioReplies, usage_of_scenarios
+from callscore.suites.orchestration.result import ResultMetadata
 from callscore.suites.orchestration.result_format import key_metrics
 from callscore.suites.orchestration.scenario.data import ScenarioSet
-from callscore.suites.orchestration.scenario.parse import Place
-from callscore.suites.orchestration.scenario.recording import Recording
-from callscore.suites.orchestration.standard import Evaluated, evaluate
+from callscore.suites.orchestration.scenario.parse import ScenarioId
+from callscore.suites.orchestration.scenario.recording import ScenarioRecording
+from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate
 from callscore.suites.orchestration.step_record import StepRecord
 
 Json = dict[str, Any]
@@ -34,15 +34,15 @@ _BASIS = (
 )
 
 
-class FreeScoring:
+class FreeRunScorer:
     """The free runs of one model on one set, collected scenario by scenario."""
 
     def __init__(self, model: str, part: ScenarioSet, repeats: int, stored: StoredReplies) -> None:
         self._model, self._part = model, part
         self._repeats, self._stored = repeats, stored
-        self._forced: list[Evaluated] = []
-        self._free: list[Evaluated] = []
-        self._used: dict[str, Usage] = {}
+        self._forced: list[ScenarioEvaluation] = []
+        self._free: list[ScenarioEvaluation] = []
+        self._used: dict[str, ReplyUsage] = {}
         self._not_reached = 0
         self._left_out: list[str] = []
 
@@ -67,9 +67,11 @@ class FreeScoring:
         self._used[scenario] = found.replies.usage()
         self._not_reached += found.not_reached
 
-    def _evaluated(self, recording: Recording) -> Evaluated:
-        place = Place(self._part.lang, recording.scenario_id)
-        return evaluate(recording, place, self._part.cards, Recorded({}), recording.scenario_id)
+    def _evaluated(self, recording: ScenarioRecording) -> ScenarioEvaluation:
+        place = ScenarioId(self._part.lang, recording.scenario_id)
+        return evaluate(
+            recording, place, self._part.cards, RecordedVerdicts({}), recording.scenario_id
+        )
 
     def document(self) -> Json:
         """`x_extension.free_running`."""
@@ -93,10 +95,10 @@ class FreeScoring:
         }
 
 
-def _summary(evaluated: Sequence[Evaluated]) -> Json:
+def _summary(evaluated: Sequence[ScenarioEvaluation]) -> Json:
     """The four scores, and the progress of the model."""
     records = _decided_by_code(record for each in evaluated for record in each.records)
-    about = About("", "", "", "none", "", "")
+    about = ResultMetadata("", "", "", "none", "", "")
     overall = outcomes.standard_outcome(about, evaluated, ()).overall
     named = key_metrics(overall.key_metrics)
     return {
@@ -111,7 +113,7 @@ def _decided_by_code(records: Any) -> list[StepRecord]:
     return [msgspec.structs.replace(record, success=is_right(record)) for record in records]
 
 
-def _by_step(evaluated: Sequence[Evaluated]) -> Mapping[tuple[str, int], bool]:
+def _by_step(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[tuple[str, int], bool]:
     return {
         (record.case_id, record.run): is_right(record)
         for each in evaluated
@@ -119,7 +121,9 @@ def _by_step(evaluated: Sequence[Evaluated]) -> Mapping[tuple[str, int], bool]:
     }
 
 
-def _by_position(forced: Sequence[Evaluated], free: Sequence[Evaluated]) -> list[Json]:
+def _by_position(
+    forced: Sequence[ScenarioEvaluation], free: Sequence[ScenarioEvaluation]
+) -> list[Json]:
     """Success of the first, second, third … step of a scenario: errors accumulate."""
     shares: dict[int, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
     for side, evaluated in enumerate((forced, free)):

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 import msgspec
 
 from callscore.core.scenarios import GivenVerdict, StepVerdicts
-from callscore.suites.orchestration.call.questions import Answers, FirstAnswer, Recorded
-from callscore.suites.orchestration.result import About, LanguageResult
+from callscore.suites.orchestration.call.questions import (
+    RecordedVerdicts,
+    VerdictChain,
+    VerdictSource,
+)
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 
 
-def recorded_of(given: Sequence[GivenVerdict], model: str, lang: str) -> Recorded:
+def recorded_of(given: Sequence[GivenVerdict], model: str, lang: str) -> RecordedVerdicts:
     """Verdicts from files on one model in one language; without a model they apply to all."""
-    return Recorded(
+    return RecordedVerdicts(
         {
             (each.case_id, each.run, each.verdict.item): each.verdict
             for each in given
@@ -27,12 +31,12 @@ def source_of(given: Sequence[GivenVerdict]) -> str:
     return "verdicts" if given else "none"
 
 
-def with_judge(recorded: Recorded, judged: StepVerdicts | None) -> Answers:
+def with_judge(recorded: RecordedVerdicts, judged: StepVerdicts | None) -> VerdictSource:
     """The sources of verdicts: the files first, then the judge."""
-    return recorded if judged is None else FirstAnswer(recorded, Recorded(judged.verdicts))
+    return recorded if judged is None else VerdictChain(recorded, RecordedVerdicts(judged.verdicts))
 
 
-def judged_by(about: About, judged: StepVerdicts | None) -> About:
+def judged_by(about: ResultMetadata, judged: StepVerdicts | None) -> ResultMetadata:
     """The description of a result, with the judge."""
     if judged is None:
         return about
@@ -40,7 +44,7 @@ def judged_by(about: About, judged: StepVerdicts | None) -> About:
     return msgspec.structs.replace(about, judge="+".join(judges), judging=dict(judged.judging))
 
 
-def with_unused(scored: LanguageResult, given: Recorded) -> LanguageResult:
+def with_unused(scored: LanguageResult, given: RecordedVerdicts) -> LanguageResult:
     """The result, with a warning if verdicts on this model and language were not used."""
     if not given.unused:
         return scored

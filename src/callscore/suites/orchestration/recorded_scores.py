@@ -17,16 +17,16 @@ from callscore.core.scenarios import (
     GivenVerdict,
     OnStep,
     OpenStep,
-    Part,
     RecordedOutputs,
     ScenarioFiles,
+    ScenarioPart,
     ScenarioScore,
     ScenarioSinks,
     StepVerdicts,
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import Answers, NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.identity import recorded_steps, scenarios_hash
 from callscore.suites.orchestration.judging import (
@@ -37,18 +37,18 @@ from callscore.suites.orchestration.judging import (
     with_unused,
 )
 from callscore.suites.orchestration.metric_records import metric_records
-from callscore.suites.orchestration.result import About, LanguageResult
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.data import in_order, read_cards, shown_path
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.parse import Place, interpret
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
 from callscore.suites.orchestration.scenario.recording import (
     RecordedReply,
     decode_file,
     read_recording,
 )
-from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate, open_steps
 from callscore.suites.orchestration.step_views import recorded_views
 
 _FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
@@ -57,7 +57,7 @@ EvaluateOne = Callable[[Any, str, str], Any]
 """A decoded file, its scenario and the path that results show → an evaluated value."""
 
 
-class _Language(msgspec.Struct, frozen=True):
+class _LanguageFolder(msgspec.Struct, frozen=True):
     """One folder of outputs with its model and cards."""
 
     folder: Path
@@ -67,7 +67,7 @@ class _Language(msgspec.Struct, frozen=True):
     cards_hash: str
 
 
-class RecordedAttempts:
+class RecordedScorer:
     """Recorded replies of one model; raises if a folder or a card is unusable."""
 
     def __init__(
@@ -82,9 +82,9 @@ class RecordedAttempts:
                 f"two folders of the language {next(iter(self._languages))}; expected one folder "
                 "per language, and one model at a time"
             )
-        self.parts = [Part(each.model, each.name) for each in self._languages.values()]
+        self.parts = [ScenarioPart(each.model, each.name) for each in self._languages.values()]
 
-    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+    def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """The open values of every readable file; the others fail when they are scored."""
         language = self._languages[part.folder]
         answers = recorded_of(self._verdicts, language.model, language.name)
@@ -92,11 +92,11 @@ class RecordedAttempts:
             scenario = path.name.removesuffix(_SUFFIX)
             with suppress(DataError):
                 recording = read_recording(decode_file(self._files.read_whole(path)), scenario)
-                place = Place(language.name, scenario)
+                place = ScenarioId(language.name, scenario)
                 yield from list(open_steps(recording, place, language.cards, answers))
 
     def scores(
-        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
         """The result over all languages, under the name of the first model."""
         scored = [
@@ -111,12 +111,12 @@ class RecordedAttempts:
         return {self.parts[0].model: results.model_score(scored)}
 
     def _score(
-        self, language: _Language, judged: StepVerdicts | None, on_step: OnStep | None
+        self, language: _LanguageFolder, judged: StepVerdicts | None, on_step: OnStep | None
     ) -> LanguageResult:
         recorded = recorded_of(self._verdicts, language.model, language.name)
-        answers: Answers = with_judge(recorded, judged)
+        answers: VerdictSource = with_judge(recorded, judged)
         if self._mode == "compat" and not self._verdicts:
-            answers = NoAnswers()  # with a judge the public evaluator uses another order
+            answers = NoVerdicts()  # with a judge the public evaluator uses another order
         directory = shown_path(language.folder)
         found = in_order(self._files.output_files(language.folder))
         _refuse_two_of_a_scenario(found)
@@ -130,7 +130,7 @@ class RecordedAttempts:
         if not evaluated:
             first = failed[0]
             raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
-        about = About(
+        about = ResultMetadata(
             directory=directory,
             language=language.name,
             model=language.model,
@@ -146,7 +146,10 @@ class RecordedAttempts:
         return with_unused(scored, recorded)
 
     def _evaluate(
-        self, paths: Sequence[tuple[str, Path]], language: _Language, evaluate_one: EvaluateOne
+        self,
+        paths: Sequence[tuple[str, Path]],
+        language: _LanguageFolder,
+        evaluate_one: EvaluateOne,
     ) -> tuple[list[Any], list[FailedRow], str]:
         """The evaluated files, the files that could not be evaluated, and the hash of the gold."""
         decode = decode_public if self._mode == "compat" else decode_file
@@ -166,7 +169,7 @@ class RecordedAttempts:
 
 
 def _evaluator(
-    language: _Language, answers: Answers, *, is_public: bool, on_step: OnStep | None
+    language: _LanguageFolder, answers: VerdictSource, *, is_public: bool, on_step: OnStep | None
 ) -> EvaluateOne:
     if is_public:
         schemas = {name: tool.parameters for name, tool in language.cards.tools.items()}
@@ -174,8 +177,8 @@ def _evaluator(
             data, shown, schemas, answers, f"{language.name}/{scenario}"
         )
 
-    def evaluate_one(data: Any, scenario: str, shown: str) -> Evaluated:
-        recording, place = read_recording(data, scenario), Place(language.name, scenario)
+    def evaluate_one(data: Any, scenario: str, shown: str) -> ScenarioEvaluation:
+        recording, place = read_recording(data, scenario), ScenarioId(language.name, scenario)
         evaluated = evaluate(recording, place, language.cards, answers, shown)
         if on_step is not None and recording.raw_steps:
             due = interpret(recording.raw_steps[0], place, language.cards)
@@ -214,7 +217,7 @@ def _paired(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
     return list(zip(outputs, cards, strict=True))
 
 
-def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_Language]:
+def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_LanguageFolder]:
     pairs = _paired(recorded)
     if len(recorded.languages) not in (0, 1, len(pairs)):
         raise UsageError(
@@ -230,7 +233,9 @@ def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_Languag
     for place, (folder, cards) in enumerate(pairs):
         known, digest = read_cards(cards, files)
         name = names[place] if names else _named_language(folder, cards, shared=shared)
-        found.append(_Language(folder, name, recorded.model or _model_name(folder), known, digest))
+        found.append(
+            _LanguageFolder(folder, name, recorded.model or _model_name(folder), known, digest)
+        )
     return found
 
 

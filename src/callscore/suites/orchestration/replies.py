@@ -11,7 +11,11 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.suites.orchestration.scenario.cases import StepCase
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.recording import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
 
 NOT_RUN = "not run"
 
@@ -40,7 +44,7 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
                 return f"{step.case.id}, run {step.run}: {error}"
         return ""
 
-    def recording(self) -> Recording:
+    def recording(self) -> ScenarioRecording:
         """The replies as a recording: every run, every requested step."""
         runs = range(1, self.repeats + 1)
         plans: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
@@ -48,21 +52,21 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         for step in self.steps:
             kept = plans if step.case.is_plan else steps
             kept[step.run][step.case.step_id] = answer_of(step.found)
-        return Recording(
+        return ScenarioRecording(
             self.scenario.id,
-            tuple(Run(run, plans[run], steps[run]) for run in runs),
+            tuple(RecordedRun(run, plans[run], steps[run]) for run in runs),
             (self.scenario.raw,) * self.repeats,
             self.model,
         )
 
-    def usage(self) -> Usage:
+    def usage(self) -> ReplyUsage:
         """The usage of all replies."""
-        return Usage.of(step.found for step in self.steps)
+        return ReplyUsage.of(step.found for step in self.steps)
 
     def costs(self) -> list[float | None]:
         """What each run cost; None if the price of a reply is unknown."""
         return [
-            Usage.of(step.found for step in self.steps if step.run == run).cost_usd
+            ReplyUsage.of(step.found for step in self.steps if step.run == run).cost_usd
             for run in range(1, self.repeats + 1)
         ]
 
@@ -105,7 +109,7 @@ def latency_of(reply: Reply) -> float | None:
     return None if reply.latency_ms is None else round(reply.latency_ms, 1)
 
 
-class Usage(msgspec.Struct, frozen=True):
+class ReplyUsage(msgspec.Struct, frozen=True):
     """Tokens and dollars of some replies; unknown ones are counted, not taken as 0."""
 
     answers: int = 0
@@ -117,7 +121,7 @@ class Usage(msgspec.Struct, frozen=True):
     unpriced: int = 0
 
     @classmethod
-    def of(cls, answers: Iterable[Reply | Failed | None]) -> Usage:
+    def of(cls, answers: Iterable[Reply | Failed | None]) -> ReplyUsage:
         """The sum over the replies."""
         replies = [answer for answer in answers if isinstance(answer, Reply)]
         return cls(
@@ -144,9 +148,9 @@ class Usage(msgspec.Struct, frozen=True):
         }
 
 
-def usage_of_scenarios(used: Mapping[str, Usage]) -> dict[str, Any]:
+def usage_of_scenarios(used: Mapping[str, ReplyUsage]) -> dict[str, Any]:
     """Tokens and cost of one model: all together, and by scenario."""
-    everything = Usage(
+    everything = ReplyUsage(
         sum(usage.answers for usage in used.values()),
         sum(usage.known_input for usage in used.values()),
         sum(usage.known_output for usage in used.values()),

@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 
 from callscore.core.interval import IntervalMethod
-from callscore.core.scenarios import NO_ROWS, Finding, Mode, ScenarioRows, ScenarioScore
+from callscore.core.scenarios import NO_ROWS, DataFinding, Mode, ScenarioRows, ScenarioScore
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration import compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
+from callscore.suites.orchestration.final import KeyMetrics, OverallStatistics
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
-from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
+from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, score_of, tally_of
 from callscore.suites.orchestration.spec import spec
-from callscore.suites.orchestration.standard import Evaluated
+from callscore.suites.orchestration.standard import ScenarioEvaluation
 from callscore.suites.orchestration.step_record import StepRecord
 
 HEADLINES = {
@@ -32,7 +32,7 @@ HEADLINES = {
 """What a gate may name, and where it is on the scorecard."""
 
 
-class About(msgspec.Struct, frozen=True):
+class ResultMetadata(msgspec.Struct, frozen=True):
     """What a result is about: the folder of the outputs, their model, and the settings."""
 
     directory: str
@@ -56,14 +56,14 @@ class About(msgspec.Struct, frozen=True):
 class LanguageResult(msgspec.Struct, frozen=True):
     """One language of one model, scored."""
 
-    about: About
+    about: ResultMetadata
     mode: Mode
-    overall: Overall
-    rows: tuple[Row | FailedRow, ...]
+    overall: OverallStatistics
+    rows: tuple[ResultRow | FailedRow, ...]
     tally: TaskTally
     """What the scenarios add up to, for the scorecard."""
     records: tuple[StepRecord, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DataFinding, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -81,7 +81,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
         """Whether a search for the distance of two plans was cut off (C-117)."""
         return any(
             record.plan is not None and record.plan.approximate for record in self.records
-        ) or any(isinstance(row, Row) and row.approximate_plans for row in self.rows)
+        ) or any(isinstance(row, ResultRow) and row.approximate_plans for row in self.rows)
 
     @property
     def signature(self) -> str:
@@ -145,7 +145,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
-        rows = [row for row in self.rows if isinstance(row, Row)]
+        rows = [row for row in self.rows if isinstance(row, ResultRow)]
         totals = compat_evaluation.exact_plan(rows)
         as_shown = result_format.as_calculated
         return {
@@ -189,17 +189,17 @@ def _rounded(value: Any) -> Any:
 
 
 def standard_outcome(
-    about: About,
-    evaluated: Sequence[Evaluated],
+    about: ResultMetadata,
+    evaluated: Sequence[ScenarioEvaluation],
     failed: Sequence[FailedRow],
     costs: Costs = NO_COSTS,
 ) -> LanguageResult:
     """The standard reading        C-104 … C-121"""
-    ran = Ran(
-        plans=any(scenario.plans_ran for scenario in evaluated),
-        calls=any(scenario.calls_ran for scenario in evaluated),
-    )
-    evaluated = [_drop_not_run(scenario, ran) for scenario in evaluated]
+    plans_ran = any(scenario.plans_ran for scenario in evaluated)
+    calls_ran = any(scenario.calls_ran for scenario in evaluated)
+    evaluated = [
+        _drop_not_run(scenario, plans_ran=plans_ran, calls_ran=calls_ran) for scenario in evaluated
+    ]
     rows = [scenario.row for scenario in evaluated]
     tally = tally_of(rows, failed, costs)
     totals = final.overall(rows, score_of(tally))
@@ -215,13 +215,15 @@ def standard_outcome(
     )
 
 
-def _drop_not_run(scenario: Evaluated, ran: Ran) -> Evaluated:
+def _drop_not_run(
+    scenario: ScenarioEvaluation, *, plans_ran: bool, calls_ran: bool
+) -> ScenarioEvaluation:
     """Without the half of the suite that no file has a reply for: not run is not failed."""
     row, records = scenario.row, scenario.records
-    if not ran.plans:
+    if not plans_ran:
         row = msgspec.structs.replace(row, plan=PlanRow())
         records = tuple(record for record in records if record.kind != "plan")
-    if not ran.calls:
+    if not calls_ran:
         row = msgspec.structs.replace(
             row, call=CallRow(), confusion=Confusion(), call_cases=0, rejection_cases=0
         )
@@ -230,7 +232,10 @@ def _drop_not_run(scenario: Evaluated, ran: Ran) -> Evaluated:
 
 
 def compat_outcome(
-    about: About, rows: Sequence[Row], failed: Sequence[FailedRow], costs: Costs = NO_COSTS
+    about: ResultMetadata,
+    rows: Sequence[ResultRow],
+    failed: Sequence[FailedRow],
+    costs: Costs = NO_COSTS,
 ) -> LanguageResult:
     """The public evaluator's reading        C-128
 
@@ -239,11 +244,11 @@ def compat_outcome(
     """
     totals = compat_evaluation.overall(rows, len(rows) + len(failed))
     tally = tally_of(rows, failed, costs, is_compat=True)
-    listed: tuple[Row | FailedRow, ...] = (*rows, *failed)
+    listed: tuple[ResultRow | FailedRow, ...] = (*rows, *failed)
     return LanguageResult(about, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
 
-def _warnings(overall: Overall) -> list[str]:
+def _warnings(overall: OverallStatistics) -> list[str]:
     warnings = []
     if not overall.complete:
         warnings.append(

@@ -12,9 +12,9 @@ from typing import Any
 
 from callscore.core.measure import Measure
 from callscore.metrics.rounding import half_even
-from callscore.suites.orchestration.decision.confusion import Confusion, Decision, or_zero
-from callscore.suites.orchestration.final import KeyMetrics, Overall
-from callscore.suites.orchestration.rows import FailedRow, PlanRow, Row
+from callscore.suites.orchestration.decision.confusion import Confusion, DecisionScores, or_zero
+from callscore.suites.orchestration.final import KeyMetrics, OverallStatistics
+from callscore.suites.orchestration.rows import FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.spec import spec
 
 Rounding = Callable[[float], float]
@@ -34,7 +34,10 @@ def as_calculated(value: float) -> float:
 
 
 def document(
-    directory: str, overall: Overall, rows: Sequence[Row | FailedRow], rounding: Rounding
+    directory: str,
+    overall: OverallStatistics,
+    rows: Sequence[ResultRow | FailedRow],
+    rounding: Rounding,
 ) -> Json:
     """The whole file without `x_extension`; rows sorted by path."""
     in_order = sorted(rows, key=lambda row: natural_order(row.file_path))
@@ -65,7 +68,7 @@ def undefined_paths(layout: Layout, path: str = "") -> Iterator[str]:
             yield f"{path}{key}"
 
 
-def statistics(overall: Overall) -> Layout:
+def statistics(overall: OverallStatistics) -> Layout:
     """`overall_statistics`"""
     return {
         "total_files": overall.total_files,
@@ -103,7 +106,7 @@ def workflow_scores(plan: PlanRow) -> Layout:
     }
 
 
-def _function_call_scores(overall: Overall) -> Layout:
+def _function_call_scores(overall: OverallStatistics) -> Layout:
     return {
         "function_name_accuracy": overall.call.name,
         "arguments_key_score": overall.call.key,
@@ -114,7 +117,7 @@ def _function_call_scores(overall: Overall) -> Layout:
     }
 
 
-def _call_rejection_scores(overall: Overall) -> Layout:
+def _call_rejection_scores(overall: OverallStatistics) -> Layout:
     return {
         "total_rejection_cases": overall.rejection_cases,
         "reject_decision_performance": _decision(overall.reject_decision),
@@ -130,7 +133,7 @@ def _call_rejection_scores(overall: Overall) -> Layout:
     }
 
 
-def _decision(decision: Decision) -> Layout:
+def _decision(decision: DecisionScores) -> Layout:
     return {
         "precision": decision.precision,
         "recall": decision.recall,
@@ -153,7 +156,7 @@ def confusion_matrix(c: Confusion) -> Layout:
     }
 
 
-def _row(row: Row | FailedRow) -> Layout:
+def _row(row: ResultRow | FailedRow) -> Layout:
     if isinstance(row, FailedRow):
         return {"file_path": row.file_path, "error": row.error}
     plan_counts = {
@@ -202,7 +205,7 @@ _MISSING_AFTER_A_CRASH = (
 )
 
 
-def _arguments_detail(row: Row) -> Layout:
+def _arguments_detail(row: ResultRow) -> Layout:
     """The details of the calls; after a crash the public evaluator writes fewer (Q47)."""
     detail = {
         "total_perfect_function_calls": row.call.perfect,

@@ -37,7 +37,7 @@ class CallRow(msgspec.Struct, frozen=True):
     without_values: tuple[str, ...] = ()
 
 
-class Row(msgspec.Struct, frozen=True):
+class ResultRow(msgspec.Struct, frozen=True):
     """One evaluated output file.
 
     `call_cases` and `rejection_cases` are separate from the confusion because the public
@@ -76,7 +76,7 @@ Mean = Callable[[Iterable[Measure]], Measure]
 """How a reading averages over scenarios."""
 
 
-def mean_plan(rows: Sequence[Row], mean: Mean) -> PlanRow:
+def mean_plan(rows: Sequence[ResultRow], mean: Mean) -> PlanRow:
     """The plan scores over all scenarios; counts are summed."""
     return PlanRow(
         with_failure=mean(row.plan.with_failure for row in rows),
@@ -88,7 +88,7 @@ def mean_plan(rows: Sequence[Row], mean: Mean) -> PlanRow:
     )
 
 
-def mean_call(rows: Sequence[Row], mean: Mean) -> CallRow:
+def mean_call(rows: Sequence[ResultRow], mean: Mean) -> CallRow:
     """The call scores over all scenarios."""
     return CallRow(
         name=mean(row.call.name for row in rows),

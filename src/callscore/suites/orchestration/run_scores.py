@@ -11,10 +11,10 @@ from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
 from callscore.core.run import Survey
 from callscore.core.scenarios import (
-    Exported,
     OpenStep,
-    Part,
     RunData,
+    ScenarioExport,
+    ScenarioPart,
     ScenarioScore,
     ScenarioSettings,
     ScenarioSinks,
@@ -23,11 +23,11 @@ from callscore.core.scenarios import (
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
 from callscore.suites.orchestration.free_runs import FreeRuns
-from callscore.suites.orchestration.free_scores import FreeScoring
+from callscore.suites.orchestration.free_scores import FreeRunScorer
 from callscore.suites.orchestration.judging import (
     judged_by,
     recorded_of,
@@ -37,18 +37,18 @@ from callscore.suites.orchestration.judging import (
 )
 from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.replies import (
+    ReplyUsage,
     ScenarioReplies,
-    Usage,
     collect_replies,
     usage_of_scenarios,
 )
-from callscore.suites.orchestration.result import About, LanguageResult
-from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
+from callscore.suites.orchestration.rows import FailedRow, ResultRow
 from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.parse import Place
+from callscore.suites.orchestration.scenario.parse import ScenarioId
 from callscore.suites.orchestration.scenario_tally import measured, scenario_score
-from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate, open_steps
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
 from callscore.suites.orchestration.step_views import answered_views
@@ -84,12 +84,12 @@ class RunScenarios:
             return None
         return FreeRuns(self._sets, models, repeats, stored)
 
-    def answered(self, data: RunData) -> RunAttempts:
+    def scorer(self, data: RunData) -> RunScorer:
         """The replies, to be judged and scored."""
-        return RunAttempts(self._sets, self._settings, data)
+        return RunScorer(self._sets, self._settings, data)
 
 
-class RunAttempts:
+class RunScorer:
     """The replies of the models of a run."""
 
     def __init__(
@@ -98,42 +98,44 @@ class RunAttempts:
         self._sets = {str(part.folder): part for part in sets}
         self._settings = settings
         self._data = data
-        self.parts = [Part(model, folder) for model in data.models for folder in self._sets]
+        self.parts = [ScenarioPart(model, folder) for model in data.models for folder in self._sets]
         self._by_id: dict[str, Mapping[str, Scenario]] = {}
 
-    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+    def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """Steps with values that neither code nor verdicts from files have decided."""
         yield from self._open_steps(part, self._sets[part.folder].scenarios())
 
-    def open_steps_of(self, part: Part, scenario: str) -> Iterator[OpenStep]:
+    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
         """The same of one scenario; none if the part does not have it."""
         found = self._scenarios(part).get(scenario)
         yield from self._open_steps(part, () if found is None else (found,))
 
-    def _open_steps(self, part: Part, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
+    def _open_steps(self, part: ScenarioPart, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
         of = self._sets[part.folder]
         recorded = recorded_of(self._data.verdicts, part.model, of.lang)
         for scenario in scenarios:
             recording = replies_of(self._data, part.model, of, scenario).recording()
             with suppress(DataError):  # a failed request: the scenario fails when it is scored
-                place = Place(of.lang, scenario.id)
+                place = ScenarioId(of.lang, scenario.id)
                 yield from list(open_steps(recording, place, of.cards, recorded))
 
-    def has(self, part: Part, scenario: str) -> bool:
+    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
         """Whether the part has a scenario of this id."""
         return scenario in self._scenarios(part)
 
-    def score_of(self, part: Part, scenario: str, judged: StepVerdicts | None) -> float | None:
+    def score_of(
+        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
+    ) -> float | None:
         """The score of one scenario by itself; None if a request failed."""
         of = self._sets[part.folder]
-        scoring = _Scoring(self._data, self._settings, part.model, of, judged)
+        scoring = _LanguageScorer(self._data, self._settings, part.model, of, judged)
         row = scoring.row(self._scenarios(part)[scenario])
         if row is None:
             return None
         found = measured(row, is_compat=self._settings.mode == "compat")
         return scenario_score(found).score
 
-    def _scenarios(self, part: Part) -> Mapping[str, Scenario]:
+    def _scenarios(self, part: ScenarioPart) -> Mapping[str, Scenario]:
         """The scenarios of a part by id, read once."""
         found = self._by_id.get(part.folder)
         if found is None:
@@ -142,16 +144,18 @@ class RunAttempts:
         return found
 
     def scores(
-        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
         """The result of every model over all sets."""
         return {model: self._score(model, judged, sinks) for model in self._data.models}
 
     def _score(
-        self, model: str, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, model: str, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> ScenarioScore:
         scored = [
-            _Scoring(self._data, self._settings, model, of, judged.get(Part(model, name)))
+            _LanguageScorer(
+                self._data, self._settings, model, of, judged.get(ScenarioPart(model, name))
+            )
             for name, of in self._sets.items()
         ]
         found = [each.result(sinks) for each in scored]
@@ -178,7 +182,7 @@ def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario)
     return ScenarioReplies(scenario, model, data.repeats, steps)
 
 
-class _Scoring:
+class _LanguageScorer:
     """One model's replies to one set, and the verdicts on values that code cannot compare."""
 
     def __init__(
@@ -194,14 +198,14 @@ class _Scoring:
         self._recorded = recorded_of(data.verdicts, model, part.lang)
         self._known = with_judge(self._recorded, judged)
         self._free = (
-            FreeScoring(model, part, data.repeats, data.stored)
+            FreeRunScorer(model, part, data.repeats, data.stored)
             if settings.history == "own"
             else None
         )
-        self._evaluated: list[Evaluated] = []
-        self._public_rows: list[Row] = []
+        self._evaluated: list[ScenarioEvaluation] = []
+        self._public_rows: list[ResultRow] = []
         self._failed: list[FailedRow] = []
-        self._used: dict[str, Usage] = {}
+        self._used: dict[str, ReplyUsage] = {}
         self._costs: dict[str, list[float | None]] = {}
 
     def result(self, sinks: ScenarioSinks) -> LanguageResult:
@@ -222,7 +226,7 @@ class _Scoring:
             free = None if self._free is None else self._free.add(replies)
             if free is not None and sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(*free, "own"))
-        about = About(
+        about = ResultMetadata(
             shown_path(part.folder),
             part.lang,
             self._model,
@@ -260,7 +264,7 @@ class _Scoring:
             sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
 
-    def row(self, scenario: Scenario) -> Row | None:
+    def row(self, scenario: Scenario) -> ResultRow | None:
         """The row of one scenario; None if a request failed."""
         replies = replies_of(self._data, self._model, self._part, scenario)
         try:
@@ -273,9 +277,9 @@ class _Scoring:
     def _flags(self) -> Sequence[str]:
         return () if self._mode == "standard" else (READ_BY_DOCUMENT,)
 
-    def _evaluate(self, replies: ScenarioReplies, path: str) -> Evaluated:
+    def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
         part, scenario = self._part, replies.scenario
-        place = Place(part.lang, scenario.id)
+        place = ScenarioId(part.lang, scenario.id)
         if self._mode == "standard":
             return evaluate(replies.recording(), place, part.cards, self._known, path)
         # The records come from the standard reading, the numbers from the public evaluator's.
@@ -285,14 +289,14 @@ class _Scoring:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
         prefix = f"{part.lang}/{scenario.id}"
-        known = self._known if self._data.verdicts else NoAnswers()
+        known = self._known if self._data.verdicts else NoVerdicts()
         row = evaluate_file(public_output(replies), path, schemas, known, prefix)
         self._public_rows.append(row)
         return evaluated
 
 
-def exported(replies: ScenarioReplies) -> Exported:
+def exported(replies: ScenarioReplies) -> ScenarioExport:
     """The replies in the public form; None if one is missing (Q18)."""
     scenario = replies.scenario
     document = None if replies.missing else public_output(replies)
-    return Exported(replies.model, scenario.lang, scenario.id, document, replies.missing)
+    return ScenarioExport(replies.model, scenario.lang, scenario.id, document, replies.missing)

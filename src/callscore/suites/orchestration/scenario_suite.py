@@ -16,7 +16,7 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.recorded_scores import RecordedAttempts, read_outputs
+from callscore.suites.orchestration.recorded_scores import RecordedScorer, read_outputs
 from callscore.suites.orchestration.result import HEADLINES
 from callscore.suites.orchestration.run_scores import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
@@ -56,9 +56,9 @@ class OrchestrationScenarios:
         recorded: RecordedOutputs,
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
-    ) -> RecordedAttempts:
+    ) -> RecordedScorer:
         """Recorded runs, to be judged and scored."""
-        return RecordedAttempts(recorded, verdicts, files)
+        return RecordedScorer(recorded, verdicts, files)
 
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles

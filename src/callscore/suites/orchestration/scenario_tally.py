@@ -24,7 +24,7 @@ from callscore.suites.orchestration.decision.confusion import (
     or_zero,
     public_cells,
 )
-from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.rows import FailedRow, ResultRow
 from callscore.suites.orchestration.spec import card_spec
 
 Costs = Mapping[str, Sequence[float | None]]
@@ -35,7 +35,7 @@ SETTINGS = ScoreSettings()
 NOT_DUE = undefined("nothing of this kind was due")
 
 
-def measured(row: Row, *, is_compat: bool = False) -> Measured:
+def measured(row: ResultRow, *, is_compat: bool = False) -> Measured:
     """Every row of the scorecard on one scenario        001, C-113 … C-119"""
     if is_compat:
         confusion, cases = public_cells(row.confusion), row.call_cases
@@ -49,7 +49,7 @@ def measured(row: Row, *, is_compat: bool = False) -> Measured:
     return Measured({f"{SCENARIO}.{name}": measure for name, measure in found.items()})
 
 
-def _plan_measures(row: Row, *, is_compat: bool) -> dict[str, Measure]:
+def _plan_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
     """Σ score / due plans, and means over the scored ones        C-118"""
     plan = row.plan
     due = is_compat or plan.evaluated + plan.failed > 0
@@ -67,7 +67,7 @@ def _plan_measures(row: Row, *, is_compat: bool) -> dict[str, Measure]:
     return found
 
 
-def _call_measures(row: Row, cases: int, *, is_compat: bool) -> dict[str, Measure]:
+def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, Measure]:
     """The mean over the steps where a call was due and made        C-115
 
     Pooled with the weight 1, so that the row is the mean over the scenarios that have a pair; where
@@ -117,7 +117,7 @@ def _decision_measures(c: Confusion, cases: int, *, is_compat: bool) -> dict[str
 
 
 def tally_of(
-    rows: Sequence[Row],
+    rows: Sequence[ResultRow],
     failed: Sequence[FailedRow] = (),
     costs: Costs = NO_COSTS,
     *,

@@ -9,8 +9,7 @@ import msgspec
 
 from callscore.core.resources import read_table
 from callscore.core.scenarios import PublicProtocol
-from callscore.core.spec import Spec as CardSpec
-from callscore.core.spec import read_spec
+from callscore.core.spec import Spec, read_spec
 
 
 class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,7 +23,7 @@ class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: int
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits on untrusted texts."""
 
     text_bytes: int
@@ -48,25 +47,25 @@ class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     merged_aliases: int
 
 
-class Spec(msgspec.Struct, frozen=True):
+class OrchestrationSpec(msgspec.Struct, frozen=True):
     """What `spec.toml` has besides the rows of the scorecard, which `core.spec.Spec` reads."""
 
     framework: str
     decimals: int
     plan: PlanSpec
-    limits: Limits
+    limits: TextLimits
     foreign: SingleTurnSpec
     compat: CompatSpec
     public_protocol: PublicProtocol
 
 
 @cache
-def card_spec() -> CardSpec:
+def card_spec() -> Spec:
     """The rows of the scorecard and their weights; cached."""
     return read_spec(Path(__file__).with_name("spec.toml"))
 
 
 @cache
-def spec() -> Spec:
+def spec() -> OrchestrationSpec:
     """The numbers of document 001; cached."""
-    return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), Spec)
+    return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), OrchestrationSpec)

@@ -10,19 +10,19 @@ import msgspec
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
-from callscore.core.scenarios import Finding, OpenStep
+from callscore.core.scenarios import DataFinding, OpenStep
 from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
-from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
-    Called,
-    FailedReply,
+    NoDecision,
     Prediction,
+    ToolCalls,
     read_answer,
 )
-from callscore.suites.orchestration.plan.measures import PlanMeasured, measure_plan
+from callscore.suites.orchestration.plan.measures import PlanScore, measure_plan
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS, read_plan
-from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
+from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.cases import judged_case
 from callscore.suites.orchestration.scenario.model import (
@@ -33,23 +33,27 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.parse import Place, interpret
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
+from callscore.suites.orchestration.scenario.recording import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
 from callscore.suites.orchestration.step_record import StepRecord
 
 
-class Evaluated(msgspec.Struct, frozen=True):
+class ScenarioEvaluation(msgspec.Struct, frozen=True):
     """A scenario's row, the records of its steps, and the findings about its data."""
 
-    row: Row
+    row: ResultRow
     records: tuple[StepRecord, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[DataFinding, ...]
     plans_ran: bool
     calls_ran: bool
 
 
 def open_steps(
-    recording: Recording, place: Place, cards: Cards, answers: Answers
+    recording: ScenarioRecording, place: ScenarioId, cards: Cards, answers: VerdictSource
 ) -> Iterator[OpenStep]:
     """Every step of every run with a value that `answers` cannot compare        C-115"""
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
@@ -63,11 +67,15 @@ def open_steps(
 
 
 def evaluate(
-    recording: Recording, place: Place, cards: Cards, answers: Answers, file_path: str
-) -> Evaluated:
+    recording: ScenarioRecording,
+    place: ScenarioId,
+    cards: Cards,
+    answers: VerdictSource,
+    file_path: str,
+) -> ScenarioEvaluation:
     """Evaluate every step of every run; raises DataError for a recorded infrastructure error."""
     records: list[StepRecord] = []
-    findings: dict[Finding, None] = {}
+    findings: dict[DataFinding, None] = {}
     known: dict[tuple[RawStep, ...], Scenario] = {}
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
         if raw not in known:
@@ -85,7 +93,7 @@ def evaluate(
                 continue
             record = _agent_record(step, run, scenario, cards.tools, answers)
             records.append(_seen(record, texts[step.step_id], run.steps.get(step.step_id)))
-    return Evaluated(
+    return ScenarioEvaluation(
         _row(file_path, records, recording),
         tuple(records),
         tuple(findings),
@@ -98,14 +106,18 @@ def _seen(record: StepRecord, expected: str, answer: RecordedReply | None) -> St
     return msgspec.structs.replace(record, expected=expected, answer=answer)
 
 
-def _stray(run: Run, place: Place) -> list[Finding]:
+def _stray(run: RecordedRun, place: ScenarioId) -> list[DataFinding]:
     where = f"{place.lang}/{place.scenario}"
-    return [Finding(where, "stray_answer", "noted", f"run {run.number}: {s}") for s in run.stray]
+    return [
+        DataFinding(where, "stray_answer", "noted", f"run {run.number}: {s}") for s in run.stray
+    ]
 
 
-def _never_asked(step: AgentStep, scenario: Scenario) -> Finding:
+def _never_asked(step: AgentStep, scenario: Scenario) -> DataFinding:
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    return Finding(where, "agent_without_card", "set_aside", "the model was never asked this step")
+    return DataFinding(
+        where, "agent_without_card", "set_aside", "the model was never asked this step"
+    )
 
 
 def _answer(answers: Mapping[int, RecordedReply], step_id: int, where: str) -> RecordedReply | None:
@@ -115,7 +127,7 @@ def _answer(answers: Mapping[int, RecordedReply], step_id: int, where: str) -> R
     return answer
 
 
-def _plan_record(step: PlanStep, run: Run, scenario: Scenario) -> StepRecord:
+def _plan_record(step: PlanStep, run: RecordedRun, scenario: Scenario) -> StepRecord:
     """A plan that is missing, unreadable or malformed is one failed step        C-118, Q2, Q5"""
     where = case_id(scenario.lang, scenario.id, step.step_id)
     answer = _answer(run.plans, step.step_id, where)
@@ -135,7 +147,7 @@ def _plan_record(step: PlanStep, run: Run, scenario: Scenario) -> StepRecord:
     )
 
 
-def _plan_differences(measured: PlanMeasured) -> tuple[Difference, ...]:
+def _plan_differences(measured: PlanScore) -> tuple[Difference, ...]:
     if measured.exact_plan:
         return ()
     differences = []
@@ -149,7 +161,7 @@ def _plan_differences(measured: PlanMeasured) -> tuple[Difference, ...]:
 
 
 def _agent_record(
-    step: AgentStep, run: Run, scenario: Scenario, tools: Tools, answers: Answers
+    step: AgentStep, run: RecordedRun, scenario: Scenario, tools: Tools, answers: VerdictSource
 ) -> StepRecord:
     where = case_id(scenario.lang, scenario.id, step.step_id)
     prediction = read_answer(_answer(run.steps, step.step_id, where))
@@ -162,12 +174,12 @@ def _agent_record(
         step.agent,
         tool=step.due.tool if isinstance(step.due, CallsDue) else step.due.type,
         confusion=confusion,
-        flags=prediction.flags if isinstance(prediction, Called) else (),
+        flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
     )
     wrong = _decision_difference(step, prediction, confusion)
     if wrong is not None:
         return msgspec.structs.replace(record, differences=(wrong,))
-    if isinstance(prediction, Called) and isinstance(step.due, CallsDue) and step.due.readable:
+    if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and step.due.readable:
         measured = measure_calls(
             prediction.calls,
             step.due.calls,
@@ -186,9 +198,9 @@ def _decision_difference(
     step: AgentStep, prediction: Prediction, confusion: Confusion
 ) -> Difference | None:
     """What is wrong with the decision itself, in terms of the error taxonomy."""
-    if isinstance(prediction, FailedReply):
+    if isinstance(prediction, NoDecision):
         return Difference("failed_answer", prediction.why)
-    if isinstance(prediction, Called):
+    if isinstance(prediction, ToolCalls):
         names = ", ".join(call.name for call in prediction.calls)
         return Difference("overaction", f"called {names[:80]}") if confusion.reject_fc else None
     if confusion.fc_reject:
@@ -202,11 +214,11 @@ def _due(step: AgentStep) -> str:
     return step.due.tool if isinstance(step.due, CallsDue) else step.due.type
 
 
-def _row(file_path: str, records: Sequence[StepRecord], recording: Recording) -> Row:
+def _row(file_path: str, records: Sequence[StepRecord], recording: ScenarioRecording) -> ResultRow:
     confusion = sum((record.confusion for record in records), Confusion())
     calls = [record.call for record in records if record.call is not None]
     plans = [record.plan for record in records if record.plan is not None]
-    return Row(
+    return ResultRow(
         file_path,
         _plan_row([record for record in records if record.kind == "plan"]),
         _call_row([record for record in records if record.call is not None]),

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from callscore.suites.orchestration.call.measures import CallMeasured, Difference
+from callscore.suites.orchestration.call.measures import CallScore, Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.plan.measures import PlanMeasured
+from callscore.suites.orchestration.plan.measures import PlanScore
 from callscore.suites.orchestration.scenario.recording import RecordedReply
 
 
@@ -27,8 +27,8 @@ class StepRecord(msgspec.Struct, frozen=True):
     tool: str = ""
     size: int = 0
     success: bool = False
-    plan: PlanMeasured | None = None
-    call: CallMeasured | None = None
+    plan: PlanScore | None = None
+    call: CallScore | None = None
     confusion: Confusion = Confusion()
     differences: tuple[Difference, ...] = ()
     flags: tuple[str, ...] = ()

@@ -11,8 +11,8 @@ from callscore.core.case import Case, Failed, Message, Reply, Turn
 from callscore.core.scenarios import StepAnswer, StepView
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import SCENARIO
-from callscore.suites.orchestration.decision.parse import Called, Rejected, read_answer
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.decision.parse import Rejection, ToolCalls, read_answer
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.cases import StepCase, conversation
@@ -24,7 +24,7 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording
+from callscore.suites.orchestration.scenario.recording import RecordedReply, ScenarioRecording
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import missing_result, step_result
 
@@ -58,7 +58,7 @@ def answered_views(
 
 
 def recorded_views(
-    recording: Recording, scenario: Scenario, model: str, records: Sequence[StepRecord]
+    recording: ScenarioRecording, scenario: Scenario, model: str, records: Sequence[StepRecord]
 ) -> Iterator[StepView]:
     """Every step of a recording that was scored, with what was said before it."""
     known = {(record.case_id, record.run): record for record in records}
@@ -68,7 +68,7 @@ def recorded_views(
         where = case_id(scenario.lang, scenario.id, step.step_id)
         before = [each.message for each in said if each.step_id < step.step_id]
         agent = "main" if isinstance(step, PlanStep) else step.agent
-        shown = _case(where, scenario, _Asked(agent, before), step)
+        shown = _case(where, scenario, _StepInput(agent, before), step)
         answers = [
             _scored(model, _reply(record.answer), record)
             for run in recording.runs
@@ -78,7 +78,7 @@ def recorded_views(
             yield StepView(shown, model, answers)
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _StepInput(msgspec.Struct, frozen=True):
     """Who was asked, and what was said before."""
 
     agent: str
@@ -88,10 +88,12 @@ class _Asked(msgspec.Struct, frozen=True):
 
 def _asked(case: StepCase, scenario: Scenario) -> Case:
     tools = [tool.name for tool in case.prompt.tools]
-    return _case(case.id, scenario, _Asked(case.agent, case.prompt.messages, tools), case.step)
+    return _case(case.id, scenario, _StepInput(case.agent, case.prompt.messages, tools), case.step)
 
 
-def _case(where: str, scenario: Scenario, asked: _Asked, due: PlanStep | AgentStep | None) -> Case:
+def _case(
+    where: str, scenario: Scenario, asked: _StepInput, due: PlanStep | AgentStep | None
+) -> Case:
     """The step with what was said as its transcript; instructions and tools are its config."""
     system = "\n\n".join(each.content for each in asked.messages if each.role == "system")
     said = [each for each in asked.messages if each.role != "system"]
@@ -129,11 +131,11 @@ def _given(answer: RecordedReply, *, is_plan: bool) -> dict[str, Any] | None:
     """The answer in the form of the expected outcome; None if it cannot be read."""
     if is_plan:
         plan = read_plan(answer.content) if isinstance(answer.content, str) else None
-        return {"plan": plan_object(plan)} if isinstance(plan, Plan) else None
+        return {"plan": plan_object(plan)} if isinstance(plan, WorkflowPlan) else None
     found = read_answer(answer)
-    if isinstance(found, Called):
+    if isinstance(found, ToolCalls):
         return {"calls": [msgspec.structs.asdict(call) for call in found.calls]}
-    return {"calls": [], "rejection": found.type} if isinstance(found, Rejected) else None
+    return {"calls": [], "rejection": found.type} if isinstance(found, Rejection) else None
 
 
 def _scored(model: str, found: Reply | Failed | None, record: StepRecord) -> StepAnswer:

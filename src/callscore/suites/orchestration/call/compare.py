@@ -24,7 +24,7 @@ class Match(IntEnum):
     EQUAL = 2
 
 
-class Accepted(msgspec.Struct, frozen=True):
+class AcceptedValues(msgspec.Struct, frozen=True):
     """An expected value with alternatives; if `optional`, the argument may be left out."""
 
     values: tuple[Any, ...]
@@ -42,7 +42,7 @@ def compare(predicted: Any, expected: Any, schema: Mapping[str, Any] = _NO_SCHEM
     """Typed comparison of one argument value        C-115, Q23"""
     if type(predicted) is type(expected) and predicted == expected:
         return Match.EQUAL
-    if isinstance(expected, Accepted):
+    if isinstance(expected, AcceptedValues):
         return max((compare(predicted, value, schema) for value in expected.values), default=_NONE)
     if isinstance(expected, bool) or isinstance(predicted, bool):
         return _decided(_boolean(predicted), _boolean(expected))
@@ -137,7 +137,7 @@ def _objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
 
 
 def _is_optional(value: Any) -> bool:
-    return isinstance(value, Accepted) and value.optional
+    return isinstance(value, AcceptedValues) and value.optional
 
 
 def _part(properties: Any, key: str) -> Mapping[str, Any]:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from callscore.core.case import Tool
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.sets import Counts
-from callscore.suites.orchestration.call.compare import Accepted, Match, compare
+from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
 from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
 from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning
 from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import argument_schema
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 
 Tools = Mapping[str, Tool]
 Ask = Callable[[Question], Verdict | None]
@@ -28,7 +28,7 @@ class Difference(NamedTuple):
     detail: str
 
 
-class CallMeasured(NamedTuple):
+class CallScore(NamedTuple):
     """The three F1 scores of a step, the open or estimated items, and the differences."""
 
     name: float
@@ -38,19 +38,19 @@ class CallMeasured(NamedTuple):
     differences: tuple[Difference, ...] = ()
 
 
-class _Values(NamedTuple):
+class _ValueComparison(NamedTuple):
     equal: int
     undecided: list[Question]
     differences: list[Difference]
 
 
 def measure_calls(
-    predicted: Sequence[Call],
-    expected: Sequence[Call],
+    predicted: Sequence[DecodedCall],
+    expected: Sequence[DecodedCall],
     malformed: Sequence[str],
     tools: Tools,
     ask: Ask,
-) -> CallMeasured:
+) -> CallScore:
     """F1 of names, of keys and of (key, value) pairs, over paired calls        001 FC, C-115
 
     A malformed call among well-formed ones counts as one more predicted name.
@@ -61,7 +61,7 @@ def measure_calls(
     keys = key_counts(pairs)
     values = _values(pairs, tools, ask)
     unequal = keys.tp - values.equal
-    return CallMeasured(
+    return CallScore(
         name=f1_or_one(multiset_counts((call.name for call in expected), names)),
         key=f1_or_one(keys),
         value=f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal)),
@@ -73,15 +73,17 @@ def measure_calls(
 def _without_omitted(pair: CallPair) -> CallPair:
     """The pair without optional arguments that the prediction rightly left out."""
     mine, due = pair
-    if due is None or not any(isinstance(value, Accepted) for value in due.arguments.values()):
+    if due is None or not any(
+        isinstance(value, AcceptedValues) for value in due.arguments.values()
+    ):
         return pair
     given = mine.arguments if mine is not None else {}
     kept = {
         key: value
         for key, value in due.arguments.items()
-        if key in given or not (isinstance(value, Accepted) and value.optional)
+        if key in given or not (isinstance(value, AcceptedValues) and value.optional)
     }
-    return CallPair(mine, Call(due.name, kept))
+    return CallPair(mine, DecodedCall(due.name, kept))
 
 
 def key_counts(pairs: Sequence[CallPair]) -> Counts:
@@ -95,7 +97,7 @@ def key_counts(pairs: Sequence[CallPair]) -> Counts:
     return Counts(shared, predicted - shared, expected - shared)
 
 
-def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
+def _equal_values(mine: DecodedCall, due: DecodedCall, tools: Tools) -> int:
     tool = tools.get(due.name)
     return sum(
         compare(mine.arguments[key], due.arguments[key], argument_schema(tool, key)) is Match.EQUAL
@@ -104,7 +106,7 @@ def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
     )
 
 
-def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
+def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
     """Every argument of both sides, equal by comparison or by a verdict."""
     equal = 0
     undecided: list[Question] = []
@@ -130,7 +132,7 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
                 equal += 1
             else:
                 differences.append(_value_difference(question, decided=decided))
-    return _Values(equal, undecided, differences)
+    return _ValueComparison(equal, undecided, differences)
 
 
 def _is_decided(verdict: Verdict | None) -> bool:
@@ -144,7 +146,7 @@ def _value_difference(question: Question, *, decided: bool) -> Difference:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Accepted):
+    if isinstance(value, AcceptedValues):
         return " | ".join(_shown(alternative) for alternative in value.values)
     return value if isinstance(value, str) else repr(value)
 
@@ -161,7 +163,7 @@ def _name_differences(pairs: Sequence[CallPair]) -> list[Difference]:
     return differences
 
 
-def _key_differences(place: int, mine: Call, due: Call) -> list[Difference]:
+def _key_differences(place: int, mine: DecodedCall, due: DecodedCall) -> list[Difference]:
     missing = [k for k in due.arguments if k not in mine.arguments]
     surplus = [k for k in mine.arguments if k not in due.arguments]
     return [Difference("missing_argument", f"calls[{place}].{key}") for key in missing] + [

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 
-Agreement = Callable[[Call, Call], int]
+Agreement = Callable[[DecodedCall, DecodedCall], int]
 
 
 class CallPair(NamedTuple):
     """A predicted call and its expected one; one of them is None if unpaired."""
 
-    predicted: Call | None
-    expected: Call | None
+    predicted: DecodedCall | None
+    expected: DecodedCall | None
 
 
 def pair_calls(
-    predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
+    predicted: Sequence[DecodedCall], expected: Sequence[DecodedCall], equal_values: Agreement
 ) -> list[CallPair]:
     """Maximise names, then shared keys, then equal values, summed over the pairs        C-115
 
@@ -39,7 +39,7 @@ def pair_calls(
 
 
 def _weights(
-    predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
+    predicted: Sequence[DecodedCall], expected: Sequence[DecodedCall], equal_values: Agreement
 ) -> list[list[int]]:
     """One integer per pair, scaled so that a name outweighs all keys, and a key all values."""
     scale = 1 + sum(len(call.arguments) for call in expected)

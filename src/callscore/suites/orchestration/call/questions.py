@@ -13,7 +13,7 @@ DIFFERENT = "different"
 OFFERED = (SAME, DIFFERENT, "cannot_tell")
 
 
-class Answers(Protocol):
+class VerdictSource(Protocol):
     """A source of verdicts on whether two argument values mean the same."""
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
@@ -21,7 +21,7 @@ class Answers(Protocol):
         ...
 
 
-class NoAnswers:
+class NoVerdicts:
     """There is no judge."""
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
@@ -29,7 +29,7 @@ class NoAnswers:
         return None
 
 
-class Recorded:
+class RecordedVerdicts:
     """Verdicts from a file or from a judge, by case, run and item."""
 
     def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
@@ -50,10 +50,10 @@ class Recorded:
         return verdict
 
 
-class FirstAnswer:
+class VerdictChain:
     """Several sources in order: the first verdict counts."""
 
-    def __init__(self, *answers: Answers) -> None:
+    def __init__(self, *answers: VerdictSource) -> None:
         self._answers = answers
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:

@@ -11,8 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.metrics.sets import counts
-from callscore.suites.orchestration.call.questions import Answers
-from callscore.suites.orchestration.compat.compare import Judged, ToolSchemas, compare
+from callscore.suites.orchestration.call.questions import VerdictSource
+from callscore.suites.orchestration.compat.compare import (
+    ComparisonContext,
+    MergedCalls,
+    ToolSchemas,
+    compare,
+)
 from callscore.suites.orchestration.compat.plan import CRASHES
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.overlap import f1_or_one
@@ -23,19 +28,12 @@ VIOLATION = "TOOL_CONSTRAINT_VIOLATION"
 FC = "FC"
 
 
-class Step(NamedTuple):
-    """A step as the public evaluator sees it: the merged calls, or text if there are none."""
-
-    names: Any
-    arguments: Any
-
-
-class Pair(NamedTuple):
+class StepPair(NamedTuple):
     """A prediction and its label."""
 
     step_id: Any
-    predicted: Step
-    actual: Step
+    predicted: MergedCalls
+    actual: MergedCalls
 
     def both_call(self) -> bool:
         """Whether neither side is a rejection: only such pairs have F1 scores."""
@@ -57,14 +55,14 @@ class CallRun(NamedTuple):
 
 
 def score_runs(
-    data: Any, tools: ToolSchemas, answers: Answers, case_prefix: str
+    data: Any, tools: ToolSchemas, answers: VerdictSource, case_prefix: str
 ) -> list[CallRun] | str:
     """Every run, or the error at which the public evaluator skips the whole file."""
     try:
         history = data["history"]
         _ = len(history)  # without one, that is the error
         runs = [
-            _score_run(name, history[name], Judged(tools, answers, case_prefix, number))
+            _score_run(name, history[name], ComparisonContext(tools, answers, case_prefix, number))
             for number, name in enumerate(history, 1)
         ]
     except CRASHES as error:
@@ -72,7 +70,7 @@ def score_runs(
     return runs or "float division by zero"
 
 
-def _score_run(name: str, run: Mapping[str, Any], judged: Judged) -> CallRun:
+def _score_run(name: str, run: Mapping[str, Any], judged: ComparisonContext) -> CallRun:
     """One run; what the public code reads without using it is read here too, as it may fail."""
     entries, label = run["sub_agent_history"], run["label"]
     if label["1"]["role"] == "system":
@@ -109,10 +107,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _pair(entry: Mapping[str, Any], label: Mapping[str, Any]) -> Pair:
+def _pair(entry: Mapping[str, Any], label: Mapping[str, Any]) -> StepPair:
     step_id = entry["step_id"]
     actual = _actual(step_id, label)
-    return Pair(step_id, _predicted(entry), actual)
+    return StepPair(step_id, _predicted(entry), actual)
 
 
 def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
@@ -132,30 +130,30 @@ def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
             " ".join(queries)
 
 
-def _predicted(entry: Mapping[str, Any]) -> Step:
+def _predicted(entry: Mapping[str, Any]) -> MergedCalls:
     calls = entry.get("tool_calls", [])
     if len(calls) == 0:
         content = entry.get("content", "")
         for word in (AWAITING, VIOLATION):
             if word in content:
-                return Step("rejection", {word: "true"})
-        return Step("", {})
+                return MergedCalls("rejection", {word: "true"})
+        return MergedCalls("", {})
     functions = [call["function"] for call in calls]
     return _merged([(function["name"], function["arguments"]) for function in functions])
 
 
-def _actual(step_id: Any, label: Mapping[str, Any]) -> Step:
+def _actual(step_id: Any, label: Mapping[str, Any]) -> MergedCalls:
     key = f"{step_id}-1" if f"{step_id}-1" in label else step_id
     if key not in label:
-        return Step("", "no label found")
+        return MergedCalls("", "no label found")
     entry = label[key]
     if "tool_calls" not in entry:
-        return Step("", entry.get("content", ""))
+        return MergedCalls("", entry.get("content", ""))
     functions = [call.get("function", {}) for call in entry["tool_calls"]]
     return _merged([(f.get("name", ""), f.get("arguments", {})) for f in functions])
 
 
-def _merged(calls: Sequence[tuple[Any, Any]]) -> Step:
+def _merged(calls: Sequence[tuple[Any, Any]]) -> MergedCalls:
     """All calls of a step as one: arguments that are not JSON become a text under `error` (Q24)."""
     merged: dict[str, Any] = {}
     for _, arguments in calls:
@@ -170,20 +168,20 @@ def _merged(calls: Sequence[tuple[Any, Any]]) -> Step:
                 merged[key].append(value)
             else:
                 merged[key] = [value]
-    return Step([name for name, _ in calls], merged)
+    return MergedCalls([name for name, _ in calls], merged)
 
 
-def _rejects(predicted: Step) -> bool:
+def _rejects(predicted: MergedCalls) -> bool:
     return VIOLATION in predicted.arguments or AWAITING in predicted.arguments
 
 
-def _kind(step: Step, *, rejects: bool) -> str:
+def _kind(step: MergedCalls, *, rejects: bool) -> str:
     if not rejects:
         return FC
     return next((word for word in (AWAITING, VIOLATION) if word in step.arguments), "GENERAL")
 
 
-def _cell(pair: Pair) -> Confusion:
+def _cell(pair: StepPair) -> Confusion:
     """One count per step; nothing is ever FAILED (Q28)        §6"""
     actual = _kind(pair.actual, rejects=pair.actual.names == "")
     predicted = _kind(pair.predicted, rejects=_rejects(pair.predicted))
@@ -211,20 +209,20 @@ def _set_f1(predicted: set[Any], actual: set[Any]) -> float:
     return f1_or_one(counts(actual, predicted))
 
 
-def _name_f1(pair: Pair) -> float:
+def _name_f1(pair: StepPair) -> float:
     return _set_f1(_names(pair.predicted), _names(pair.actual))
 
 
-def _names(step: Step) -> set[Any]:
+def _names(step: MergedCalls) -> set[Any]:
     names = [step.names] if isinstance(step.names, str) else step.names
     return {tuple(name) if isinstance(name, list) else name for name in names}
 
 
-def _key_f1(pair: Pair) -> float:
+def _key_f1(pair: StepPair) -> float:
     return _set_f1(set(pair.predicted.arguments), set(pair.actual.arguments))
 
 
-def _value_scores(pairs: Sequence[Pair], judged: Judged) -> tuple[list[float], bool]:
+def _value_scores(pairs: Sequence[StepPair], judged: ComparisonContext) -> tuple[list[float], bool]:
     """Value F1 at the positions where the public evaluator puts them (Q27), and if it has any.
 
     Steps with a question are scored before steps without, and the results are assigned by

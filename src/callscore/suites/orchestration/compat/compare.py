@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from callscore.metrics.sets import Counts, f1
-from callscore.suites.orchestration.call.questions import SAME, Answers, NoAnswers, same_meaning
+from callscore.suites.orchestration.call.questions import (
+    SAME,
+    NoVerdicts,
+    VerdictSource,
+    same_meaning,
+)
 from callscore.suites.orchestration.decision.confusion import or_zero
 
 ToolSchemas = Mapping[str, Mapping[str, Any]]
@@ -23,42 +28,39 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-class Called(Protocol):
-    """The merged calls of a step."""
+class MergedCalls(NamedTuple):
+    """All calls of a step as the public evaluator merges them, or the text if there are none."""
 
-    @property
-    def names(self) -> Any:
-        """Tool names, in the order of the calls."""
-        ...
-
-    @property
-    def arguments(self) -> Any:
-        """Argument → list of its values in the calls."""
-        ...
+    names: Any
+    """Tool names, in the order of the calls; a text if there are no calls."""
+    arguments: Any
+    """By argument, the list of its values in the calls; a text if there are no calls."""
 
 
-class Judged(NamedTuple):
+class ComparisonContext(NamedTuple):
     """What a comparison needs: tool schemas, and verdicts on one run of one scenario."""
 
     tools: ToolSchemas
-    answers: Answers
+    answers: VerdictSource
     case_prefix: str
     run: int
 
     @property
     def asks(self) -> bool:
         """Whether there is a judge."""
-        return not isinstance(self.answers, NoAnswers)
+        return not isinstance(self.answers, NoVerdicts)
 
 
-class Compared(NamedTuple):
+class ValueScore(NamedTuple):
     """Value F1 of a step, and whether a judge was needed for it."""
 
     f1: float
     asked: bool
 
 
-def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Compared:
+def compare(
+    predicted: MergedCalls, actual: MergedCalls, judged: ComparisonContext, step: str
+) -> ValueScore:
     """F1 of Σtp, Σfp, Σfn over the keys of both sides        §5.2"""
     schemas = [judged.tools[name] for name in predicted.names if name in judged.tools]
     total, asked = [0, 0, 0], False
@@ -78,7 +80,7 @@ def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Com
                 asked = True
                 counts = _judge(sorted(mine - theirs), sorted(theirs - mine), key, judged, step)
         total = [total[0] + counts.tp, total[1] + counts.fp, total[2] + counts.fn]
-    return Compared(or_zero(f1(Counts(*total))), asked)
+    return ValueScore(or_zero(f1(Counts(*total))), asked)
 
 
 def _texts(values: Any) -> set[str]:
@@ -125,7 +127,7 @@ def _has_type(value: str, kind: Any) -> bool:
     return not kind or isinstance(value, kind)
 
 
-def _judge(fp: list[str], fn: list[str], key: str, judged: Judged, step: str) -> Counts:
+def _judge(fp: list[str], fn: list[str], key: str, judged: ComparisonContext, step: str) -> Counts:
     """One-to-one matches that the judge accepts, in order.
 
     Values that were equal already are dropped from the counts, with or without a verdict (Q16).

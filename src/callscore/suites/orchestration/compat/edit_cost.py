@@ -45,7 +45,7 @@ class Partners(NamedTuple):
     cost: float
 
 
-class State(NamedTuple):
+class EditState(NamedTuple):
     """A node of the search tree."""
 
     first: tuple[int, ...]
@@ -80,14 +80,14 @@ def public_cost(
         return PublicCost(most, complete=False, opened=0)
     if nodes > TYPICAL_NODES:
         budget = budget * TYPICAL_NODES**3 // nodes**3
-    search = _Search(first, second, substitution)
+    search = _PublicSearch(first, second, substitution)
     if max(len(first.labels), len(second.labels)) == 1:  # one pair: no edge is ever settled
         alone = not first.labels or not second.labels
         return PublicCost(1.0 if alone else search.substitutions[0][0], complete=True, opened=1)
     return search.run(most, budget)
 
 
-class _Search:
+class _PublicSearch:
     def __init__(self, first: Graph, second: Graph, substitution: Substitution) -> None:
         self._graphs = (first, second)
         self.substitutions = [[substitution(a, b) for b in second.labels] for a in first.labels]
@@ -99,7 +99,7 @@ class _Search:
         """Depth first, most promising branch first."""
         first, second = (tuple(range(len(graph.labels))) for graph in self._graphs)
         edges = (len(self._graphs[0].edges), len(self._graphs[1].edges))
-        stack = [State(first, second, self._partners(first, second), (), edges, 0.0)]
+        stack = [EditState(first, second, self._partners(first, second), (), edges, 0.0)]
         best, opened = most, 0
         while stack:
             state = stack.pop()
@@ -115,7 +115,7 @@ class _Search:
             stack += sorted(branches, key=lambda branch: -branch.bound)
         return PublicCost(best, complete=True, opened=opened)
 
-    def _branches(self, state: State) -> Iterator[State]:
+    def _branches(self, state: EditState) -> Iterator[EditState]:
         if not state.first:
             yield self._after(state, NONE, state.second[0])
             return
@@ -130,7 +130,7 @@ class _Search:
             for other in (*state.first[1:], NONE):
                 yield self._after(state, other, partner)
 
-    def _after(self, state: State, u: int, v: int) -> State:
+    def _after(self, state: EditState, u: int, v: int) -> EditState:
         """The state after u → v; one of the two may be NONE."""
         first = tuple(node for node in state.first if node != u)
         second = tuple(node for node in state.second if node != v)
@@ -140,7 +140,7 @@ class _Search:
         else:
             partners = self._partners(first, second)
         gone, new, edges = self._settled(state.done, u, v)
-        return State(
+        return EditState(
             first,
             second,
             partners,

@@ -11,7 +11,7 @@ import msgspec
 
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
-from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.compat import calls, plan
 from callscore.suites.orchestration.compat.compare import ToolSchemas
 from callscore.suites.orchestration.compat.export import public_form
@@ -24,9 +24,9 @@ from callscore.suites.orchestration.decision.confusion import (
     reject_decision,
     rejection_type_accuracy,
 )
-from callscore.suites.orchestration.final import KeyMetrics, Overall
+from callscore.suites.orchestration.final import KeyMetrics, OverallStatistics
 from callscore.suites.orchestration.plan.similarity import step_score
-from callscore.suites.orchestration.rows import CallRow, PlanRow, Row, mean_call, mean_plan
+from callscore.suites.orchestration.rows import CallRow, PlanRow, ResultRow, mean_call, mean_plan
 from callscore.suites.orchestration.scenario.recording import OUR_FORM, read_recording
 from callscore.suites.orchestration.spec import spec
 
@@ -52,8 +52,8 @@ def decode_public(raw: bytes) -> Any:
 
 
 def evaluate_file(
-    data: Any, file_path: str, tools: ToolSchemas, answers: Answers, case_prefix: str
-) -> Row:
+    data: Any, file_path: str, tools: ToolSchemas, answers: VerdictSource, case_prefix: str
+) -> ResultRow:
     """One decoded `*_out.json`; raises DataError if the public evaluator skips it (Q42)."""
     if not data:
         raise DataError(f"Failed to load data from {file_path}")
@@ -63,7 +63,7 @@ def evaluate_file(
     called = calls.score_runs(data, tools, answers, case_prefix)
     runs: Sequence[plan.PlanRun] = () if isinstance(planned, str) else planned
     _, _, scenario = case_prefix.partition("/")
-    row = Row(
+    row = ResultRow(
         file_path,
         _plan_row(runs, _public),
         _NO_CALLS,
@@ -91,15 +91,17 @@ def evaluate_file(
     )
 
 
-def _public(found: plan.Similarity) -> float:
+def _public(found: plan.PublicSimilarity) -> float:
     return found.public
 
 
-def _exact(found: plan.Similarity) -> float:
+def _exact(found: plan.PublicSimilarity) -> float:
     return found.exact
 
 
-def _plan_row(runs: Sequence[plan.PlanRun], value: Callable[[plan.Similarity], float]) -> PlanRow:
+def _plan_row(
+    runs: Sequence[plan.PlanRun], value: Callable[[plan.PublicSimilarity], float]
+) -> PlanRow:
     """Σ/(n+f), Σ/n over all rows, zero rows included (Q2 … Q4)        §4.5"""
     steps = [step for run in runs for step in run.steps]
     failures = sum(run.failures for run in runs)
@@ -134,12 +136,12 @@ def _call_row(runs: Sequence[calls.CallRun]) -> CallRow:
     )
 
 
-def overall(rows: Sequence[Row], total_files: int) -> Overall:
+def overall(rows: Sequence[ResultRow], total_files: int) -> OverallStatistics:
     """Plain means over all evaluated files; type mismatches are lost (Q17, Q29)  §7"""
     plan_row, call_row = mean_plan(rows, _mean), mean_call(rows, _mean)
     confusion = public_cells(sum((row.confusion for row in rows), Confusion()))
     cases = sum(row.call_cases for row in rows)
-    return Overall(
+    return OverallStatistics(
         total_files=total_files,
         evaluated_files=len(rows),
         key_metrics=_key_metrics(plan_row, call_row, confusion),
@@ -157,7 +159,7 @@ def overall(rows: Sequence[Row], total_files: int) -> Overall:
     )
 
 
-def exact_plan(rows: Sequence[Row]) -> PlanRow:
+def exact_plan(rows: Sequence[ResultRow]) -> PlanRow:
     """The plan means of the same rows with the exact edit cost        C-128"""
     exact = [
         row if row.exact_plan is None else msgspec.structs.replace(row, plan=row.exact_plan)

@@ -11,12 +11,16 @@ from typing import Any
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.scenario.public_label import label_of
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.recording import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
 
 ROLE = "assistant"
 
 
-def public_form(recording: Recording) -> dict[str, Any]:
+def public_form(recording: ScenarioRecording) -> dict[str, Any]:
     """`history` with one entry per run."""
     return {
         "history": {
@@ -28,7 +32,7 @@ def public_form(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _public_run(run: Run, steps: Sequence[RawStep]) -> dict[str, Any]:
+def _public_run(run: RecordedRun, steps: Sequence[RawStep]) -> dict[str, Any]:
     agents = {step.step_id: step.agent for step in steps}
     return {
         "main_agent_history": [

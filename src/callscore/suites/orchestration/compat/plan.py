@@ -25,7 +25,7 @@ CRASHES = (TypeError, AttributeError, KeyError, ValueError, IndexError, Recursio
 """Errors of the public code that end a run (plans) or a file (calls)."""
 
 
-class Similarity(NamedTuple):
+class PublicSimilarity(NamedTuple):
     """The similarity of the public evaluator, the exact one, and whether a search was cut off."""
 
     public: float
@@ -33,20 +33,20 @@ class Similarity(NamedTuple):
     approximate: bool = False
 
 
-class StepScore(NamedTuple):
+class PlanStepScore(NamedTuple):
     """Both similarities of one gold plan step; zeros without a prediction."""
 
-    structural: Similarity
-    component: Similarity
+    structural: PublicSimilarity
+    component: PublicSimilarity
 
 
-NO_PREDICTION = StepScore(Similarity(0.0, 0.0), Similarity(0.0, 0.0))
+NO_PREDICTION = PlanStepScore(PublicSimilarity(0.0, 0.0), PublicSimilarity(0.0, 0.0))
 
 
 class PlanRun(NamedTuple):
     """The scores of one run of a scenario."""
 
-    steps: tuple[StepScore, ...] = ()
+    steps: tuple[PlanStepScore, ...] = ()
     failures: int = 0
 
 
@@ -117,27 +117,31 @@ def _gold(label: Mapping[str, Any]) -> dict[int, Mapping[Any, Any]]:
     return plans
 
 
-def _compare(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> StepScore:
+def _compare(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> PlanStepScore:
     plans = [{k: v for k, v in plan.items() if "workflow" in k} for plan in (predicted, gold)]
     workflows = [structural_graph(plan) for plan in plans]
     structural = _similarity(workflows, structural_distance(*workflows), free_cost)
     agents = [component_graph(plan) for plan in plans]
-    return StepScore(structural, _similarity(agents, component_distance(*agents), component_cost))
+    return PlanStepScore(
+        structural, _similarity(agents, component_distance(*agents), component_cost)
+    )
 
 
-def _similarity(graphs: Sequence[Graph], exact: PlanSimilarity, cost: Substitution) -> Similarity:
+def _similarity(
+    graphs: Sequence[Graph], exact: PlanSimilarity, cost: Substitution
+) -> PublicSimilarity:
     """1 - cost / max_cost with the cost that the public graph library finds        §4.4, Q6"""
     first, second = graphs
     true = exact.similarity
     if true == 1.0 or not (has_loop(first) or has_loop(second)):
-        return Similarity(true, true, not exact.exact)
+        return PublicSimilarity(true, true, not exact.exact)
     most = (1 - true) * (size(first) + size(second))
     found = public_cost(first, second, cost, most, spec().compat.loop_budget)
     public = similarity(found.cost, first, second) if found.cost < most - TOLERANCE else true
-    return Similarity(public, true, not (exact.exact and found.complete))
+    return PublicSimilarity(public, true, not (exact.exact and found.complete))
 
 
-class _Drawing:
+class _GraphBuilder:
     """A graph under construction: nodes are numbered in order of appearance."""
 
     def __init__(self) -> None:
@@ -158,7 +162,7 @@ class _Drawing:
 
 def structural_graph(plan: Mapping[Any, Any]) -> Graph:
     """Workflows, and an edge for each element of `depends_on` (Q1, Q9)        §4.3"""
-    drawing = _Drawing()
+    drawing = _GraphBuilder()
     for workflow, attributes in plan.items():
         drawing.node(workflow)
         for dependency in attributes.get("depends_on", []) or []:
@@ -168,7 +172,7 @@ def structural_graph(plan: Mapping[Any, Any]) -> Graph:
 
 def component_graph(plan: Mapping[Any, Any]) -> Graph:
     """Distinct (agent, status) pairs; steps in sequence, and last → first over dependencies §4.3"""
-    drawing = _Drawing()
+    drawing = _GraphBuilder()
     sequences = {name: _pairs(attributes.get("steps")) for name, attributes in plan.items()}
     for pairs in sequences.values():
         for pair in pairs:

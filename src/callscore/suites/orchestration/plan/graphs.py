@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from callscore.metrics.graphs import Graph
-from callscore.suites.orchestration.plan.model import Plan, PlannedStep
+from callscore.suites.orchestration.plan.model import PlannedStep, WorkflowPlan
 
 
 def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> Graph:
@@ -17,18 +17,18 @@ def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> G
     return Graph(tuple(numbers), frozenset(numbered))
 
 
-def structural_graph(plan: Plan) -> Graph:
+def structural_graph(plan: WorkflowPlan) -> Graph:
     """Workflows and dep → workflow; a dangling dependency is a separate node        C-117"""
     return draw([workflow.name for workflow in plan.workflows], _dependencies(plan))
 
 
-def _dependencies(plan: Plan) -> Iterator[tuple[Hashable, Hashable]]:
+def _dependencies(plan: WorkflowPlan) -> Iterator[tuple[Hashable, Hashable]]:
     for workflow in plan.workflows:
         for dependency in workflow.depends_on:
             yield dependency, workflow.name
 
 
-def component_graph(plan: Plan) -> Graph:
+def component_graph(plan: WorkflowPlan) -> Graph:
     """Distinct (agent, status) pairs; consecutive steps, and last → first over dependencies
 
     §4.3, C-117: equal pairs collapse, so two neighbouring equal steps draw no edge, while a
@@ -38,7 +38,9 @@ def component_graph(plan: Plan) -> Graph:
     return draw(pairs, ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=False)))
 
 
-def follow_ups(plan: Plan, *, keep_equal: bool) -> Iterator[tuple[PlannedStep, PlannedStep]]:
+def follow_ups(
+    plan: WorkflowPlan, *, keep_equal: bool
+) -> Iterator[tuple[PlannedStep, PlannedStep]]:
     """Every step with the next one, inside a workflow and across dependencies."""
     by_name = {workflow.name: workflow for workflow in plan.workflows}
     for workflow in plan.workflows:
@@ -52,7 +54,7 @@ def follow_ups(plan: Plan, *, keep_equal: bool) -> Iterator[tuple[PlannedStep, P
                 yield source.steps[-1], workflow.steps[0]
 
 
-def dangling_dependencies(plan: Plan) -> tuple[str, ...]:
+def dangling_dependencies(plan: WorkflowPlan) -> tuple[str, ...]:
     """Dependencies on a workflow that the plan does not have        C-117 (flag)"""
     names = {workflow.name for workflow in plan.workflows}
     return tuple(

@@ -43,18 +43,18 @@ _LITERALS = {"true": True, "false": False, "null": None}
 _PYTHON_LITERALS = {"True": True, "False": False, "None": None}
 
 
-class NotReadable(ValueError):
+class LenientJsonError(ValueError):
     """The text is not a value even to the lenient parser."""
 
 
 def read_leniently(text: str) -> tuple[Any, tuple[str, ...]]:
     """The value at the start of `text`, and the kinds of deviations."""
-    reader = _Reader(text)
+    reader = _LenientParser(text)
     value = reader.value(0)
     return value, tuple(kind for kind in KINDS if kind in reader.slips)
 
 
-class _Reader:
+class _LenientParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
@@ -63,7 +63,7 @@ class _Reader:
     def value(self, depth: int) -> Any:
         """One value, with the space before it."""
         if depth > spec().limits.nesting:
-            raise NotReadable(f"nested deeper than {spec().limits.nesting} levels")
+            raise LenientJsonError(f"nested deeper than {spec().limits.nesting} levels")
         first = self._next()
         if first == "{":
             return self._mapping(depth)
@@ -84,7 +84,7 @@ class _Reader:
             self._at = comment.end()
             self.slips.add(COMMENT)
         if self._at == len(self._text):
-            raise NotReadable("the text ends too early")
+            raise LenientJsonError("the text ends too early")
         return self._text[self._at]
 
     def _mapping(self, depth: int) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class _Reader:
 
     def _expect(self, character: str) -> None:
         if self._next() != character:
-            raise NotReadable(f"expected {character} at {self._at}")
+            raise LenientJsonError(f"expected {character} at {self._at}")
         self._at += 1
 
     def _key(self) -> str:
@@ -134,14 +134,14 @@ class _Reader:
             return self._string()
         word = self._taken(_WORD)
         if word is None:
-            raise NotReadable(f"expected a key at {self._at}")
+            raise LenientJsonError(f"expected a key at {self._at}")
         self.slips.add(UNQUOTED_KEY)
         return word
 
     def _string(self) -> str:
         quoted = self._taken(_STRING)
         if quoted is None:
-            raise NotReadable("a string is never closed")
+            raise LenientJsonError("a string is never closed")
         if quoted[0] == "'":
             self.slips.add(PYTHON_QUOTES)
         if _CONTROL.search(quoted):
@@ -154,7 +154,7 @@ class _Reader:
             return float(number) if set(number) & set(".eE") else int(number)
         word = self._taken(_WORD)
         if word is None:
-            raise NotReadable(f"expected a value at {self._at}")
+            raise LenientJsonError(f"expected a value at {self._at}")
         if word in _LITERALS:
             return _LITERALS[word]
         if word in _PYTHON_LITERALS:

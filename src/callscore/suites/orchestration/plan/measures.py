@@ -14,7 +14,7 @@ from callscore.suites.orchestration.plan.graphs import (
     follow_ups,
     structural_graph,
 )
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.plan.similarity import (
     PlanSimilarity,
     component_distance,
@@ -23,7 +23,7 @@ from callscore.suites.orchestration.plan.similarity import (
 )
 
 
-class PlanMeasured(msgspec.Struct, frozen=True):
+class PlanScore(msgspec.Struct, frozen=True):
     """All measures of one plan step."""
 
     structural: PlanSimilarity
@@ -49,7 +49,7 @@ class PlanMeasured(msgspec.Struct, frozen=True):
         return not (self.structural.exact and self.component.exact)
 
 
-def measure_plan(predicted: Plan, gold: Plan) -> PlanMeasured:
+def measure_plan(predicted: WorkflowPlan, gold: WorkflowPlan) -> PlanScore:
     """Structural and component similarity        C-117; node F1, edge F1, flags (extensions)"""
     drawn = structural_graph(predicted)
     flags = []
@@ -57,7 +57,7 @@ def measure_plan(predicted: Plan, gold: Plan) -> PlanMeasured:
         flags.append("cycle")
     if dangling_dependencies(predicted):
         flags.append("dangling_dependency")
-    return PlanMeasured(
+    return PlanScore(
         structural=structural_distance(drawn, structural_graph(gold)),
         component=component_distance(component_graph(predicted), component_graph(gold)),
         node_f1=f1_or_one(multiset_counts(_nodes(gold), _nodes(predicted))),
@@ -66,10 +66,10 @@ def measure_plan(predicted: Plan, gold: Plan) -> PlanMeasured:
     )
 
 
-def _nodes(plan: Plan) -> Iterator[Hashable]:
+def _nodes(plan: WorkflowPlan) -> Iterator[Hashable]:
     """Agent steps by (agent, status), repeated ones counted (Q8)"""
     return (step.pair for workflow in plan.workflows for step in workflow.steps)
 
 
-def _edges(plan: Plan) -> Iterator[Hashable]:
+def _edges(plan: WorkflowPlan) -> Iterator[Hashable]:
     return ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=True))

@@ -13,7 +13,7 @@ from typing import Any
 from callscore.core.case import Malformed
 from callscore.suites.orchestration.plan import lenient
 from callscore.suites.orchestration.plan.lenient import read_leniently
-from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
 from callscore.suites.orchestration.think import without_think
 from callscore.suites.orchestration.yaml_text import read_strict
 
@@ -31,7 +31,7 @@ _STATUS_SPELLINGS = {"canceled": "cancelled", "competed": "completed"}
 _DECODER = json.JSONDecoder()
 
 
-def read_plan(text: str) -> Plan | Malformed:
+def read_plan(text: str) -> WorkflowPlan | Malformed:
     """The plan in the text, or why there is none."""
     answer = without_think(text)
     if "workflow_" not in answer:
@@ -44,7 +44,7 @@ def read_plan(text: str) -> Plan | Malformed:
             continue
         if isinstance(value, Mapping) and any("workflow_" in str(key) for key in value):
             plan = plan_of(value, repairs)
-            if isinstance(plan, Plan):
+            if isinstance(plan, WorkflowPlan):
                 return plan
             why = plan
     return why
@@ -107,7 +107,7 @@ def _escape_quotes(line: re.Match[str]) -> str:
     return f'{line.group(1)}"{inside}"'
 
 
-def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> Plan | Malformed:
+def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> WorkflowPlan | Malformed:
     """A decoded mapping as a plan; a wrong type anywhere makes this one plan malformed (Q5)."""
     found: set[str] = set(repairs)
     workflows = []
@@ -124,7 +124,7 @@ def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> Plan | M
             return Malformed("dependencies_not_names", name)
         status = _status(attributes.get("status"), found)
         workflows.append(Workflow(name, steps, dependencies, status))
-    return Plan(tuple(workflows), tuple(sorted(found)))
+    return WorkflowPlan(tuple(workflows), tuple(sorted(found)))
 
 
 def _steps(steps: Any, found: set[str]) -> tuple[PlannedStep, ...] | Malformed:

@@ -21,9 +21,9 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
+from callscore.suites.orchestration.scenario.protocol import PromptProtocol, bundled
 from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
-from callscore.suites.orchestration.scenario.queries import Query, bound_queries
+from callscore.suites.orchestration.scenario.queries import PlannedQuery, bound_queries
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
@@ -48,7 +48,7 @@ class StepCase(msgspec.Struct, frozen=True):
         return self.agent == "main"
 
 
-class Said(NamedTuple):
+class HistoryMessage(NamedTuple):
     """One message of the history, and the step at which it was said."""
 
     step_id: int
@@ -56,7 +56,7 @@ class Said(NamedTuple):
 
 
 def step_cases(
-    scenario: Scenario, cards: Cards, protocol: Protocol | None = None
+    scenario: Scenario, cards: Cards, protocol: PromptProtocol | None = None
 ) -> list[StepCase]:
     """Every step that is requested from a model, with the gold history before it        C-133
 
@@ -69,8 +69,8 @@ def step_cases(
     return list(_own_cases(scenario, cards, protocol))
 
 
-def _own_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
-    asking = Asking(scenario, cards, protocol)
+def _own_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
+    asking = StepCaseBuilder(scenario, cards, protocol)
     queries = bound_queries(scenario, "progress")
     said = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
@@ -83,9 +83,9 @@ def _own_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator
             yield asking.agent(step.agent, step.step_id, messages, step)
 
 
-def _public_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
+def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
     """Every plan and every step of an agent with a card, even if its gold is unreadable."""
-    asking = Asking(scenario, cards, protocol)
+    asking = StepCaseBuilder(scenario, cards, protocol)
     queries = bound_queries(scenario, "public")
     label = label_of(scenario.raw)
     due: dict[int, PlanStep | AgentStep] = {step.step_id: step for step in scenario.plans}
@@ -101,10 +101,10 @@ def _public_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Itera
             yield asking.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
 
 
-class Asking:
+class StepCaseBuilder:
     """Prompts of one scenario."""
 
-    def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
+    def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
         self._cards = cards
         self._known = "\n".join(step.content for step in scenario.raw if step.agent == "system")
@@ -137,7 +137,9 @@ class Asking:
         return case_id(self._scenario.lang, self._scenario.id, step_id)
 
 
-def agent_messages(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
+def agent_messages(
+    before: Sequence[HistoryMessage], query: PlannedQuery | None
+) -> Iterator[Message]:
     """The messages for a sub-agent: the history, ending with the newest about its task        C-133
 
     That is the planned query; or, if the user has spoken since that plan or there is no query, the
@@ -179,18 +181,18 @@ def judged_case(scenario: Scenario, step: AgentStep) -> Case:
     return Case(where, "orchestration", said, {}, expected, call_id=scenario.id, lang=lang)
 
 
-def conversation(steps: Sequence[RawStep]) -> Iterator[Said]:
+def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:
     """Messages of users and planner with its plans; of sub-agents only the tool results."""
     for step in steps:
         if step.agent == "user":
-            yield Said(step.step_id, Message("user", step.content))
+            yield HistoryMessage(step.step_id, Message("user", step.content))
         elif step.agent == "main":
-            yield Said(step.step_id, Message("assistant", step.content))
+            yield HistoryMessage(step.step_id, Message("assistant", step.content))
         elif step.by_sub_agent:
             result = tool_result(step.content)
             if result is not None:
                 text = json.dumps(result, ensure_ascii=False)
-                yield Said(step.step_id, Message("assistant", text))
+                yield HistoryMessage(step.step_id, Message("assistant", text))
 
 
 def tool_result(content: str) -> Any:

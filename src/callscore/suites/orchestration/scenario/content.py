@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from callscore.core.scenarios import Action
+from callscore.core.scenarios import FindingAction
 from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     GENERAL,
     VIOLATION,
-    Call,
     CallsDue,
+    DecodedCall,
     RejectionDue,
     RejectionType,
 )
@@ -30,18 +30,18 @@ class Note(NamedTuple):
     """A finding without its location."""
 
     kind: str
-    action: Action
+    action: FindingAction
     detail: str = ""
 
 
-class Said(NamedTuple):
+class StepAnnotation(NamedTuple):
     """What was due at a step, None if the annotation is unclear, and the notes on it."""
 
     due: CallsDue | RejectionDue | None
     notes: tuple[Note, ...] = ()
 
 
-def read_content(content: str) -> Said:
+def read_content(content: str) -> StepAnnotation:
     """A tool call if a line begins with a key of one, else a rejection."""
     if _CALL_KEY.search(content) is None:
         return _rejection(content)
@@ -55,11 +55,13 @@ def read_content(content: str) -> Said:
     return _calls(value, content)
 
 
-def _rejection(content: str) -> Said:
+def _rejection(content: str) -> StepAnnotation:
     kind = rejection_type(content)
     if kind == GENERAL:
-        return Said(RejectionDue(GENERAL), (Note("untyped_rejection", "noted", content[:80]),))
-    return Said(RejectionDue(kind))
+        return StepAnnotation(
+            RejectionDue(GENERAL), (Note("untyped_rejection", "noted", content[:80]),)
+        )
+    return StepAnnotation(RejectionDue(kind))
 
 
 def rejection_type(content: str) -> RejectionType:
@@ -74,15 +76,15 @@ def rejection_type(content: str) -> RejectionType:
     return GENERAL
 
 
-def _unreadable(content: str, why: str) -> Said:
+def _unreadable(content: str, why: str) -> StepAnnotation:
     named = _TOOL_LINE.search(content)
     if named is None:
-        return Said(None, (Note("unreadable_call", "set_aside", why),))
+        return StepAnnotation(None, (Note("unreadable_call", "set_aside", why),))
     note = Note("unreadable_arguments", "set_aside", f"a call of {named.group(1)} was due; {why}")
-    return Said(CallsDue(tool=named.group(1)), (note,))
+    return StepAnnotation(CallsDue(tool=named.group(1)), (note,))
 
 
-def _calls(value: Any, content: str) -> Said:
+def _calls(value: Any, content: str) -> StepAnnotation:
     notes = []
     if isinstance(value, list):
         notes.append(Note("list_shaped_call", "repaired"))
@@ -94,18 +96,18 @@ def _calls(value: Any, content: str) -> Said:
     for item in items:
         call = _call(item)
         if call is None:
-            return Said(None, (Note("call_without_name", "set_aside", content[:80]),))
+            return StepAnnotation(None, (Note("call_without_name", "set_aside", content[:80]),))
         if "tool" not in item:
             notes.append(Note("name_instead_of_tool", "repaired", call.name))
         calls.append(call)
-    return Said(CallsDue(tuple(calls), calls[0].name) if calls else None, tuple(notes))
+    return StepAnnotation(CallsDue(tuple(calls), calls[0].name) if calls else None, tuple(notes))
 
 
-def _call(item: Any) -> Call | None:
+def _call(item: Any) -> DecodedCall | None:
     if not isinstance(item, Mapping):
         return None
     name = item.get("tool") or item.get("name")
     arguments = item.get("arguments") or item.get("parameters") or {}
     if not isinstance(name, str) or not isinstance(arguments, Mapping):
         return None
-    return Call(name.strip(), {str(key): argument for key, argument in arguments.items()})
+    return DecodedCall(name.strip(), {str(key): argument for key, argument in arguments.items()})

@@ -23,8 +23,12 @@ from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
 from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
-from callscore.suites.orchestration.scenario.parse import Place, read_scenario
-from callscore.suites.orchestration.scenario.protocol import Protocol, bundled, with_public_prompts
+from callscore.suites.orchestration.scenario.parse import ScenarioId, read_scenario
+from callscore.suites.orchestration.scenario.protocol import (
+    PromptProtocol,
+    bundled,
+    with_public_prompts,
+)
 
 
 def shown_path(path: Path) -> str:
@@ -55,7 +59,7 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
     return known, canonical_hash(content)
 
 
-def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> Protocol:
+def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
     if settings.prompts is None:
         return bundled(settings.protocol)
@@ -73,7 +77,7 @@ class ScenarioSet:
         data: ScenarioData,
         files: ScenarioFiles,
         limit: int | None = None,
-        protocol: Protocol | None = None,
+        protocol: PromptProtocol | None = None,
     ) -> None:
         self.protocol = protocol or bundled("callscore")
         self.folder = data.scenarios
@@ -89,7 +93,7 @@ class ScenarioSet:
         for path in self._paths:
             try:
                 text = self._files.read_text(path)
-                yield read_scenario(text, Place(self.lang, path.stem), self.cards)
+                yield read_scenario(text, ScenarioId(self.lang, path.stem), self.cards)
             except DataError as error:
                 raise error.located(str(path)) from None
 
@@ -136,7 +140,7 @@ def check_scenarios(
         for path in in_order(files.scenario_files(folder)):
             try:
                 text = files.read_text(path)
-                scenarios.append(read_scenario(text, Place(lang, path.stem), known))
+                scenarios.append(read_scenario(text, ScenarioId(lang, path.stem), known))
             except DataError as error:
                 problems.append(error.located(str(path)))
     return ScenarioCheck(

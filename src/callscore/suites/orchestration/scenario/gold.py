@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.scenario.model import AgentStep, CallsDue, PlanStep
 
 
@@ -22,7 +22,7 @@ def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
     return {"text": f"<response><status>{due.due.type}</status></response>"}
 
 
-def plan_object(plan: Plan) -> dict[str, Any]:
+def plan_object(plan: WorkflowPlan) -> dict[str, Any]:
     """A plan as models write it: workflows by name."""
     return {
         workflow.name: {

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.scenarios import Finding
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.core.scenarios import DataFinding
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 
 RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
 AWAITING: RejectionType = "AWAITING_USER_INPUT"
@@ -16,7 +16,7 @@ VIOLATION: RejectionType = "TOOL_CONSTRAINT_VIOLATION"
 GENERAL: RejectionType = "GENERAL_REJECTION"
 
 
-class Call(msgspec.Struct, frozen=True):
+class DecodedCall(msgspec.Struct, frozen=True):
     """One tool call with its arguments."""
 
     name: str
@@ -26,7 +26,7 @@ class Call(msgspec.Struct, frozen=True):
 class CallsDue(msgspec.Struct, frozen=True):
     """The calls that were due; `calls` is empty if the annotation names only the tool."""
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DecodedCall, ...] = ()
     tool: str = ""
 
     @property
@@ -62,7 +62,7 @@ class PlanStep(msgspec.Struct, frozen=True):
     """A step where a plan is due."""
 
     step_id: int
-    gold: Plan
+    gold: WorkflowPlan
 
 
 class AgentStep(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class Scenario(msgspec.Struct, frozen=True):
     raw: tuple[RawStep, ...]
     plans: tuple[PlanStep, ...]
     agent_steps: tuple[AgentStep, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DataFinding, ...] = ()
 
 
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:

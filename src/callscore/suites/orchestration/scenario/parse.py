@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
-from callscore.core.scenarios import Finding
+from callscore.core.scenarios import DataFinding
 from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -32,7 +32,7 @@ class _StepData(msgspec.Struct):
     content: str
 
 
-class _Step(msgspec.Struct):
+class _ScenarioStep(msgspec.Struct):
     step_id: int
     agent: str
     data: _StepData
@@ -41,17 +41,17 @@ class _Step(msgspec.Struct):
 
 
 class _ScenarioFile(msgspec.Struct):
-    steps: list[_Step]
+    steps: list[_ScenarioStep]
 
 
-class Place(NamedTuple):
+class ScenarioId(NamedTuple):
     """The language and the name of a scenario."""
 
     lang: str
     scenario: str
 
 
-def read_scenario(text: str, place: Place, cards: Cards) -> Scenario:
+def read_scenario(text: str, place: ScenarioId, cards: Cards) -> Scenario:
     """Parse one scenario file; raises DataError if it is not a scenario."""
     try:
         value = read_strict(text)
@@ -61,18 +61,18 @@ def read_scenario(text: str, place: Place, cards: Cards) -> Scenario:
     return interpret([_raw(step) for step in file.steps], place, cards)
 
 
-def _raw(step: _Step) -> RawStep:
+def _raw(step: _ScenarioStep) -> RawStep:
     agent = "system" if step.workflow_id == "system" else step.agent
     if step.agent_type in ("main", "user") and agent != "system":
         agent = step.agent_type
     return RawStep(step.step_id, agent, step.data.content, step.workflow_id or "")
 
 
-def interpret(steps: Sequence[RawStep], place: Place, cards: Cards) -> Scenario:
+def interpret(steps: Sequence[RawStep], place: ScenarioId, cards: Cards) -> Scenario:
     """What was due at every step, and the data report."""
     plans: list[PlanStep] = []
     agent_steps: list[AgentStep] = []
-    findings: list[Finding] = []
+    findings: list[DataFinding] = []
     for step in steps:
         if step.by_sub_agent:
             found, notes = _agent_step(step, cards)
@@ -83,7 +83,7 @@ def interpret(steps: Sequence[RawStep], place: Place, cards: Cards) -> Scenario:
         else:
             continue
         where = case_id(place.lang, place.scenario, step.step_id)
-        findings += [Finding(where, note.kind, note.action, note.detail) for note in notes]
+        findings += [DataFinding(where, note.kind, note.action, note.detail) for note in notes]
     return Scenario(
         place.scenario, place.lang, tuple(steps), tuple(plans), tuple(agent_steps), tuple(findings)
     )

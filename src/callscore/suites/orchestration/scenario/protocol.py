@@ -19,7 +19,7 @@ from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
-class Protocol(msgspec.Struct, frozen=True):
+class PromptProtocol(msgspec.Struct, frozen=True):
     """The system prompts of planner and sub-agent, and whether the public rules apply."""
 
     name: ProtocolName
@@ -55,13 +55,13 @@ class Protocol(msgspec.Struct, frozen=True):
 
 
 @cache
-def bundled(name: ProtocolName) -> Protocol:
+def bundled(name: ProtocolName) -> PromptProtocol:
     """A protocol with the prompts of this package."""
     prefix = "public_" if name == "public" else ""
-    return Protocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
+    return PromptProtocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
 
 
-def with_public_prompts(text: str) -> Protocol:
+def with_public_prompts(text: str) -> PromptProtocol:
     """The public protocol, with the exact prompts of a config file of the public runner.
 
     Raises DataError if it lacks `prompts.general.prompt` or `prompts.select_tools.prompt`.
@@ -71,7 +71,9 @@ def with_public_prompts(text: str) -> Protocol:
     except (YamlFault, ValueError, RecursionError) as error:
         raise DataError(f"{error}; expected a config file of the public runner") from None
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    return Protocol("public", _prompt(config, "general"), _prompt(config, "select_tools"), digest)
+    return PromptProtocol(
+        "public", _prompt(config, "general"), _prompt(config, "select_tools"), digest
+    )
 
 
 def _prompt(config: Any, name: str) -> str:

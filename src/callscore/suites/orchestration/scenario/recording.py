@@ -30,7 +30,7 @@ class RecordedReply(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class Run(msgspec.Struct, frozen=True):
+class RecordedRun(msgspec.Struct, frozen=True):
     """One run: replies by step, separate for planner and sub-agents."""
 
     number: int
@@ -39,11 +39,11 @@ class Run(msgspec.Struct, frozen=True):
     stray: tuple[str, ...] = ()
 
 
-class Recording(msgspec.Struct, frozen=True):
+class ScenarioRecording(msgspec.Struct, frozen=True):
     """All runs of one scenario, and the steps that were due in each."""
 
     scenario_id: str
-    runs: tuple[Run, ...]
+    runs: tuple[RecordedRun, ...]
     raw_steps: tuple[tuple[RawStep, ...], ...]
     model: str = ""
 
@@ -60,7 +60,7 @@ def decode_file(raw: bytes) -> Any:
         raise DataError(f"not JSON ({error}); expected the history of a scenario") from None
 
 
-def read_recording(value: Any, scenario_id: str) -> Recording:
+def read_recording(value: Any, scenario_id: str) -> ScenarioRecording:
     """Parse a decoded output file; raises DataError if it has neither of the two forms."""
     if not isinstance(value, Mapping):
         raise DataError("not an object; expected the history of a scenario")
@@ -69,14 +69,14 @@ def read_recording(value: Any, scenario_id: str) -> Recording:
     history = value.get("history")
     if not isinstance(history, Mapping) or not history:
         raise DataError("no runs; expected an object with runs", field="history")
-    runs: list[Run] = []
+    runs: list[RecordedRun] = []
     raw_steps: list[tuple[RawStep, ...]] = []
     for number, (name, run) in enumerate(history.items(), 1):
         if not isinstance(run, Mapping) or not isinstance(run.get("label"), Mapping):
             raise DataError("expected an object with label", field=f"history.{name}")
         runs.append(_public_run(number, run))
         raw_steps.append(_known_steps(run["label"], raw_steps))
-    return Recording(scenario_id, tuple(runs), tuple(raw_steps))
+    return ScenarioRecording(scenario_id, tuple(runs), tuple(raw_steps))
 
 
 def _known_steps(
@@ -103,11 +103,11 @@ def steps_of_label(label: Mapping[str, Any]) -> list[RawStep]:
     return sorted(steps, key=lambda step: step.step_id)
 
 
-def _public_run(number: int, run: Mapping[str, Any]) -> Run:
+def _public_run(number: int, run: Mapping[str, Any]) -> RecordedRun:
     stray: list[str] = []
     plans = _answers(run.get("main_agent_history"), "step_id", stray)
     steps = _answers(run.get("sub_agent_history"), "step_id", stray)
-    return Run(number, plans, steps, tuple(stray))
+    return RecordedRun(number, plans, steps, tuple(stray))
 
 
 def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
@@ -154,7 +154,7 @@ class _OurFile(msgspec.Struct):
     model: str = ""
 
 
-def _our_form(value: Mapping[str, Any], scenario_id: str) -> Recording:
+def _our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecording:
     try:
         file = msgspec.convert(value, _OurFile)
     except msgspec.ValidationError as error:
@@ -162,12 +162,12 @@ def _our_form(value: Mapping[str, Any], scenario_id: str) -> Recording:
     steps = tuple(RawStep(s.step_id, s.agent, s.content) for s in file.scenario.steps)
     planning = {step.step_id for step in steps if not step.by_sub_agent}
     runs = tuple(_our_run(run, planning) for run in file.runs)
-    return Recording(scenario_id, runs, (steps,) * len(runs), file.model)
+    return ScenarioRecording(scenario_id, runs, (steps,) * len(runs), file.model)
 
 
-def _our_run(run: _OurRun, planning: Iterable[int]) -> Run:
+def _our_run(run: _OurRun, planning: Iterable[int]) -> RecordedRun:
     stray: list[str] = []
     answers = _answers(run.answers, "step", stray)
     plans = {step: answer for step, answer in answers.items() if step in planning}
     steps = {step: answer for step, answer in answers.items() if step not in plans}
-    return Run(run.run, plans, steps, tuple(stray))
+    return RecordedRun(run.run, plans, steps, tuple(stray))

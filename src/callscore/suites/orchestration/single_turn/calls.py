@@ -7,16 +7,16 @@ from typing import Any
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
-from callscore.suites.orchestration.call.compare import Accepted
+from callscore.suites.orchestration.call.compare import AcceptedValues
 from callscore.suites.orchestration.decision.parse import read_calls
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.spec import spec
 
 LEFT_OUT = ""
 """Among accepted values: the argument may be left out."""
 
 
-def expected_calls(calls: Any) -> tuple[Call, ...]:
+def expected_calls(calls: Any) -> tuple[DecodedCall, ...]:
     """`[{tool: {argument: [accepted, …]}}]`; an empty text among them makes it optional."""
     if not isinstance(calls, list):
         raise DataError("expected a list of calls", field="expected_outcome.calls")
@@ -28,15 +28,17 @@ def expected_calls(calls: Any) -> tuple[Call, ...]:
         ((name, arguments),) = call.items()
         if not isinstance(arguments, Mapping):
             raise DataError("expected an object of arguments", field=f"{where}.{name}")
-        found.append(Call(name, {key: _accepted(value) for key, value in arguments.items()}))
+        found.append(DecodedCall(name, {key: _accepted(value) for key, value in arguments.items()}))
     return tuple(found)
 
 
-def _accepted(alternatives: Any) -> Accepted:
+def _accepted(alternatives: Any) -> AcceptedValues:
     """Alternatives, inside objects too; a value that is not a list is the only alternative."""
     listed = alternatives if isinstance(alternatives, list) else [alternatives]
     values = [value for value in listed if value != LEFT_OUT]
-    return Accepted(tuple(_nested(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed)
+    return AcceptedValues(
+        tuple(_nested(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed
+    )
 
 
 def _nested(value: Any) -> Any:
@@ -47,7 +49,7 @@ def _nested(value: Any) -> Any:
     return value
 
 
-def expected_actions(actions: Any) -> tuple[Call, ...]:
+def expected_actions(actions: Any) -> tuple[DecodedCall, ...]:
     """`[{name, kwargs}]`; only calls that change something are compared."""
     if not isinstance(actions, list):
         raise DataError("expected a list of actions", field="expected_outcome.actions")
@@ -57,17 +59,17 @@ def expected_actions(actions: Any) -> tuple[Call, ...]:
     return changing([call for call in calls if call is not None])
 
 
-def _action(action: Any) -> Call | None:
+def _action(action: Any) -> DecodedCall | None:
     if not isinstance(action, Mapping):
         return None
     arguments = action.get("kwargs", action.get("arguments"))
     name = action.get("name")
     if not isinstance(name, str) or not isinstance(arguments, Mapping):
         return None
-    return Call(name, arguments)
+    return DecodedCall(name, arguments)
 
 
-def changing(calls: Sequence[Call]) -> tuple[Call, ...]:
+def changing(calls: Sequence[DecodedCall]) -> tuple[DecodedCall, ...]:
     """The calls that change something; read-only calls are never wrong."""
     foreign = spec().foreign
     return tuple(
@@ -80,7 +82,7 @@ def changing(calls: Sequence[Call]) -> tuple[Call, ...]:
 
 def predicted_calls(
     output: Mapping[str, Any],
-) -> tuple[tuple[Call, ...], tuple[str, ...]] | Malformed:
+) -> tuple[tuple[DecodedCall, ...], tuple[str, ...]] | Malformed:
     """`calls` or `actions`: each `{name, arguments|kwargs}`, `{function: …}` or `{tool: {…}}`."""
     listed = output.get("calls", output.get("actions"))
     if not isinstance(listed, list):

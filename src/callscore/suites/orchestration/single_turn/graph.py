@@ -24,7 +24,7 @@ class SubTasks(NamedTuple):
     edges: frozenset[tuple[str, str]]
 
 
-class GraphMeasured(NamedTuple):
+class GraphScore(NamedTuple):
     """The similarity of a predicted graph; `lexical` if a match depends on shared words."""
 
     similarity: float
@@ -60,7 +60,7 @@ def _is_edge(edge: Any, texts: Mapping[str, str]) -> bool:
     )
 
 
-def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphMeasured:
+def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphScore:
     """Node F1, edge F1 over matched nodes, 1 - GED / (|V1|+|E1|+|V2|+|E2|)        C-117"""
     partners = _partners(predicted.texts, gold.texts)
     renamed = {**{name: f"?{name}" for name in predicted.texts}, **partners}
@@ -70,7 +70,7 @@ def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphMeasured:
     first = _drawn([renamed[name] for name in predicted.texts], edges)
     second = _drawn(list(gold.texts), gold.edges)
     found = edit_distance(first, second, _unequal, budget=spec().plan.budget)
-    return GraphMeasured(
+    return GraphScore(
         similarity=similarity(found.cost, first, second),
         node_f1=node_f1,
         edge_f1=edge_f1,

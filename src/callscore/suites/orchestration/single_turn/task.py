@@ -13,9 +13,9 @@ from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
 from callscore.core.strict_json import read_object
 from callscore.core.task import ItemCount, Measured, Task
-from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
+from callscore.suites.orchestration.call.measures import CallScore, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.single_turn import calls as call_forms
 from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
 
@@ -42,7 +42,7 @@ _ELSEWHERE = undefined("the case has no part of this kind")
 class SingleTurnReference(msgspec.Struct, frozen=True):
     """The expected calls or graph; `actions` are calls of which only changes count."""
 
-    calls: tuple[Call, ...] | None = None
+    calls: tuple[DecodedCall, ...] | None = None
     graph: SubTasks | None = None
     actions: bool = False
     tools: Mapping[str, Tool] = {}
@@ -51,7 +51,7 @@ class SingleTurnReference(msgspec.Struct, frozen=True):
 class SingleTurnOutput(msgspec.Struct, frozen=True):
     """The model's calls with the names of malformed ones, or its graph."""
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DecodedCall, ...] = ()
     malformed: tuple[str, ...] = ()
     graph: SubTasks | None = None
 
@@ -145,7 +145,7 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
 
     def _compared(
         self, reference: SingleTurnReference, output: SingleTurnOutput, verdicts: Verdicts
-    ) -> CallMeasured:
+    ) -> CallScore:
         def ask(question: Question) -> Verdict | None:
             given = verdicts.get(Item(question.metric, question.item), ())
             return given[-1] if given else None
