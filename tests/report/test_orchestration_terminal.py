@@ -15,7 +15,7 @@ from callscore.suites.orchestration.result import (
     standard_outcome,
 )
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
-from callscore.suites.orchestration.standard import ScenarioEvaluation
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 
 ABOUT = ResultMetadata("runs/EN", "EN", "my-model", "none", "abc", "0.1.0")
 HALF = Measure(0.5)

@@ -27,7 +27,11 @@ from callscore.suites.orchestration.decision.parse import (
     ToolCalls,
     read_answer,
 )
-from callscore.suites.orchestration.final import OverallStatistics, mean_defined, overall
+from callscore.suites.orchestration.overall import (
+    OverallStatistics,
+    mean_defined,
+    overall_statistics,
+)
 from callscore.suites.orchestration.plan.similarity import structural_distance
 from callscore.suites.orchestration.result import ResultMetadata, standard_outcome
 from callscore.suites.orchestration.result_format import four_decimals
@@ -40,10 +44,10 @@ from callscore.suites.orchestration.scenario.model import (
     DecodedCall,
     RejectionDue,
 )
+from callscore.suites.orchestration.scenario.output_file import RecordedReply, read_recording
 from callscore.suites.orchestration.scenario.parse import ScenarioId
-from callscore.suites.orchestration.scenario.recording import RecordedReply, read_recording
 from callscore.suites.orchestration.scenario_tally import score_of, tally_of
-from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)
 ABOUT = ResultMetadata("outputs/EN", "EN", "sample", "none", "", "0")
@@ -69,7 +73,7 @@ def a_row(
 
 
 def totals_of(row: ResultRow) -> OverallStatistics:
-    return overall([row], score_of(tally_of([row])))
+    return overall_statistics([row], score_of(tally_of([row])))
 
 
 def test_w_ob_1_headline_of_the_document() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Verdict
+from callscore.core.judging_summary import Judging
 from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import (
@@ -26,7 +28,6 @@ from callscore.core.scenarios import (
 )
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.evaluate.scenario_judging import judging_together
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.strata import stratified
@@ -244,5 +245,41 @@ def with_documents(
         )
         for model, score in scores.items()
     }
-    judging = judging_together([each for score in scores.values() for each in score.judging])
+    judging = combine_judging([each for score in scores.values() for each in score.judging])
     return msgspec.structs.replace(card, documents=documents, judging=judging)
+
+
+def combine_judging(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
+    """The judge and what it did, all models and languages together; None if none was asked."""
+    found = [msgspec.convert(raw, Judging) for raw in judgings]
+    if not found:
+        return None
+    rejudged = sum(each.rejudged for each in found)
+    flipped = math.fsum((each.flip_rate or 0.0) * each.rejudged for each in found)
+    costs = [each.cost_usd for each in found]
+    known = [cost for cost in costs if cost is not None]
+    return msgspec.structs.replace(
+        found[0],
+        items=sum(each.items for each in found),
+        requests=sum(each.requests for each in found),
+        input_tokens=sum(each.input_tokens for each in found),
+        output_tokens=sum(each.output_tokens for each in found),
+        cost_usd=math.fsum(known) if len(known) == len(costs) else None,
+        disputed=sum(each.disputed for each in found),
+        rejudged=rejudged,
+        flip_rate=flipped / rejudged if rejudged else None,
+        failed=sum(each.failed for each in found),
+        similarities=sum(each.similarities for each in found),
+        overlap=list(dict.fromkeys(model for each in found for model in each.overlap)),
+        flags=_sum_flags(each.flags for each in found),
+        answered_by=list(dict.fromkeys(name for each in found for name in each.answered_by)),
+        flip_rate_ci95=found[0].flip_rate_ci95 if len(found) == 1 else msgspec.UNSET,
+    )
+
+
+def _sum_flags(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for flag, number in each.items():
+            total[flag] = total.get(flag, 0) + number
+    return dict(sorted(total.items()))

@@ -20,8 +20,8 @@ from callscore.suites.orchestration.compat.plan import component_graph, score_ru
 from callscore.suites.orchestration.compat.plan_text import extract
 from callscore.suites.orchestration.result import ResultMetadata, compat_outcome
 from callscore.suites.orchestration.rows import ResultRow
+from callscore.suites.orchestration.scenario.output_file import steps_of_label
 from callscore.suites.orchestration.scenario.public_label import label_of
-from callscore.suites.orchestration.scenario.recording import steps_of_label
 from orchestration_data import load, needs_fixtures, output_files
 
 PLAN = "workflow_1:\n  steps:\n  - name: a\n    status: pending\n"

@@ -23,7 +23,7 @@ from callscore.suites.orchestration.scenario.model import (
     DecodedCall,
     RejectionDue,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 
 CALL = DecodedCall("book", {"day": 1})
 

@@ -9,8 +9,8 @@ from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.result import ResultMetadata, standard_outcome
 from callscore.suites.orchestration.rows import CallRow, PlanRow, ResultRow
-from callscore.suites.orchestration.scenario.recording import OUR_FORM
-from callscore.suites.orchestration.standard import ScenarioEvaluation
+from callscore.suites.orchestration.scenario.output_file import OUR_FORM
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 
 PAGE = (Path(__file__).parents[3] / "docs" / "orchestration.md").read_text(encoding="utf-8")
 

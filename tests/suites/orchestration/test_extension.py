@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from callscore.suites.orchestration.call.measures import Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.extension import (
+from callscore.suites.orchestration.extra_statistics import (
     EVIDENCE_SHOWN,
     breakdowns,
     choice_extension,

@@ -13,9 +13,9 @@ from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.gold import gold_of
 from callscore.suites.orchestration.scenario.model import RawStep, Scenario
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
 from callscore.suites.orchestration.scenario.protocol import bundled
-from callscore.suites.orchestration.scenario.recording import RecordedReply
 from orchestration_data import cards_of, needs_fixtures, scenarios_of
 
 TOOLS = (Tool("book", "Books", {"properties": {"day": {"enum": ["Friday", "Monday"]}}}),)

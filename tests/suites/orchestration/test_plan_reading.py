@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan.lenient import LenientJsonError, read_leniently
+from callscore.suites.orchestration.plan.lenient_json import LenientJsonError, read_leniently
 from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS, plan_of, read_plan
 

@@ -9,6 +9,7 @@ import pytest
 
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
+from callscore.suites.orchestration.scenario.annotation import Note, read_content
 from callscore.suites.orchestration.scenario.cards import (
     Card,
     Cards,
@@ -16,7 +17,6 @@ from callscore.suites.orchestration.scenario.cards import (
     collect,
     read_card,
 )
-from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.model import (
     CallsDue,
     DecodedCall,
@@ -24,13 +24,13 @@ from callscore.suites.orchestration.scenario.model import (
     RejectionDue,
     Scenario,
 )
-from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret, read_scenario
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
     decode_file,
     read_recording,
     steps_of_label,
 )
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret, read_scenario
 
 PLACE = ScenarioId("EN", "7")
 BOOK = CallsDue((DecodedCall("book", {"day": "2025-07-01"}),), "book")

@@ -11,9 +11,9 @@ import pytest
 from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata, standard_outcome
 from callscore.suites.orchestration.scenario.model import Scenario
+from callscore.suites.orchestration.scenario.output_file import read_recording
 from callscore.suites.orchestration.scenario.parse import ScenarioId, read_scenario
-from callscore.suites.orchestration.scenario.recording import read_recording
-from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate
 from orchestration_data import SCENARIOS, cards_of, load, needs_fixtures, output_files
 
 pytestmark = needs_fixtures

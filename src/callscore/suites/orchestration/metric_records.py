@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from callscore.scorecard.five_key_records import Record
-from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.step_record import StepRecord
 
 LONGEST_SHOWN = 1000

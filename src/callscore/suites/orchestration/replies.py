@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.suites.orchestration.scenario.cases import StepCase
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
     RecordedRun,
     ScenarioRecording,

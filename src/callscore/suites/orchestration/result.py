@@ -12,15 +12,20 @@ from callscore.core.scenarios import NO_ROWS, DataFinding, Mode, ScenarioRows, S
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO
 from callscore.scorecard.tally import TaskTally
-from callscore.suites.orchestration import compat, extension, final, intervals, result_format
+from callscore.suites.orchestration import compat, extra_statistics, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.final import KeyMetrics, OverallStatistics
+from callscore.suites.orchestration.overall import (
+    KeyMetrics,
+    OverallStatistics,
+    mean_of_languages,
+    overall_statistics,
+)
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, score_of, tally_of
 from callscore.suites.orchestration.spec import spec
-from callscore.suites.orchestration.standard import ScenarioEvaluation
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 from callscore.suites.orchestration.step_record import StepRecord
 
 HEADLINES = {
@@ -165,17 +170,17 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     def _standard_extension(self) -> Json:
         records = self.records
-        open_items = extension.undecided(records)
+        open_items = extra_statistics.undecided(records)
         positive = self.overall.call.value_positive_only.value
         return {
             "approximate": self.approximate,
             "undecided": {"count": len(open_items), "items": open_items},
             "value_score_positive_only": positive,
-            "choice": extension.choice_extension(self.overall.confusion, records),
-            "plan": extension.plan_extension(records),
-            "runs": extension.repeated_runs(records),
-            "breakdown": extension.breakdowns(records),
-            "errors": extension.error_taxonomy(records),
+            "choice": extra_statistics.choice_extension(self.overall.confusion, records),
+            "plan": extra_statistics.plan_extension(records),
+            "runs": extra_statistics.repeated_runs(records),
+            "breakdown": extra_statistics.breakdowns(records),
+            "errors": extra_statistics.error_taxonomy(records),
             "data_report": [msgspec.structs.asdict(finding) for finding in self.findings],
         }
 
@@ -202,7 +207,7 @@ def standard_outcome(
     ]
     rows = [scenario.row for scenario in evaluated]
     tally = tally_of(rows, failed, costs)
-    totals = final.overall(rows, score_of(tally))
+    totals = overall_statistics(rows, score_of(tally))
     return LanguageResult(
         about=about,
         mode="standard",
@@ -305,7 +310,7 @@ def combine_languages(outcomes: Sequence[LanguageResult], card: ScenarioRows = N
     if len(outcomes) == 1:
         return documents[outcomes[0].about.language]
     rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated
-    mean = final.mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
+    mean = mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
     found = intervals.of_key_metrics(card.mean) if card.mean is not None and card.method else ()
     limits = _rounded({path: list(of) for path, of in found if of is not None})
     return {

@@ -13,7 +13,7 @@ from typing import Any
 from callscore.core.measure import Measure
 from callscore.metrics.rounding import half_even
 from callscore.suites.orchestration.decision.confusion import Confusion, DecisionScores, or_zero
-from callscore.suites.orchestration.final import KeyMetrics, OverallStatistics
+from callscore.suites.orchestration.overall import KeyMetrics, OverallStatistics
 from callscore.suites.orchestration.rows import FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.spec import spec
 

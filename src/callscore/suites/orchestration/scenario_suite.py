@@ -16,9 +16,9 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.recorded_scores import RecordedScorer, read_outputs
+from callscore.suites.orchestration.recorded_scorer import RecordedScorer, read_outputs
 from callscore.suites.orchestration.result import HEADLINES
-from callscore.suites.orchestration.run_scores import RunScenarios
+from callscore.suites.orchestration.run_scorer import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
     ScenarioSet,
     check_scenarios,

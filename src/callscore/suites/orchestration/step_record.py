@@ -9,7 +9,7 @@ import msgspec
 from callscore.suites.orchestration.call.measures import CallScore, Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.plan.measures import PlanScore
-from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 
 
 class StepRecord(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply, ScenarioRecording
+from callscore.suites.orchestration.scenario.output_file import RecordedReply, ScenarioRecording
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import missing_result, step_result
 

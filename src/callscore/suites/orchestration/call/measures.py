@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from callscore.core.case import Tool
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.sets import Counts
+from callscore.suites.orchestration.call.call_pairs import CallPair, pair_calls
 from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
-from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
 from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning
-from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import argument_schema
 from callscore.suites.orchestration.scenario.model import DecodedCall
 

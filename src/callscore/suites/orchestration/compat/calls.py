@@ -20,7 +20,7 @@ from callscore.suites.orchestration.compat.compare import (
 )
 from callscore.suites.orchestration.compat.plan import CRASHES
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.overlap import f1_or_one
+from callscore.suites.orchestration.multiset_f1 import f1_or_one
 from callscore.suites.orchestration.spec import spec
 
 AWAITING = "AWAITING_USER_INPUT"

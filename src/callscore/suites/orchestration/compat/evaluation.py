@@ -24,10 +24,10 @@ from callscore.suites.orchestration.decision.confusion import (
     reject_decision,
     rejection_type_accuracy,
 )
-from callscore.suites.orchestration.final import KeyMetrics, OverallStatistics
+from callscore.suites.orchestration.overall import KeyMetrics, OverallStatistics
 from callscore.suites.orchestration.plan.similarity import step_score
 from callscore.suites.orchestration.rows import CallRow, PlanRow, ResultRow, mean_call, mean_plan
-from callscore.suites.orchestration.scenario.recording import OUR_FORM, read_recording
+from callscore.suites.orchestration.scenario.output_file import OUR_FORM, read_recording
 from callscore.suites.orchestration.spec import spec
 
 ZERO = Measure(0.0)

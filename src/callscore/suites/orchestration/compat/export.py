@@ -10,12 +10,12 @@ from typing import Any
 
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.public_label import label_of
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
     RecordedRun,
     ScenarioRecording,
 )
+from callscore.suites.orchestration.scenario.public_label import label_of
 
 ROLE = "assistant"
 

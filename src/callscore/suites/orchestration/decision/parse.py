@@ -16,8 +16,8 @@ from callscore.suites.orchestration.scenario.model import (
     DecodedCall,
     RejectionType,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply
-from callscore.suites.orchestration.think import without_think
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
+from callscore.suites.orchestration.think_block import without_think
 
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 import msgspec
 
 from callscore.metrics.graphs import has_cycle
-from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.plan.graphs import (
     component_graph,
     dangling_dependencies,

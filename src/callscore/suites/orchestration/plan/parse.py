@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan import lenient
-from callscore.suites.orchestration.plan.lenient import read_leniently
+from callscore.suites.orchestration.plan.lenient_json import KINDS, read_leniently
 from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
-from callscore.suites.orchestration.think import without_think
+from callscore.suites.orchestration.think_block import without_think
 from callscore.suites.orchestration.yaml_text import read_strict
 
 UNKNOWN_STATUS = "UNK"
 MAX_FENCES = 8
 TAB_WIDTH = 2
 UNESCAPED_QUOTE, TABS = "unescaped_quote", "tabs"
-READING_REPAIRS = (*lenient.KINDS, UNESCAPED_QUOTE, TABS)
+READING_REPAIRS = (*KINDS, UNESCAPED_QUOTE, TABS)
 """Repairs that a text may need to be a plan (C-128)."""
 
 _FIRST_WORKFLOW_LINE = re.compile(r"^(?:(?!workflow_)\w)*+workflow_[\w-]*+\s*+:", re.MULTILINE)

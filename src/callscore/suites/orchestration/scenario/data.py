@@ -18,7 +18,6 @@ from callscore.core.scenarios import (
     ScenarioFiles,
     ScenarioSettings,
 )
-from callscore.suites.orchestration.identity import canonical_hash, scenarios_hash
 from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
@@ -29,6 +28,7 @@ from callscore.suites.orchestration.scenario.protocol import (
     bundled,
     with_public_prompts,
 )
+from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
 
 
 def shown_path(path: Path) -> str:

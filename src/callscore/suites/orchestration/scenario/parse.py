@@ -13,8 +13,8 @@ from callscore.core.errors import DataError
 from callscore.core.scenarios import DataFinding
 from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
+from callscore.suites.orchestration.scenario.annotation import Note, read_content
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,

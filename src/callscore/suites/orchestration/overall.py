@@ -71,7 +71,7 @@ def mean_defined(measures: Iterable[Measure]) -> Measure:
     return ratio(math.fsum(values), len(values)) if values else undefined("no scenario has one")
 
 
-def overall(rows: Sequence[ResultRow], score: TaskScore) -> OverallStatistics:
+def overall_statistics(rows: Sequence[ResultRow], score: TaskScore) -> OverallStatistics:
     """Counts are summed, then divided; qualities are means over scenarios        C-119
 
     The headline numbers are those of the scorecard; what only the document has is added up here.

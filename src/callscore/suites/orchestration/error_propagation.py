@@ -15,16 +15,15 @@ from callscore.core.errors import DataError
 from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration.call.questions import RecordedVerdicts
-from callscore.suites.orchestration.extension import progress_rate, repeated_runs
-from callscore.suites.orchestration.free_run import is_right
-from callscore.suites.orchestration.free_runs import FreeReplies, free_replies
+from callscore.suites.orchestration.extra_statistics import progress_rate, repeated_runs
+from callscore.suites.orchestration.free_run import FreeReplies, free_replies, is_right
 from callscore.suites.orchestration.replies import ReplyUsage, ScenarioReplies, usage_of_scenarios
 from callscore.suites.orchestration.result import ResultMetadata
 from callscore.suites.orchestration.result_format import key_metrics
 from callscore.suites.orchestration.scenario.data import ScenarioSet
+from callscore.suites.orchestration.scenario.output_file import ScenarioRecording
 from callscore.suites.orchestration.scenario.parse import ScenarioId
-from callscore.suites.orchestration.scenario.recording import ScenarioRecording
-from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate
 from callscore.suites.orchestration.step_record import StepRecord
 
 Json = dict[str, Any]

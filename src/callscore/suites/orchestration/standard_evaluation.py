@@ -33,12 +33,12 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
     RecordedRun,
     ScenarioRecording,
 )
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
 from callscore.suites.orchestration.step_record import StepRecord
 
 

@@ -26,15 +26,8 @@ from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
-from callscore.suites.orchestration.free_runs import FreeRuns
-from callscore.suites.orchestration.free_scores import FreeRunScorer
-from callscore.suites.orchestration.judging import (
-    judged_by,
-    recorded_of,
-    source_of,
-    with_judge,
-    with_unused,
-)
+from callscore.suites.orchestration.error_propagation import FreeRunScorer
+from callscore.suites.orchestration.free_run import FreeRuns
 from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.replies import (
     ReplyUsage,
@@ -48,9 +41,20 @@ from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioId
 from callscore.suites.orchestration.scenario_tally import measured, scenario_score
-from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate, open_steps
+from callscore.suites.orchestration.standard_evaluation import (
+    ScenarioEvaluation,
+    evaluate,
+    open_steps,
+)
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
+from callscore.suites.orchestration.step_verdicts import (
+    judged_by,
+    recorded_of,
+    source_of,
+    with_judge,
+    with_unused,
+)
 from callscore.suites.orchestration.step_views import answered_views
 from callscore.suites.orchestration.trajectory import trajectory
 

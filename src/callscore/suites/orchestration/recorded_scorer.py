@@ -28,27 +28,31 @@ from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
-from callscore.suites.orchestration.identity import recorded_steps, scenarios_hash
-from callscore.suites.orchestration.judging import (
-    judged_by,
-    recorded_of,
-    source_of,
-    with_judge,
-    with_unused,
-)
 from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.data import in_order, read_cards, shown_path
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
     decode_file,
     read_recording,
 )
-from callscore.suites.orchestration.standard import ScenarioEvaluation, evaluate, open_steps
+from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
+from callscore.suites.orchestration.scenario_hash import recorded_steps, scenarios_hash
+from callscore.suites.orchestration.standard_evaluation import (
+    ScenarioEvaluation,
+    evaluate,
+    open_steps,
+)
+from callscore.suites.orchestration.step_verdicts import (
+    judged_by,
+    recorded_of,
+    source_of,
+    with_judge,
+    with_unused,
+)
 from callscore.suites.orchestration.step_views import recorded_views
 
 _FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})

@@ -11,7 +11,7 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.recording import read_recording
+from callscore.suites.orchestration.scenario.output_file import read_recording
 
 SHOWN_DIGITS = 12
 
