@@ -11,8 +11,8 @@ from callscore.suites.orchestration.result import (
     LanguageResult,
     ResultMetadata,
     combine_languages,
-    compat_outcome,
-    standard_outcome,
+    compat_result,
+    standard_result,
 )
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
@@ -31,7 +31,7 @@ ROW = ResultRow(
 
 
 def outcome(*, plans: bool = True, failed: tuple[FailedRow, ...] = ()) -> LanguageResult:
-    return standard_outcome(ABOUT, [ScenarioEvaluation(ROW, (), (), plans, True)], failed)
+    return standard_result(ABOUT, [ScenarioEvaluation(ROW, (), (), plans, True)], failed)
 
 
 def test_the_picture_shows_all_seven_counts() -> None:
@@ -61,7 +61,7 @@ def test_languages_stand_side_by_side_with_their_mean() -> None:
 
 
 def test_compat_says_what_it_is() -> None:
-    text = result_text(compat_outcome(ABOUT, [ROW], ()).document())
+    text = result_text(compat_result(ABOUT, [ROW], ()).document())
     assert "compat mode" in text
     assert "never rank it with standard results" in text
 
@@ -70,7 +70,7 @@ def test_names_from_outside_cannot_steer_the_terminal() -> None:
     about = msgspec.structs.replace(ABOUT, model="\x1b[2Jred\u202e\nnext", language="E\x07")
     bad = (FailedRow("a\x1b]0;title\x07", "\r\nforged line"),)
     text = result_text(
-        standard_outcome(about, [ScenarioEvaluation(ROW, (), (), True, True)], bad).document()
+        standard_result(about, [ScenarioEvaluation(ROW, (), (), True, True)], bad).document()
     )
     assert not any(character in text for character in "\x1b\x07\r\u202e")
     assert "forged line" in text

@@ -25,15 +25,15 @@ from callscore.suites.orchestration.decision.parse import (
     NoDecision,
     Rejection,
     ToolCalls,
-    read_answer,
+    read_prediction,
 )
 from callscore.suites.orchestration.overall import (
     OverallStatistics,
     mean_defined,
     overall_statistics,
 )
-from callscore.suites.orchestration.plan.similarity import structural_distance
-from callscore.suites.orchestration.result import ResultMetadata, standard_outcome
+from callscore.suites.orchestration.plan.similarity import structural_similarity
+from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.result_format import four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -45,16 +45,16 @@ from callscore.suites.orchestration.scenario.model import (
     RejectionDue,
 )
 from callscore.suites.orchestration.scenario.output_file import RecordedReply, read_recording
-from callscore.suites.orchestration.scenario.parse import ScenarioId
-from callscore.suites.orchestration.scenario_tally import score_of, tally_of
-from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate
+from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.scenario_tally import score_tally, tally_scenarios
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)
 ABOUT = ResultMetadata("outputs/EN", "EN", "sample", "none", "", "0")
 
 
 class Nobody:
-    def answer(self, case_id: str, run: int, question: Any) -> None:
+    def verdict_on(self, case_id: str, run: int, question: Any) -> None:
         return None
 
 
@@ -73,7 +73,7 @@ def a_row(
 
 
 def totals_of(row: ResultRow) -> OverallStatistics:
-    return overall_statistics([row], score_of(tally_of([row])))
+    return overall_statistics([row], score_tally(tally_scenarios([row])))
 
 
 def test_w_ob_1_headline_of_the_document() -> None:
@@ -106,19 +106,19 @@ def test_c_104_the_field_shows_an_f1_and_not_a_recall() -> None:
     ],
 )
 def test_c_105_text_answers(content: str | None, expected: object) -> None:
-    assert read_answer(RecordedReply(content, [])) == expected
+    assert read_prediction(RecordedReply(content, [])) == expected
 
 
 def test_c_105_a_well_formed_call_wins_over_a_rejection_marker() -> None:
     call = {"function": {"name": "book", "arguments": '{"day": "Friday"}'}}
-    answer = read_answer(RecordedReply("<status>AWAITING_USER_INPUT</status>", [call]))
+    answer = read_prediction(RecordedReply("<status>AWAITING_USER_INPUT</status>", [call]))
     assert answer == ToolCalls((DecodedCall("book", {"day": "Friday"}),), (), ("call_and_reject",))
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "null", None, "{", '{"a": 1} {"b": 2}', "", 3])
 def test_c_105_arguments_that_are_not_one_object_are_no_call(arguments: object) -> None:
     call = {"function": {"name": "book", "arguments": arguments}}
-    assert read_answer(RecordedReply("", [call])) == NoDecision("malformed_call")
+    assert read_prediction(RecordedReply("", [call])) == NoDecision("malformed_call")
 
 
 def test_c_106_failing_on_a_rejection_is_a_true_negative_of_fc() -> None:
@@ -175,7 +175,7 @@ def test_c_112_rejection_type_accuracy() -> None:
 
 def test_c_113_data_without_rejections_shows_zero_and_warns() -> None:
     only_calls = a_row(Confusion(fc_fc=10))
-    outcome = standard_outcome(ABOUT, [ScenarioEvaluation(only_calls, (), (), True, True)], ())
+    outcome = standard_result(ABOUT, [ScenarioEvaluation(only_calls, (), (), True, True)], ())
     written = outcome.document()
     statistics = written["overall_statistics"]
     scores = statistics["score_details"]["call_rejection_scores"]
@@ -204,9 +204,9 @@ def test_c_114_the_average_is_not_computed_from_rounded_parts() -> None:
 
 
 def test_c_115_zeros_are_included_and_the_positive_only_mean_stands_beside() -> None:
-    evaluated = evaluate(
+    evaluated = evaluate_scenario(
         read_recording(_two_calls(right="Friday", wrong="Monday"), "1"),
-        ScenarioId("EN", "1"),
+        ScenarioKey("EN", "1"),
         Cards(),
         Nobody(),
         "1_out.json",
@@ -256,11 +256,11 @@ def test_c_116_successful_calls_are_those_made_where_due() -> None:
 def test_c_117_chain_of_two_against_chain_of_three() -> None:
     two = Graph(("a", "b"), frozenset({(0, 1)}))
     three = Graph(("a", "b", "c"), frozenset({(0, 1), (1, 2)}))
-    assert structural_distance(two, three).similarity == 0.75
+    assert structural_similarity(two, three).similarity == 0.75
 
 
 def test_c_117_two_empty_graphs_are_equal() -> None:
-    assert structural_distance(Graph(), Graph()).similarity == 1.0
+    assert structural_similarity(Graph(), Graph()).similarity == 1.0
 
 
 PLAN = "workflow_1:\n  steps:\n  - name: desk_agent\n    status: pending\n"
@@ -279,7 +279,9 @@ def test_c_118_with_and_without_failure() -> None:
     ]
     history = {"run #1": {"main_agent_history": answers, "label": label}}
     recording = read_recording({"history": history}, "1")
-    plan = evaluate(recording, ScenarioId("EN", "1"), Cards(), Nobody(), "1_out.json").row.plan
+    plan = evaluate_scenario(
+        recording, ScenarioKey("EN", "1"), Cards(), Nobody(), "1_out.json"
+    ).row.plan
     second = 0.5 + 0.5 * (1 - 0.2 / 2)
     assert plan.without_failure.value == pytest.approx((1 + second) / 2)
     assert plan.with_failure.value == pytest.approx((1 + second) / 3)
@@ -289,12 +291,12 @@ def test_c_118_with_and_without_failure() -> None:
 def test_c_119_three_scenarios_of_219_that_we_failed_make_it_incomplete() -> None:
     rows = [ScenarioEvaluation(a_row(), (), (), True, True)] * 216
     failed = [FailedRow(f"outputs/EN/{n}_out.json", "the judge did not answer") for n in range(3)]
-    outcome = standard_outcome(ABOUT, rows, failed)
+    outcome = standard_result(ABOUT, rows, failed)
     written = outcome.document()
     assert written["overall_statistics"]["failed_evaluations"] == 3
     assert written["x_extension"]["status"] == "incomplete"
     assert len(written["x_extension"]["failed_evaluations"]) == 3
-    assert standard_outcome(ABOUT, rows, failed[:2]).overall.complete
+    assert standard_result(ABOUT, rows, failed[:2]).overall.complete
 
 
 def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
@@ -303,7 +305,7 @@ def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
 
 def test_c_120_without_plans_the_average_is_null() -> None:
     all_missing = PlanRow(Measure(0.0), failed=3)
-    outcome = standard_outcome(
+    outcome = standard_result(
         ABOUT, [ScenarioEvaluation(a_row(plan=all_missing), (), (), False, True)], ()
     )
     written = outcome.document()
@@ -392,7 +394,7 @@ LAYOUT = {
 
 @pytest.mark.parametrize("path", LAYOUT)
 def test_c_121_names_and_nesting(path: str) -> None:
-    found: Any = standard_outcome(
+    found: Any = standard_result(
         ABOUT, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
     ).document()
     for key in path.split("."):
@@ -401,7 +403,7 @@ def test_c_121_names_and_nesting(path: str) -> None:
 
 
 def test_c_121_round_trip_and_types() -> None:
-    written = standard_outcome(
+    written = standard_result(
         ABOUT, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
     ).document()
     assert json.loads(json.dumps(written)) == written
@@ -413,7 +415,7 @@ def test_c_121_round_trip_and_types() -> None:
 def test_c_121_rows_are_sorted_by_number() -> None:
     paths = [f"EN/{n}_out.json" for n in (10, 9, 100, 1)]
     rows = [FailedRow(path, "unreadable") for path in paths]
-    written = standard_outcome(ABOUT, [], rows).document()
+    written = standard_result(ABOUT, [], rows).document()
     assert [row["file_path"] for row in written["detailed_results"]] == [
         f"EN/{n}_out.json" for n in (1, 9, 10, 100)
     ]

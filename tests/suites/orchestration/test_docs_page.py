@@ -7,7 +7,7 @@ from pathlib import Path
 
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.result import ResultMetadata, standard_outcome
+from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.rows import CallRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario.output_file import OUR_FORM
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
@@ -20,7 +20,7 @@ def test_the_page_names_every_part_of_the_extension() -> None:
     about = ResultMetadata(
         "d", "EN", "m", "none", "", "", answered_by=("other",), usage={}, free_running={}
     )
-    written = standard_outcome(about, [ScenarioEvaluation(row, (), (), True, True)], ()).document()
+    written = standard_result(about, [ScenarioEvaluation(row, (), (), True, True)], ()).document()
     ours = set(written["x_extension"])
     named = set(re.findall(r"^- `(\w+)`", PAGE, re.MULTILINE)) | {"undecided", "data_report"}
     assert named <= ours

@@ -16,10 +16,10 @@ from callscore.metrics.graphs import Graph, similarity
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat import plan as compat_plan
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
-from callscore.suites.orchestration.compat.plan_text import extract
+from callscore.suites.orchestration.compat.plan_text import extract_plan
 from callscore.suites.orchestration.decision.confusion import or_zero
 from callscore.suites.orchestration.plan.similarity import component_cost
-from callscore.suites.orchestration.result import ResultMetadata, compat_outcome
+from callscore.suites.orchestration.result import ResultMetadata, compat_result
 from callscore.suites.orchestration.rows import ResultRow
 from orchestration_data import PARITY, load, needs_fixtures, tool_schemas
 
@@ -48,7 +48,7 @@ HALF_DIGIT = 1e-9
 class JudgeRule:
     """The fixtures' judge: equal letters and digits; a query also by half of its words."""
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         mine, theirs = question.text.casefold(), question.reference.casefold()
         same = bool(_letters(mine)) and _letters(mine) == _letters(theirs)
         if question.item.startswith("refinedQuery["):
@@ -100,7 +100,7 @@ def test_c_128_every_field_agrees_with_the_public_evaluator(
     model: str, lang: str, suffix: str
 ) -> None:
     pairs = _rows(model, lang, suffix)
-    outcome = compat_outcome(
+    outcome = compat_result(
         ResultMetadata("d", lang, model, "rule", "", ""), [row for _, row in pairs], ()
     )
     written = outcome.document()
@@ -158,8 +158,8 @@ def _plan_pairs(
     history: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[Any, Any], Mapping[Any, Any]]]:
     for run in history.values():
-        predicted = {e["step_id"]: extract(e["content"]) for e in run["main_agent_history"]}
+        predicted = {e["step_id"]: extract_plan(e["content"]) for e in run["main_agent_history"]}
         for key, entry in run["label"].items():
-            gold = extract(entry["content"]) if key.isdigit() else {}
+            gold = extract_plan(entry["content"]) if key.isdigit() else {}
             if gold and predicted.get(int(key)):
                 yield predicted[int(key)], gold

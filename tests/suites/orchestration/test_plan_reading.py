@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan.lenient_json import LenientJsonError, read_leniently
+from callscore.suites.orchestration.plan.lenient_json import LenientJsonError, read_lenient_json
 from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS, plan_of, read_plan
 
@@ -207,13 +207,13 @@ JSON_VALUES = st.recursive(
 @given(JSON_VALUES, st.booleans())
 def test_the_lenient_reader_reads_json_as_json(value: Any, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
-    assert read_leniently(text + " and more") == (value, ())
+    assert read_lenient_json(text + " and more") == (value, ())
 
 
 @given(st.text(alphabet="{}[]'\",:ab1\\\n#/*-. "))
 def test_the_lenient_reader_raises_only_its_own_error(text: str) -> None:
     with suppress(LenientJsonError):
-        read_leniently(text)
+        read_lenient_json(text)
 
 
 @pytest.mark.parametrize(
@@ -221,4 +221,4 @@ def test_the_lenient_reader_raises_only_its_own_error(text: str) -> None:
 )
 def test_hostile_text_is_refused_at_once(text: str) -> None:
     with pytest.raises(LenientJsonError):
-        read_leniently(text)
+        read_lenient_json(text)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from callscore.suites.orchestration.call.questions import NoVerdicts
-from callscore.suites.orchestration.result import LanguageResult, ResultMetadata, standard_outcome
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata, standard_result
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.output_file import read_recording
-from callscore.suites.orchestration.scenario.parse import ScenarioId, read_scenario
-from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 from orchestration_data import SCENARIOS, cards_of, load, needs_fixtures, output_files
 
 pytestmark = needs_fixtures
@@ -22,9 +22,9 @@ pytestmark = needs_fixtures
 @cache
 def evaluated(model: str, lang: str) -> tuple[ScenarioEvaluation, ...]:
     return tuple(
-        evaluate(
+        evaluate_scenario(
             read_recording(load(path), path.name.removesuffix("_out.json")),
-            ScenarioId(lang, path.name.removesuffix("_out.json")),
+            ScenarioKey(lang, path.name.removesuffix("_out.json")),
             cards_of(lang),
             NoVerdicts(),
             path.name,
@@ -34,7 +34,7 @@ def evaluated(model: str, lang: str) -> tuple[ScenarioEvaluation, ...]:
 
 
 def outcome(model: str, lang: str) -> LanguageResult:
-    return standard_outcome(
+    return standard_result(
         ResultMetadata("d", lang, model, "none", "", ""), evaluated(model, lang), ()
     )
 
@@ -144,7 +144,7 @@ def test_the_scenario_files_tell_the_same_as_the_recorded_labels(
 
 def _scenario(lang: str, number: int) -> Scenario:
     text = (SCENARIOS / lang / "scenario_data" / f"{number}.yaml").read_text(encoding="utf-8")
-    return read_scenario(text, ScenarioId(lang, str(number)), cards_of(lang))
+    return read_scenario(text, ScenarioKey(lang, str(number)), cards_of(lang))
 
 
 def test_three_runs_give_pass_hat_k_and_a_flip_rate() -> None:

@@ -15,15 +15,15 @@ from callscore.core.errors import DataError
 from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration.call.questions import RecordedVerdicts
-from callscore.suites.orchestration.extra_statistics import progress_rate, repeated_runs
+from callscore.suites.orchestration.extra_statistics import progress_rate, run_consistency
 from callscore.suites.orchestration.free_run import FreeReplies, free_replies, is_right
-from callscore.suites.orchestration.replies import ReplyUsage, ScenarioReplies, usage_of_scenarios
+from callscore.suites.orchestration.replies import ReplyUsage, ScenarioReplies, usage_by_scenario
 from callscore.suites.orchestration.result import ResultMetadata
 from callscore.suites.orchestration.result_format import key_metrics
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.output_file import ScenarioRecording
-from callscore.suites.orchestration.scenario.parse import ScenarioId
-from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate
+from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 from callscore.suites.orchestration.step_record import StepRecord
 
 Json = dict[str, Any]
@@ -53,7 +53,7 @@ class FreeRunScorer:
             self._left_out.append(found if isinstance(found, str) else forced.missing)
             return None
         try:
-            both = [self._evaluated(each) for each in (forced.recording(), found.recording)]
+            both = [self._evaluate(each) for each in (forced.to_recording(), found.recording)]
         except DataError as error:
             self._left_out.append(error.problem)
             return None
@@ -66,18 +66,18 @@ class FreeRunScorer:
         self._used[scenario] = found.replies.usage()
         self._not_reached += found.not_reached
 
-    def _evaluated(self, recording: ScenarioRecording) -> ScenarioEvaluation:
-        place = ScenarioId(self._part.lang, recording.scenario_id)
-        return evaluate(
+    def _evaluate(self, recording: ScenarioRecording) -> ScenarioEvaluation:
+        place = ScenarioKey(self._part.lang, recording.scenario_id)
+        return evaluate_scenario(
             recording, place, self._part.cards, RecordedVerdicts({}), recording.scenario_id
         )
 
     def document(self) -> Json:
         """`x_extension.free_running`."""
-        forced = _by_step(self._forced)
-        free = _by_step(self._free)
-        held = [step for step, right in forced.items() if right]
-        propagated = sum(not free[step] for step in held)
+        forced = _success_by_step(self._forced)
+        free = _success_by_step(self._free)
+        right_when_forced = [step for step, right in forced.items() if right]
+        propagated = sum(not free[step] for step in right_when_forced)
         return {
             "basis": _BASIS,
             "scenarios": len(self._free),
@@ -87,32 +87,32 @@ class FreeRunScorer:
             "steps": len(forced),
             "not_reached": self._not_reached,
             "propagated": propagated,
-            "propagated_share": propagated / len(held) if held else None,
+            "propagated_share": propagated / len(right_when_forced) if right_when_forced else None,
             "recovered": sum(free[step] for step, right in forced.items() if not right),
-            "by_position": _by_position(self._forced, self._free),
-            "usage": usage_of_scenarios(self._used),
+            "by_position": _success_by_position(self._forced, self._free),
+            "usage": usage_by_scenario(self._used),
         }
 
 
 def _summary(evaluated: Sequence[ScenarioEvaluation]) -> Json:
     """The four scores, and the progress of the model."""
-    records = _decided_by_code(record for each in evaluated for record in each.records)
+    records = _decide_by_code(record for each in evaluated for record in each.records)
     about = ResultMetadata("", "", "", "none", "", "")
-    overall = outcomes.standard_outcome(about, evaluated, ()).overall
+    overall = outcomes.standard_result(about, evaluated, ()).overall
     named = key_metrics(overall.key_metrics)
     return {
         **{name: measure.value for name, measure in named.items()},
         "step_success": fmean(record.success for record in records) if records else None,
         "progress_rate": progress_rate(records),
-        "scenario_success": repeated_runs(records)["scenario_success"],
+        "scenario_success": run_consistency(records)["scenario_success"],
     }
 
 
-def _decided_by_code(records: Any) -> list[StepRecord]:
+def _decide_by_code(records: Any) -> list[StepRecord]:
     return [msgspec.structs.replace(record, success=is_right(record)) for record in records]
 
 
-def _by_step(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[tuple[str, int], bool]:
+def _success_by_step(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[tuple[str, int], bool]:
     return {
         (record.case_id, record.run): is_right(record)
         for each in evaluated
@@ -120,7 +120,7 @@ def _by_step(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[tuple[str, int]
     }
 
 
-def _by_position(
+def _success_by_position(
     forced: Sequence[ScenarioEvaluation], free: Sequence[ScenarioEvaluation]
 ) -> list[Json]:
     """Success of the first, second, third … step of a scenario: errors accumulate."""

@@ -25,7 +25,7 @@ def mean_or_none(values: Iterable[float]) -> float | None:
     return fmean(listed) if listed else None
 
 
-def plan_extension(records: Sequence[StepRecord]) -> Json:
+def plan_statistics(records: Sequence[StepRecord]) -> Json:
     """Node F1, edge F1, exact-plan rate over all due plans; flags; intervals of the search"""
     due = [record for record in records if record.kind == "plan"]
     scored = [(record, record.plan) for record in due if record.plan is not None]
@@ -37,7 +37,7 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
             flag: [record.case_id for record, plan in scored if flag in plan.flags]
             for flag in ("cycle", "dangling_dependency")
         },
-        "read_leniently": _read_leniently(due),
+        "read_leniently": _plans_by_repair(due),
         "approximate": [
             {
                 "case_id": record.case_id,
@@ -51,7 +51,7 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
     }
 
 
-def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
+def _plans_by_repair(records: Sequence[StepRecord]) -> dict[str, list[str]]:
     """Plans that are neither valid JSON nor YAML, by the repairs they needed        C-128"""
     found = {
         kind: [record.case_id for record in records if kind in record.flags]
@@ -60,7 +60,7 @@ def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
     return {kind: cases for kind, cases in found.items() if cases}
 
 
-def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
+def decision_statistics(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
     """FAILED by what was due, strict recall, answers that both call and reject  C-105, C-107"""
     return {
         "failed_on_fc": confusion.fc_failed,
@@ -71,7 +71,7 @@ def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Jso
     }
 
 
-def undecided(records: Sequence[StepRecord]) -> list[Json]:
+def undecided_values(records: Sequence[StepRecord]) -> list[Json]:
     """Argument values that only a judge could compare, and that were not judged        C-115"""
     return [
         {
@@ -88,7 +88,7 @@ def undecided(records: Sequence[StepRecord]) -> list[Json]:
     ]
 
 
-def repeated_runs(records: Sequence[StepRecord]) -> Json:
+def run_consistency(records: Sequence[StepRecord]) -> Json:
     """pass^k over scenarios, flip rate over steps, whole-scenario success"""
     by_run: dict[tuple[str, int], list[bool]] = defaultdict(list)
     by_step: dict[str, list[bool]] = defaultdict(list)
@@ -161,29 +161,33 @@ def breakdowns(records: Sequence[StepRecord]) -> Json:
     """Success by agent, tool, rejection type and plan size"""
     calls = [record for record in records if record.kind == "call"]
     return {
-        "by_agent": _by([r for r in records if r.kind != "plan"], lambda r: r.agent),
-        "by_tool": _by(calls, lambda r: r.tool),
-        "by_rejection_type": _by([r for r in records if r.kind == "rejection"], lambda r: r.tool),
-        "by_plan_size": _by([r for r in records if r.kind == "plan"], lambda r: str(r.size)),
+        "by_agent": _group_by([r for r in records if r.kind != "plan"], lambda r: r.agent),
+        "by_tool": _group_by(calls, lambda r: r.tool),
+        "by_rejection_type": _group_by(
+            [r for r in records if r.kind == "rejection"], lambda r: r.tool
+        ),
+        "by_plan_size": _group_by([r for r in records if r.kind == "plan"], lambda r: str(r.size)),
     }
 
 
-def _by(records: Sequence[StepRecord], key: Callable[[StepRecord], str]) -> Json:
+def _group_by(records: Sequence[StepRecord], key: Callable[[StepRecord], str]) -> Json:
     groups: dict[str, list[StepRecord]] = defaultdict(list)
     for record in records:
         groups[key(record)].append(record)
-    return {name: _group(groups[name]) for name in sorted(groups, key=lambda n: (len(n), n))}
+    return {
+        name: _summarize_group(groups[name]) for name in sorted(groups, key=lambda n: (len(n), n))
+    }
 
 
-def _group(records: Sequence[StepRecord]) -> Json:
+def _summarize_group(records: Sequence[StepRecord]) -> Json:
     confusion = sum((record.confusion for record in records), Confusion())
-    measured = [record.call for record in records if record.call is not None]
+    scored_calls = [record.call for record in records if record.call is not None]
     plans = [record.plan for record in records if record.plan is not None]
     shown: Json = {"steps": len(records), "success": fmean(r.success for r in records)}
     if confusion.call_cases:
         shown["called"] = confusion.fc_fc / confusion.call_cases
-    if measured:
-        shown["value_f1"] = fmean(call.value for call in measured)
+    if scored_calls:
+        shown["value_f1"] = fmean(call.value for call in scored_calls)
     if plans:
         shown["plan_score"] = fmean(plan.score for plan in plans)
     return shown

@@ -17,9 +17,9 @@ import msgspec
 from callscore.core.case import Failed, Malformed, Message, Reply
 from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
-from callscore.suites.orchestration.decision.parse import ToolCalls, read_answer
+from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
 from callscore.suites.orchestration.plan.parse import read_plan
-from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, answer_of
+from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, to_recorded_reply
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.cases import (
     HistoryMessage,
@@ -46,7 +46,7 @@ from callscore.suites.orchestration.scenario.output_file import (
 from callscore.suites.orchestration.scenario.protocol import PromptProtocol
 from callscore.suites.orchestration.scenario.queries import PlannedQuery, PlanProgress
 from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.think_block import without_think
+from callscore.suites.orchestration.think_block import strip_think_block
 
 NO_RESULT = "NO_RECORDED_RESULT"
 UNDECIDED = "undecided_value"
@@ -58,11 +58,11 @@ class FreeRun:
     def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
         self._tools: Tools = cards.tools
-        self._asking = StepCaseBuilder(scenario, cards, protocol)
+        self._builder = StepCaseBuilder(scenario, cards, protocol)
         self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
         self._due |= {step.step_id: step for step in scenario.agent_steps if step.has_card}
         self._left = iter(scenario.raw)
-        self._said: list[HistoryMessage] = []
+        self._history: list[HistoryMessage] = []
         self._progress = PlanProgress()
         self._planned_at = 0
         self._expected: frozenset[str] = frozenset()
@@ -71,21 +71,21 @@ class FreeRun:
         self._steps: dict[int, RecordedReply] = {}
         self.not_reached: list[int] = []
         """Steps of agents that the model's plan does not name."""
-        self.following: StepCase | None = self._next()
+        self.next_step: StepCase | None = self._next()
 
-    def take(self, answer: RecordedReply) -> None:
+    def add_reply(self, answer: RecordedReply) -> None:
         """Add the reply to `following`; continues with the next step."""
-        asked = self.following
+        asked = self.next_step
         assert asked is not None
         if isinstance(asked.step, PlanStep):
             workflows = asked.step.gold.workflows
             self._expected = frozenset(step.agent for flow in workflows for step in flow.steps)
             self._plans[asked.step_id] = answer
-            self._adopt(asked.step_id, answer)
+            self._adopt_plan(asked.step_id, answer)
         elif isinstance(asked.step, AgentStep):
             self._steps[asked.step_id] = answer
-            self._act(asked.step, answer)
-        self.following = self._next()
+            self._add_tool_result(asked.step, answer)
+        self.next_step = self._next()
 
     def run(self, number: int) -> RecordedRun:
         """The replies as a recorded run; steps that were not reached have none."""
@@ -96,34 +96,38 @@ class FreeRun:
         for raw in self._left:
             due = self._due.get(raw.step_id)
             if isinstance(due, PlanStep):
-                history = [each.message for each in self._said]
-                return self._asking.plan(raw.step_id, history, due)
+                history = [each.message for each in self._history]
+                return self._builder.plan(raw.step_id, history, due)
             if due is None:
-                self._said += conversation([raw])
-            elif due.agent in self._expected and not self._progress.has(due.agent):
+                self._history += conversation([raw])
+            elif due.agent in self._expected and not self._progress.has_agent(due.agent):
                 self.not_reached.append(raw.step_id)
             else:
-                return self._asking.agent(due.agent, raw.step_id, self._plan_query(raw, due), due)
+                return self._builder.agent(
+                    due.agent, raw.step_id, self._messages_for(raw, due), due
+                )
         return None
 
-    def _plan_query(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
-        query = self._progress.take(due.agent, raw.workflow)
-        return agent_messages(self._said, PlannedQuery(query, self._planned_at) if query else None)
+    def _messages_for(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
+        query = self._progress.next_query(due.agent, raw.workflow)
+        return agent_messages(
+            self._history, PlannedQuery(query, self._planned_at) if query else None
+        )
 
-    def _adopt(self, step_id: int, answer: RecordedReply) -> None:
+    def _adopt_plan(self, step_id: int, answer: RecordedReply) -> None:
         """Adopt the model's own plan if it can be parsed; else the previous plan stays valid."""
-        text = without_think(answer.content) if isinstance(answer.content, str) else ""
+        text = strip_think_block(answer.content) if isinstance(answer.content, str) else ""
         if text.strip():
-            self._said.append(HistoryMessage(step_id, Message("assistant", text)))
+            self._history.append(HistoryMessage(step_id, Message("assistant", text)))
         plan = read_plan(text)
         if not isinstance(plan, Malformed):
             self._progress.adopt(plan)
             self._planned_at = step_id
 
-    def _act(self, step: AgentStep, answer: RecordedReply) -> None:
+    def _add_tool_result(self, step: AgentStep, answer: RecordedReply) -> None:
         """Apply a reply: calls get a result; a rejection is left to the script."""
-        prediction = read_answer(answer)
-        self._progress.settle(step.agent, called=isinstance(prediction, ToolCalls))
+        prediction = read_prediction(answer)
+        self._progress.record_turn(step.agent, called=isinstance(prediction, ToolCalls))
         if not isinstance(prediction, ToolCalls):
             return
         if matches(prediction, step, self._tools):
@@ -132,7 +136,7 @@ class FreeRun:
         else:
             result = no_result(prediction)
         text = json.dumps(result, ensure_ascii=False)
-        self._said.append(HistoryMessage(step.step_id, Message("assistant", text)))
+        self._history.append(HistoryMessage(step.step_id, Message("assistant", text)))
 
 
 def matches(prediction: ToolCalls, step: AgentStep, tools: Tools) -> bool:
@@ -142,8 +146,8 @@ def matches(prediction: ToolCalls, step: AgentStep, tools: Tools) -> bool:
         return False
     if not due.readable:
         return {call.name for call in prediction.calls} == {due.tool}
-    measured = measure_calls(prediction.calls, due.calls, (), tools, lambda question: None)
-    return all(difference.kind == UNDECIDED for difference in measured.differences)
+    score = measure_calls(prediction.calls, due.calls, (), tools, lambda question: None)
+    return all(difference.kind == UNDECIDED for difference in score.differences)
 
 
 def no_result(prediction: ToolCalls) -> dict[str, Any]:
@@ -175,19 +179,19 @@ class _FreeRunInProgress:
 
     def request(self) -> StepRequest | None:
         """The next step; None if the run is over."""
-        step = self.free.following
+        step = self.free.next_step
         if step is None:
             return None
         return StepRequest(self.model, self.run, step_case(step, own_case_id(step.id)), step.prompt)
 
-    def settled(self, stored: StoredReplies) -> bool:
+    def add_stored_reply(self, stored: StoredReplies) -> bool:
         """Add the reply to the requested step; False if there is none."""
-        step = self.free.following
+        step = self.free.next_step
         assert step is not None
         found = stored(self.model, own_case_id(step.id)).get(self.run)
         if not isinstance(found, Reply):
             return False
-        self.free.take(answer_of(found))
+        self.free.add_reply(to_recorded_reply(found))
         return True
 
 
@@ -202,8 +206,8 @@ class FreeRuns:
         stored: StoredReplies,
     ) -> None:
         self._stored = stored
-        self._asked = False
-        self._going = [
+        self._has_requested = False
+        self._active = [
             _FreeRunInProgress(model, FreeRun(scenario, part.cards, part.protocol), run)
             for part in sets
             for scenario in part.scenarios()
@@ -213,13 +217,15 @@ class FreeRuns:
 
     def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
         """One step of every run; a run whose last step got no reply ends."""
-        if self._asked:
-            self._going = [going for going in self._going if going.settled(self._stored)]
-        self._asked = True
+        if self._has_requested:
+            self._active = [
+                active for active in self._active if active.add_stored_reply(self._stored)
+            ]
+        self._has_requested = True
         requests = [
-            (going, going.request()) for going in self._going if going.model not in left_out
+            (active, active.request()) for active in self._active if active.model not in left_out
         ]
-        self._going = [going for going, request in requests if request is not None]
+        self._active = [active for active, request in requests if request is not None]
         return [request for _, request in requests if request is not None]
 
 
@@ -241,8 +247,8 @@ def free_replies(
     for number in range(1, repeats + 1):
         free = FreeRun(scenario, part.cards, part.protocol)
         steps += _walk(free, model, number, stored)
-        if free.following is not None:
-            return _why(steps[-1])
+        if free.next_step is not None:
+            return _failure_text(steps[-1])
         runs.append(free.run(number))
         not_reached += len(free.not_reached)
     replies = ScenarioReplies(scenario, model, repeats, steps)
@@ -252,14 +258,14 @@ def free_replies(
 
 def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterator[StepReply]:
     """The steps of one run up to its end, or to the first without a reply."""
-    while (case := free.following) is not None:
+    while (case := free.next_step) is not None:
         found = stored(model, own_case_id(case.id)).get(run)
         yield StepReply(case, run, found)
         if not isinstance(found, Reply):
             return
-        free.take(answer_of(found))
+        free.add_reply(to_recorded_reply(found))
 
 
-def _why(step: StepReply) -> str:
-    why = step.found.why if isinstance(step.found, Failed) else answer_of(step.found).error
+def _failure_text(step: StepReply) -> str:
+    why = step.reply.why if isinstance(step.reply, Failed) else to_recorded_reply(step.reply).error
     return f"{step.case.id}, run {step.run}: {why}"

@@ -53,13 +53,13 @@ def intervals(
         "seed": method.seed,
         "ci95": {
             path: list(limits)
-            for path, limits in (*_of_rows(task), *of_key_metrics(task))
+            for path, limits in (*_row_intervals(task), *key_metric_intervals(task))
             if limits is not None and _has_value(statistics, path)
         },
     }
 
 
-def _of_rows(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
+def _row_intervals(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     for path, name in ROWS.items():
         yield path, task.metrics[f"{SCENARIO}.{name}"].ci95
     made = task.metrics[f"{SCENARIO}.calls_made"].ci95
@@ -67,7 +67,7 @@ def _of_rows(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     yield f"{CALLS}overall_function_call_failed_rate", failed
 
 
-def of_key_metrics(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
+def key_metric_intervals(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     """The intervals of the four headline numbers, by their path."""
     for path, name in PARTS.items():
         yield path, task.subscores[name].ci95

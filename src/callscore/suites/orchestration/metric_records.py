@@ -26,9 +26,9 @@ def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
             step.run,
             metric,
             score,
-            _cut(step.expected),
-            _cut(_observed(step.answer)),
-            _cut(against),
+            _truncate(step.expected),
+            _truncate(_reply_text(step.reply)),
+            _truncate(against),
         )
 
 
@@ -46,7 +46,7 @@ def step_metrics(step: StepRecord) -> Mapping[str, float]:
     return metrics
 
 
-def _observed(answer: RecordedReply | None) -> str:
+def _reply_text(answer: RecordedReply | None) -> str:
     """The reply: its text, or text and calls as JSON; empty without one."""
     if answer is None:
         return ""
@@ -56,5 +56,5 @@ def _observed(answer: RecordedReply | None) -> str:
     return json.dumps(given, ensure_ascii=False, default=str)
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

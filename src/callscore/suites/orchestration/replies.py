@@ -25,7 +25,7 @@ class StepReply(msgspec.Struct, frozen=True):
 
     case: StepCase
     run: int
-    found: Reply | Failed | None
+    reply: Reply | Failed | None
 
 
 class ScenarioReplies(msgspec.Struct, frozen=True):
@@ -40,18 +40,18 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
     def missing(self) -> str:
         """Why replies are missing; empty if none is."""
         for step in self.steps:
-            if (error := answer_of(step.found).error) != "":
+            if (error := to_recorded_reply(step.reply).error) != "":
                 return f"{step.case.id}, run {step.run}: {error}"
         return ""
 
-    def recording(self) -> ScenarioRecording:
+    def to_recording(self) -> ScenarioRecording:
         """The replies as a recording: every run, every requested step."""
         runs = range(1, self.repeats + 1)
         plans: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
         steps: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
         for step in self.steps:
             kept = plans if step.case.is_plan else steps
-            kept[step.run][step.case.step_id] = answer_of(step.found)
+            kept[step.run][step.case.step_id] = to_recorded_reply(step.reply)
         return ScenarioRecording(
             self.scenario.id,
             tuple(RecordedRun(run, plans[run], steps[run]) for run in runs),
@@ -61,21 +61,21 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
 
     def usage(self) -> ReplyUsage:
         """The usage of all replies."""
-        return ReplyUsage.of(step.found for step in self.steps)
+        return ReplyUsage.of(step.reply for step in self.steps)
 
     def costs(self) -> list[float | None]:
         """What each run cost; None if the price of a reply is unknown."""
         return [
-            ReplyUsage.of(step.found for step in self.steps if step.run == run).cost_usd
+            ReplyUsage.of(step.reply for step in self.steps if step.run == run).cost_usd
             for run in range(1, self.repeats + 1)
         ]
 
     def by_step(self) -> Mapping[tuple[str, int], Reply]:
         """The replies, by case and run."""
         return {
-            (step.case.id, step.run): step.found
+            (step.case.id, step.run): step.reply
             for step in self.steps
-            if isinstance(step.found, Reply)
+            if isinstance(step.reply, Reply)
         }
 
 
@@ -89,22 +89,22 @@ def collect_replies(
             yield StepReply(case, run, found.get(run))
 
 
-def answer_of(found: Reply | Failed | None) -> RecordedReply:
+def to_recorded_reply(found: Reply | Failed | None) -> RecordedReply:
     """The reply as recorded; a failure stays one, so that it never counts against the model."""
     if found is None:
         return RecordedReply(error=NOT_RUN)
     if isinstance(found, Failed):
         return RecordedReply(error=found.why or found.stage)
     calls = [{"name": call.name, "arguments": call.arguments} for call in found.tool_calls]
-    return RecordedReply(text_of(found), calls)
+    return RecordedReply(reply_text(found), calls)
 
 
-def text_of(reply: Reply) -> str:
+def reply_text(reply: Reply) -> str:
     """The text of a reply, with any bytes."""
     return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
 
 
-def latency_of(reply: Reply) -> float | None:
+def rounded_latency(reply: Reply) -> float | None:
     """The latency of a reply, to a tenth of a millisecond; of the run that requested it."""
     return None if reply.latency_ms is None else round(reply.latency_ms, 1)
 
@@ -138,7 +138,7 @@ class ReplyUsage(msgspec.Struct, frozen=True):
         """The cost; None if that of a reply is unknown."""
         return None if self.unpriced else self.known_usd
 
-    def shown(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The usage as written in results."""
         return {
             "answers": self.answers,
@@ -148,7 +148,7 @@ class ReplyUsage(msgspec.Struct, frozen=True):
         }
 
 
-def usage_of_scenarios(used: Mapping[str, ReplyUsage]) -> dict[str, Any]:
+def usage_by_scenario(used: Mapping[str, ReplyUsage]) -> dict[str, Any]:
     """Tokens and cost of one model: all together, and by scenario."""
     everything = ReplyUsage(
         sum(usage.answers for usage in used.values()),
@@ -158,5 +158,5 @@ def usage_of_scenarios(used: Mapping[str, ReplyUsage]) -> dict[str, Any]:
         math.fsum(usage.known_usd for usage in used.values()),
         sum(usage.unpriced for usage in used.values()),
     )
-    by_scenario = {scenario: usage.shown() for scenario, usage in used.items()}
-    return {**everything.shown(), "by_scenario": by_scenario}
+    by_scenario = {scenario: usage.as_json() for scenario, usage in used.items()}
+    return {**everything.as_json(), "by_scenario": by_scenario}

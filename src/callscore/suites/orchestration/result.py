@@ -21,9 +21,14 @@ from callscore.suites.orchestration.overall import (
     mean_of_languages,
     overall_statistics,
 )
-from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
+from callscore.suites.orchestration.result_format import Json, four_decimals, unrounded
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
-from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, score_of, tally_of
+from callscore.suites.orchestration.scenario_tally import (
+    NO_COSTS,
+    Costs,
+    score_tally,
+    tally_scenarios,
+)
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 from callscore.suites.orchestration.step_record import StepRecord
@@ -108,16 +113,16 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     def document(self, task: TaskScore | None = None, card: ScenarioRows = NO_ROWS) -> Json:
         """The result file; `task` has its rows with their intervals, if there are any      C-121"""
-        rounding = four_decimals if self.mode == "standard" else as_calculated
+        rounding = four_decimals if self.mode == "standard" else unrounded
         about = self.about
         body = result_format.document(about.directory, self.overall, self.rows, rounding)
-        extension = _rounded(self._extension(task, card.method))
+        extension = _round_floats(self._extension(task, card.method))
         if about.judging is not None:
             extension["judging"] = about.judging  # not rounded: it may be tiny
         if about.usage is not None:
             extension["usage"] = about.usage
         if about.free_running is not None:
-            extension["free_running"] = _rounded(about.free_running)
+            extension["free_running"] = _round_floats(about.free_running)
         return body | {"x_extension": extension}
 
     def _extension(self, task: TaskScore | None, method: IntervalMethod | None) -> Json:
@@ -151,13 +156,13 @@ class LanguageResult(msgspec.Struct, frozen=True):
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
         rows = [row for row in self.rows if isinstance(row, ResultRow)]
-        totals = compat_evaluation.exact_plan(rows)
-        as_shown = result_format.as_calculated
+        totals = compat_evaluation.mean_exact_plan(rows)
+        as_shown = result_format.unrounded
         return {
-            "exact": result_format.written(result_format.workflow_scores(totals), as_shown),
+            "exact": result_format.render(result_format.workflow_scores(totals), as_shown),
             "undercounted": [
                 {"file_path": row.file_path}
-                | result_format.written(result_format.workflow_scores(row.exact_plan), as_shown)
+                | result_format.render(result_format.workflow_scores(row.exact_plan), as_shown)
                 for row in rows
                 if row.exact_plan is not None and row.exact_plan != row.plan
             ],
@@ -170,30 +175,30 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     def _standard_extension(self) -> Json:
         records = self.records
-        open_items = extra_statistics.undecided(records)
+        open_items = extra_statistics.undecided_values(records)
         positive = self.overall.call.value_positive_only.value
         return {
             "approximate": self.approximate,
             "undecided": {"count": len(open_items), "items": open_items},
             "value_score_positive_only": positive,
-            "choice": extra_statistics.choice_extension(self.overall.confusion, records),
-            "plan": extra_statistics.plan_extension(records),
-            "runs": extra_statistics.repeated_runs(records),
+            "choice": extra_statistics.decision_statistics(self.overall.confusion, records),
+            "plan": extra_statistics.plan_statistics(records),
+            "runs": extra_statistics.run_consistency(records),
             "breakdown": extra_statistics.breakdowns(records),
             "errors": extra_statistics.error_taxonomy(records),
             "data_report": [msgspec.structs.asdict(finding) for finding in self.findings],
         }
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     if isinstance(value, float):
         return four_decimals(value)
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list) else value
+        return {key: _round_floats(item) for key, item in value.items()}
+    return [_round_floats(item) for item in value] if isinstance(value, list) else value
 
 
-def standard_outcome(
+def standard_result(
     about: ResultMetadata,
     evaluated: Sequence[ScenarioEvaluation],
     failed: Sequence[FailedRow],
@@ -206,8 +211,8 @@ def standard_outcome(
         _drop_not_run(scenario, plans_ran=plans_ran, calls_ran=calls_ran) for scenario in evaluated
     ]
     rows = [scenario.row for scenario in evaluated]
-    tally = tally_of(rows, failed, costs)
-    totals = overall_statistics(rows, score_of(tally))
+    tally = tally_scenarios(rows, failed, costs)
+    totals = overall_statistics(rows, score_tally(tally))
     return LanguageResult(
         about=about,
         mode="standard",
@@ -236,7 +241,7 @@ def _drop_not_run(
     return msgspec.structs.replace(scenario, row=row, records=records)
 
 
-def compat_outcome(
+def compat_result(
     about: ResultMetadata,
     rows: Sequence[ResultRow],
     failed: Sequence[FailedRow],
@@ -247,8 +252,8 @@ def compat_outcome(
     The document has its numbers to the digit. The scorecard is made of the same rows without its
     roundings on the way, and may differ in the fourth decimal.
     """
-    totals = compat_evaluation.overall(rows, len(rows) + len(failed))
-    tally = tally_of(rows, failed, costs, is_compat=True)
+    totals = compat_evaluation.overall_statistics(rows, len(rows) + len(failed))
+    tally = tally_scenarios(rows, failed, costs, is_compat=True)
     listed: tuple[ResultRow | FailedRow, ...] = (*rows, *failed)
     return LanguageResult(about, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
@@ -277,47 +282,49 @@ def _named(metrics: KeyMetrics) -> list[tuple[str, Any]]:
     return list(result_format.key_metrics(metrics).items())
 
 
-def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
+def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
     """The scenarios of one model, added up, and how their document is written."""
-    languages = [outcome.about.language for outcome in outcomes]
-    first = outcomes[0]
+    languages = [result.about.language for result in results]
+    first = results[0]
 
     def document(card: ScenarioRows) -> Json:
-        return combine_languages(outcomes, card)
+        return combine_languages(results, card)
 
     return ScenarioScore(
-        tallies={outcome.about.language: outcome.tally for outcome in outcomes},
+        tallies={result.about.language: result.tally for result in results},
         identity={
             "mode": first.mode,
             **({"protocol": first.about.protocol} if first.about.protocol else {}),
             "lang": "+".join(languages),
             "ged": str(spec().plan.budget),
         },
-        data="+".join(outcome.about.data for outcome in outcomes),
-        judge="+".join(dict.fromkeys(o.about.judge for o in outcomes if o.about.judge != "none")),
+        data="+".join(result.about.data for result in results),
+        judge="+".join(dict.fromkeys(o.about.judge for o in results if o.about.judge != "none")),
         document=document,
-        judging=[outcome.about.judging for outcome in outcomes if outcome.about.judging],
-        warnings=[warning for outcome in outcomes for warning in outcome.warnings],
+        judging=[result.about.judging for result in results if result.about.judging],
+        warnings=[warning for result in results for warning in result.warnings],
     )
 
 
-def combine_languages(outcomes: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
+def combine_languages(results: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
     """One result in the format of document 001; with several languages, each and their mean   §7"""
     documents = {
-        outcome.about.language: outcome.document(card.languages.get(outcome.about.language), card)
-        for outcome in outcomes
+        result.about.language: result.document(card.languages.get(result.about.language), card)
+        for result in results
     }
-    if len(outcomes) == 1:
-        return documents[outcomes[0].about.language]
-    rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated
-    mean = mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
-    found = intervals.of_key_metrics(card.mean) if card.mean is not None and card.method else ()
-    limits = _rounded({path: list(of) for path, of in found if of is not None})
+    if len(results) == 1:
+        return documents[results[0].about.language]
+    rounding = four_decimals if results[0].mode == "standard" else unrounded
+    mean = mean_of_languages([result.overall.key_metrics for result in results])
+    found = (
+        intervals.key_metric_intervals(card.mean) if card.mean is not None and card.method else ()
+    )
+    limits = _round_floats({path: list(of) for path, of in found if of is not None})
     return {
         "languages": documents,
-        "mean": result_format.written(result_format.key_metrics(mean), rounding),
+        "mean": result_format.render(result_format.key_metrics(mean), rounding),
         "x_extension": {
-            "mode": outcomes[0].mode,
+            "mode": results[0].mode,
             **({"intervals": {"ci95": limits}} if limits else {}),
         },
     }

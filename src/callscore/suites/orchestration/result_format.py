@@ -28,7 +28,7 @@ def four_decimals(value: float) -> float:
     return half_even(value, spec().decimals)
 
 
-def as_calculated(value: float) -> float:
+def unrounded(value: float) -> float:
     """The value unchanged: the public evaluator rounds intermediate values (Q38)."""
     return value
 
@@ -40,23 +40,23 @@ def document(
     rounding: Rounding,
 ) -> Json:
     """The whole file without `x_extension`; rows sorted by path."""
-    in_order = sorted(rows, key=lambda row: natural_order(row.file_path))
+    in_order = sorted(rows, key=lambda row: natural_sort_key(row.file_path))
     return {
         "directory": directory,
-        "overall_statistics": written(statistics(overall), rounding),
-        "detailed_results": [written(_row(row), rounding) for row in in_order],
+        "overall_statistics": render(statistics(overall), rounding),
+        "detailed_results": [render(_row(row), rounding) for row in in_order],
     }
 
 
-def written(layout: Layout, rounding: Rounding) -> Json:
+def render(layout: Layout, rounding: Rounding) -> Json:
     """Numbers for measures: undefined is 0.0, unavailable is null        C-113, C-120"""
-    return {key: _written(value, rounding) for key, value in layout.items()}
+    return {key: _render_value(value, rounding) for key, value in layout.items()}
 
 
-def _written(value: Any, rounding: Rounding) -> Any:
+def _render_value(value: Any, rounding: Rounding) -> Any:
     if isinstance(value, Measure):
         return None if value.absence == "not_run" else rounding(or_zero(value))
-    return written(value, rounding) if isinstance(value, Mapping) else value
+    return render(value, rounding) if isinstance(value, Mapping) else value
 
 
 def undefined_paths(layout: Layout, path: str = "") -> Iterator[str]:
@@ -174,7 +174,7 @@ def _row(row: ResultRow | FailedRow) -> Layout:
         **confusion_matrix(row.confusion),
         "total_function_call_cases": row.call_cases,
         "function_name_accuracy": row.call.name,
-        **_quiet_counts(row.confusion),
+        **_dropped_counts(row.confusion),
         "detail": {
             "workflow_detail": {
                 "total_score_with_failure": row.plan.with_failure,
@@ -189,7 +189,7 @@ def _row(row: ResultRow | FailedRow) -> Layout:
     }
 
 
-def _quiet_counts(c: Confusion) -> Layout:
+def _dropped_counts(c: Confusion) -> Layout:
     """The two counts that the public evaluator drops from its rows (Q29)        C-121"""
     return {
         "total_rejection_type_mismatch": c.type_mismatch,
@@ -215,7 +215,7 @@ def _arguments_detail(row: ResultRow) -> Layout:
         "function_name_score": {"f1-score": row.call.name},
         "total_rejection_cases": row.rejection_cases,
         **confusion_matrix(row.confusion),
-        **_quiet_counts(row.confusion),
+        **_dropped_counts(row.confusion),
         "llm_failed_trials": list(row.call.without_values),
         "total_function_call_cases": row.call_cases,
     }
@@ -225,7 +225,7 @@ def _arguments_detail(row: ResultRow) -> Layout:
     return kept | {"error": row.crash}
 
 
-def natural_order(path: str) -> tuple[tuple[int, int, str], ...]:
+def natural_sort_key(path: str) -> tuple[tuple[int, int, str], ...]:
     """Sorts 2 before 10: a run of digits counts as a number."""
     parts: list[tuple[int, int, str]] = []
     for piece in re.split(r"(\d+)", path, flags=re.ASCII):

@@ -33,29 +33,29 @@ from callscore.suites.orchestration.replies import (
     ReplyUsage,
     ScenarioReplies,
     collect_replies,
-    usage_of_scenarios,
+    usage_by_scenario,
 )
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow, ResultRow
 from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.parse import ScenarioId
-from callscore.suites.orchestration.scenario_tally import measured, scenario_score
+from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.scenario_tally import measure_scenario, scenario_score
 from callscore.suites.orchestration.standard_evaluation import (
     ScenarioEvaluation,
-    evaluate,
+    evaluate_scenario,
     open_steps,
 )
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
 from callscore.suites.orchestration.step_verdicts import (
-    judged_by,
-    recorded_of,
-    source_of,
-    with_judge,
-    with_unused,
+    add_judge,
+    add_judge_verdicts,
+    verdict_source,
+    verdicts_from_files,
+    warn_of_unused_verdicts,
 )
-from callscore.suites.orchestration.step_views import answered_views
+from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
 
 READ_BY_DOCUMENT = "standard_reading"
@@ -115,13 +115,13 @@ class RunScorer:
         yield from self._open_steps(part, () if found is None else (found,))
 
     def _open_steps(self, part: ScenarioPart, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
-        of = self._sets[part.folder]
-        recorded = recorded_of(self._data.verdicts, part.model, of.lang)
+        scenario_set = self._sets[part.folder]
+        recorded = verdicts_from_files(self._data.verdicts, part.model, scenario_set.lang)
         for scenario in scenarios:
-            recording = replies_of(self._data, part.model, of, scenario).recording()
+            recording = replies_of(self._data, part.model, scenario_set, scenario).to_recording()
             with suppress(DataError):  # a failed request: the scenario fails when it is scored
-                place = ScenarioId(of.lang, scenario.id)
-                yield from list(open_steps(recording, place, of.cards, recorded))
+                place = ScenarioKey(scenario_set.lang, scenario.id)
+                yield from list(open_steps(recording, place, scenario_set.cards, recorded))
 
     def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
         """Whether the part has a scenario of this id."""
@@ -131,12 +131,12 @@ class RunScorer:
         self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
     ) -> float | None:
         """The score of one scenario by itself; None if a request failed."""
-        of = self._sets[part.folder]
-        scoring = _LanguageScorer(self._data, self._settings, part.model, of, judged)
+        scenario_set = self._sets[part.folder]
+        scoring = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
         row = scoring.row(self._scenarios(part)[scenario])
         if row is None:
             return None
-        found = measured(row, is_compat=self._settings.mode == "compat")
+        found = measure_scenario(row, is_compat=self._settings.mode == "compat")
         return scenario_score(found).score
 
     def _scenarios(self, part: ScenarioPart) -> Mapping[str, Scenario]:
@@ -158,9 +158,13 @@ class RunScorer:
     ) -> ScenarioScore:
         scored = [
             _LanguageScorer(
-                self._data, self._settings, model, of, judged.get(ScenarioPart(model, name))
+                self._data,
+                self._settings,
+                model,
+                scenario_set,
+                judged.get(ScenarioPart(model, name)),
             )
-            for name, of in self._sets.items()
+            for name, scenario_set in self._sets.items()
         ]
         found = [each.result(sinks) for each in scored]
         if sinks.on_record is not None:
@@ -168,9 +172,9 @@ class RunScorer:
                 for step in each.records:
                     for record in metric_records(step, model):
                         sinks.on_record(record)
-        return results.model_score([self._named(each) for each in found])
+        return results.model_score([self._add_identity(each) for each in found])
 
-    def _named(self, scored: LanguageResult) -> LanguageResult:
+    def _add_identity(self, scored: LanguageResult) -> LanguageResult:
         """The result with the names under which the model replied, and the protocol."""
         data, model = self._data, scored.about.model
         about = msgspec.structs.replace(scored.about, answered_by=data.identities.identity(model))
@@ -180,7 +184,7 @@ class RunScorer:
 
 def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
     """The replies of one model to one scenario."""
-    cases = part.askable(scenario)
+    cases = part.requested_steps(scenario)
     stored = {case.id: data.stored(model, case.id) for case in cases}
     steps = list(collect_replies(cases, stored, data.repeats))
     return ScenarioReplies(scenario, model, data.repeats, steps)
@@ -199,8 +203,8 @@ class _LanguageScorer:
     ) -> None:
         self._data, self._mode, self._part, self._judged = data, settings.mode, part, judged
         self._model = model
-        self._recorded = recorded_of(data.verdicts, model, part.lang)
-        self._known = with_judge(self._recorded, judged)
+        self._recorded = verdicts_from_files(data.verdicts, model, part.lang)
+        self._known = add_judge_verdicts(self._recorded, judged)
         self._free = (
             FreeRunScorer(model, part, data.repeats, data.stored)
             if settings.history == "own"
@@ -219,12 +223,12 @@ class _LanguageScorer:
             replies = replies_of(self._data, self._model, part, scenario)
             records = self._score(replies, part.shown_path(scenario.id), sinks)
             if sinks.on_step is not None:
-                for view in answered_views(replies, records, self._flags):
+                for view in run_views(replies, records, self._flags):
                     sinks.on_step(view)
             self._used[scenario.id] = replies.usage()
             self._costs[scenario.id] = replies.costs()
             if sinks.on_export is not None:
-                sinks.on_export(exported(replies))
+                sinks.on_export(export_scenario(replies))
             if sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(replies, records))
             free = None if self._free is None else self._free.add(replies)
@@ -234,19 +238,19 @@ class _LanguageScorer:
             shown_path(part.folder),
             part.lang,
             self._model,
-            source_of(self._data.verdicts),
+            verdict_source(self._data.verdicts),
             part.digest,
             __version__,
             protocol=part.protocol.signature,
-            usage=usage_of_scenarios(self._used),
+            usage=usage_by_scenario(self._used),
             free_running=None if self._free is None else self._free.document(),
         )
-        about = judged_by(about, self._judged)
+        about = add_judge(about, self._judged)
         if self._mode == "compat":
-            scored = results.compat_outcome(about, self._public_rows, self._failed, self._costs)
+            scored = results.compat_result(about, self._public_rows, self._failed, self._costs)
         else:
-            scored = results.standard_outcome(about, self._evaluated, self._failed, self._costs)
-        return with_unused(scored, self._recorded)
+            scored = results.standard_result(about, self._evaluated, self._failed, self._costs)
+        return warn_of_unused_verdicts(scored, self._recorded)
 
     def _score(
         self, replies: ScenarioReplies, path: str, sinks: ScenarioSinks
@@ -255,7 +259,7 @@ class _LanguageScorer:
         try:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
-            not_run = all(step.found is None for step in replies.steps)
+            not_run = all(step.reply is None for step in replies.steps)
             failed = FailedRow(path, error.problem, replies.scenario.id, not_run)
             self._failed.append(failed)
             for result in failed_results(replies):
@@ -283,12 +287,12 @@ class _LanguageScorer:
 
     def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
         part, scenario = self._part, replies.scenario
-        place = ScenarioId(part.lang, scenario.id)
+        place = ScenarioKey(part.lang, scenario.id)
         if self._mode == "standard":
-            return evaluate(replies.recording(), place, part.cards, self._known, path)
+            return evaluate_scenario(replies.to_recording(), place, part.cards, self._known, path)
         # The records come from the standard reading, the numbers from the public evaluator's.
-        apart = recorded_of(self._data.verdicts, self._model, part.lang)
-        evaluated = evaluate(replies.recording(), place, part.cards, apart, path)
+        from_files = verdicts_from_files(self._data.verdicts, self._model, part.lang)
+        evaluated = evaluate_scenario(replies.to_recording(), place, part.cards, from_files, path)
         if replies.missing:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
@@ -299,7 +303,7 @@ class _LanguageScorer:
         return evaluated
 
 
-def exported(replies: ScenarioReplies) -> ScenarioExport:
+def export_scenario(replies: ScenarioReplies) -> ScenarioExport:
     """The replies in the public form; None if one is missing (Q18)."""
     scenario = replies.scenario
     document = None if replies.missing else public_output(replies)

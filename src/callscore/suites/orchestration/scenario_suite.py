@@ -22,7 +22,7 @@ from callscore.suites.orchestration.run_scorer import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
     ScenarioSet,
     check_scenarios,
-    chosen_protocol,
+    select_protocol,
 )
 from callscore.suites.orchestration.spec import spec
 
@@ -47,7 +47,7 @@ class OrchestrationScenarios:
         files: ScenarioFiles,
     ) -> RunScenarios:
         """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
-        protocol = chosen_protocol(settings, files)
+        protocol = select_protocol(settings, files)
         sets = [ScenarioSet(folders, files, limit, protocol) for folders in data]
         return RunScenarios(sets, settings)
 

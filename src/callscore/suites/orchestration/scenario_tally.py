@@ -35,7 +35,7 @@ SETTINGS = ScoreSettings()
 NOT_DUE = undefined("nothing of this kind was due")
 
 
-def measured(row: ResultRow, *, is_compat: bool = False) -> Measured:
+def measure_scenario(row: ResultRow, *, is_compat: bool = False) -> Measured:
     """Every row of the scorecard on one scenario        001, C-113 … C-119"""
     if is_compat:
         confusion, cases = public_cells(row.confusion), row.call_cases
@@ -75,7 +75,7 @@ def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, 
     """
     call = row.call
     found = {
-        name: _of_one(measure, is_due=cases > 0, is_compat=is_compat)
+        name: _per_scenario(measure, is_due=cases > 0, is_compat=is_compat)
         for name, measure in (("name", call.name), ("key", call.key), ("value", call.value))
     }
     if row.undecided_values and found["value"].value is not None:
@@ -83,7 +83,7 @@ def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, 
     return found
 
 
-def _of_one(measure: Measure, *, is_due: bool, is_compat: bool) -> Measure:
+def _per_scenario(measure: Measure, *, is_due: bool, is_compat: bool) -> Measure:
     if is_compat:  # a file without a pair counts 0 (Q17)
         return ratio(or_zero(measure), 1)
     if measure.value is not None:
@@ -116,7 +116,7 @@ def _decision_measures(c: Confusion, cases: int, *, is_compat: bool) -> dict[str
     return {**found, "rejection_type": types, "calls_made": made}
 
 
-def tally_of(
+def tally_scenarios(
     rows: Sequence[ResultRow],
     failed: Sequence[FailedRow] = (),
     costs: Costs = NO_COSTS,
@@ -132,7 +132,7 @@ def tally_of(
         of_runs = costs.get(row.scenario, (None,) * row.runs)
         tally.add_calls(of_runs, 0)
         tally.most_runs = max(tally.most_runs, row.runs)
-        found = measured(row, is_compat=is_compat)
+        found = measure_scenario(row, is_compat=is_compat)
         cases.append((row.file_path, [ScoredReply(found, scenario_score(found))]))
         charges.append(_charge(row.scenario, of_runs))
     if cases:
@@ -176,6 +176,6 @@ def _charge(scenario: str, costs: Sequence[float | None], *, answered: bool = Tr
     return Charge(call_key(f"{SCENARIO}/{scenario}", ""), spend, len(costs) if answered else 0)
 
 
-def score_of(tally: TaskTally) -> TaskScore:
+def score_tally(tally: TaskTally) -> TaskScore:
     """The rows, the sub-scores and the Average        001 Key Metrics, C-120"""
     return score_task(formula_for(card_spec(), SCENARIO, SETTINGS), tally, SETTINGS).score

@@ -54,9 +54,9 @@ class OrchestrationSpec(msgspec.Struct, frozen=True):
     decimals: int
     plan: PlanSpec
     limits: TextLimits
-    foreign: SingleTurnSpec
     compat: CompatSpec
     public_protocol: PublicProtocol
+    single_turn: SingleTurnSpec = msgspec.field(name="foreign")
 
 
 @cache

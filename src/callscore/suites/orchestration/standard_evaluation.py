@@ -18,13 +18,13 @@ from callscore.suites.orchestration.decision.parse import (
     NoDecision,
     Prediction,
     ToolCalls,
-    read_answer,
+    read_prediction,
 )
 from callscore.suites.orchestration.plan.measures import PlanScore, measure_plan
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS, read_plan
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.cases import judged_case
+from callscore.suites.orchestration.scenario.cases import case_for_judge
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -38,7 +38,7 @@ from callscore.suites.orchestration.scenario.output_file import (
     RecordedRun,
     ScenarioRecording,
 )
-from callscore.suites.orchestration.scenario.parse import ScenarioId, interpret
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
 from callscore.suites.orchestration.step_record import StepRecord
 
 
@@ -53,24 +53,24 @@ class ScenarioEvaluation(msgspec.Struct, frozen=True):
 
 
 def open_steps(
-    recording: ScenarioRecording, place: ScenarioId, cards: Cards, answers: VerdictSource
+    recording: ScenarioRecording, key: ScenarioKey, cards: Cards, verdicts: VerdictSource
 ) -> Iterator[OpenStep]:
     """Every step of every run with a value that `answers` cannot compare        C-115"""
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
-        scenario = interpret(raw, place, cards)
+        scenario = interpret_steps(raw, key, cards)
         for step in scenario.agent_steps:
             if step.has_card or step.step_id in run.steps:
-                record = _agent_record(step, run, scenario, cards.tools, answers)
+                record = _agent_record(step, run, scenario, cards.tools, verdicts)
                 if record.call is not None and record.call.undecided:
-                    shown = judged_case(scenario, step)
+                    shown = case_for_judge(scenario, step)
                     yield OpenStep(run.number, shown, record.call.undecided)
 
 
-def evaluate(
+def evaluate_scenario(
     recording: ScenarioRecording,
-    place: ScenarioId,
+    key: ScenarioKey,
     cards: Cards,
-    answers: VerdictSource,
+    verdicts: VerdictSource,
     file_path: str,
 ) -> ScenarioEvaluation:
     """Evaluate every step of every run; raises DataError for a recorded infrastructure error."""
@@ -79,20 +79,20 @@ def evaluate(
     known: dict[tuple[RawStep, ...], Scenario] = {}
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
         if raw not in known:
-            known[raw] = interpret(raw, place, cards)
+            known[raw] = interpret_steps(raw, key, cards)
         scenario = known[raw]
         findings |= dict.fromkeys(scenario.findings)
-        findings |= dict.fromkeys(_stray(run, place))
+        findings |= dict.fromkeys(_stray_findings(run, key))
         texts = {step.step_id: step.content for step in raw}
         for plan in scenario.plans:
             record = _plan_record(plan, run, scenario)
-            records.append(_seen(record, texts[plan.step_id], run.plans.get(plan.step_id)))
+            records.append(_with_texts(record, texts[plan.step_id], run.plans.get(plan.step_id)))
         for step in scenario.agent_steps:
             if not step.has_card and step.step_id not in run.steps:
-                findings[_never_asked(step, scenario)] = None
+                findings[_not_requested(step, scenario)] = None
                 continue
-            record = _agent_record(step, run, scenario, cards.tools, answers)
-            records.append(_seen(record, texts[step.step_id], run.steps.get(step.step_id)))
+            record = _agent_record(step, run, scenario, cards.tools, verdicts)
+            records.append(_with_texts(record, texts[step.step_id], run.steps.get(step.step_id)))
     return ScenarioEvaluation(
         _row(file_path, records, recording),
         tuple(records),
@@ -102,69 +102,71 @@ def evaluate(
     )
 
 
-def _seen(record: StepRecord, expected: str, answer: RecordedReply | None) -> StepRecord:
-    return msgspec.structs.replace(record, expected=expected, answer=answer)
+def _with_texts(record: StepRecord, expected: str, reply: RecordedReply | None) -> StepRecord:
+    return msgspec.structs.replace(record, expected=expected, reply=reply)
 
 
-def _stray(run: RecordedRun, place: ScenarioId) -> list[DataFinding]:
-    where = f"{place.lang}/{place.scenario}"
+def _stray_findings(run: RecordedRun, key: ScenarioKey) -> list[DataFinding]:
+    where = f"{key.lang}/{key.scenario}"
     return [
         DataFinding(where, "stray_answer", "noted", f"run {run.number}: {s}") for s in run.stray
     ]
 
 
-def _never_asked(step: AgentStep, scenario: Scenario) -> DataFinding:
+def _not_requested(step: AgentStep, scenario: Scenario) -> DataFinding:
     where = case_id(scenario.lang, scenario.id, step.step_id)
     return DataFinding(
         where, "agent_without_card", "set_aside", "the model was never asked this step"
     )
 
 
-def _answer(answers: Mapping[int, RecordedReply], step_id: int, where: str) -> RecordedReply | None:
-    answer = answers.get(step_id)
-    if answer is not None and answer.error:
-        raise DataError(f"error: {answer.error}", case_id=where, field="error")
-    return answer
+def _reply_to(
+    verdicts: Mapping[int, RecordedReply], step_id: int, where: str
+) -> RecordedReply | None:
+    reply = verdicts.get(step_id)
+    if reply is not None and reply.error:
+        raise DataError(f"error: {reply.error}", case_id=where, field="error")
+    return reply
 
 
 def _plan_record(step: PlanStep, run: RecordedRun, scenario: Scenario) -> StepRecord:
     """A plan that is missing, unreadable or malformed is one failed step        C-118, Q2, Q5"""
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    answer = _answer(run.plans, step.step_id, where)
-    text = answer.content if answer is not None else None
+    reply = _reply_to(run.plans, step.step_id, where)
+    text = reply.content if reply is not None else None
     plan = read_plan(text) if isinstance(text, str) else Malformed("no_plan", "no text")
     record = StepRecord(where, run.number, scenario.id, "plan", "main", size=step.gold.size)
     if isinstance(plan, Malformed):
         failed = Difference("failed_plan", f"{plan.cause}: {plan.detail[:80]}")
         return msgspec.structs.replace(record, differences=(failed,))
-    measured = measure_plan(plan, step.gold)
+    score = measure_plan(plan, step.gold)
     return msgspec.structs.replace(
         record,
-        plan=measured,
-        success=measured.exact_plan,
-        flags=(*measured.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
-        differences=_plan_differences(measured),
+        plan=score,
+        success=score.exact_plan,
+        flags=(*score.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
+        differences=_plan_differences(score),
     )
 
 
-def _plan_differences(measured: PlanScore) -> tuple[Difference, ...]:
-    if measured.exact_plan:
+def _plan_differences(score: PlanScore) -> tuple[Difference, ...]:
+    if score.exact_plan:
         return ()
     differences = []
-    if measured.structural.similarity < 1:
-        detail = f"structural similarity {measured.structural.similarity:.4f}"
+    if score.structural.similarity < 1:
+        detail = f"structural similarity {score.structural.similarity:.4f}"
         differences.append(Difference("wrong_dependencies", detail))
-    if measured.component.similarity < 1 or measured.node_f1 < 1 or measured.edge_f1 < 1:
-        detail = f"component similarity {measured.component.similarity:.4f}"
+    if score.component.similarity < 1 or score.node_f1 < 1 or score.edge_f1 < 1:
+        detail = f"component similarity {score.component.similarity:.4f}"
         differences.append(Difference("wrong_steps", detail))
     return tuple(differences)
 
 
 def _agent_record(
-    step: AgentStep, run: RecordedRun, scenario: Scenario, tools: Tools, answers: VerdictSource
+    step: AgentStep, run: RecordedRun, scenario: Scenario, tools: Tools, verdicts: VerdictSource
 ) -> StepRecord:
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    prediction = read_answer(_answer(run.steps, step.step_id, where))
+    prediction = read_prediction(_reply_to(run.steps, step.step_id, where))
     confusion = cell(step.due, prediction)
     record = StepRecord(
         where,
@@ -180,16 +182,16 @@ def _agent_record(
     if wrong is not None:
         return msgspec.structs.replace(record, differences=(wrong,))
     if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and step.due.readable:
-        measured = measure_calls(
+        score = measure_calls(
             prediction.calls,
             step.due.calls,
             prediction.malformed,
             tools,
-            lambda question: answers.answer(where, run.number, question),
+            lambda question: verdicts.verdict_on(where, run.number, question),
         )
-        perfect = measured.name == measured.key == measured.value == 1.0
+        perfect = score.name == score.key == score.value == 1.0
         return msgspec.structs.replace(
-            record, call=measured, success=perfect, differences=measured.differences
+            record, call=score, success=perfect, differences=score.differences
         )
     return msgspec.structs.replace(record, success=True)
 
@@ -204,13 +206,13 @@ def _decision_difference(
         names = ", ".join(call.name for call in prediction.calls)
         return Difference("overaction", f"called {names[:80]}") if confusion.reject_fc else None
     if confusion.fc_reject:
-        return Difference("underaction", f"{prediction.type} for a call of {_due(step)}")
+        return Difference("underaction", f"{prediction.type} for a call of {_due_name(step)}")
     if confusion.reject_other_type:
-        return Difference("wrong_rejection_type", f"{prediction.type} for {_due(step)}")
+        return Difference("wrong_rejection_type", f"{prediction.type} for {_due_name(step)}")
     return None
 
 
-def _due(step: AgentStep) -> str:
+def _due_name(step: AgentStep) -> str:
     return step.due.tool if isinstance(step.due, CallsDue) else step.due.type
 
 

@@ -16,7 +16,7 @@ class StepRecord(msgspec.Struct, frozen=True):
     """One step: what was due (`kind`), its agent, whether it was right, and the differences.
 
     `tool` is the tool that was due, or the type of the rejection; `size` the number of agent
-    steps in the gold plan; `expected` the step as annotated, `answer` the reply.
+    steps in the gold plan; `expected` the step as annotated, `reply` the reply.
     """
 
     case_id: str
@@ -33,4 +33,4 @@ class StepRecord(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
     flags: tuple[str, ...] = ()
     expected: str = ""
-    answer: RecordedReply | None = None
+    reply: RecordedReply | None = None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from callscore.core.case import Failed, Reply
 from callscore.core.scenarios import STEP_TASK
 from callscore.core.scorecard import CaseResult, Status
-from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies, latency_of
+from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies, rounded_latency
 from callscore.suites.orchestration.step_record import StepRecord
 
 
@@ -29,7 +29,7 @@ def step_result(
             "orchestration.input_tokens": reply.input_tokens,
             "orchestration.output_tokens": reply.output_tokens,
             "orchestration.cost_usd": reply.cost_usd,
-            "orchestration.latency_ms": latency_of(reply),
+            "orchestration.latency_ms": rounded_latency(reply),
         }
     return CaseResult(
         record.case_id,
@@ -48,8 +48,8 @@ def step_result(
 def failed_results(replies: ScenarioReplies) -> Iterator[CaseResult]:
     """The steps behind a scenario that could not be scored: each with its cause."""
     for step in sorted(replies.steps, key=lambda step: (step.run, step.case.step_id)):
-        if not isinstance(step.found, Reply):
-            yield missing_result(step.case.id, replies.model, step.run, step.found)
+        if not isinstance(step.reply, Reply):
+            yield missing_result(step.case.id, replies.model, step.run, step.reply)
 
 
 def missing_result(case_id: str, model: str, run: int, found: Failed | None) -> CaseResult:

@@ -15,7 +15,7 @@ from callscore.suites.orchestration.call.questions import (
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 
 
-def recorded_of(given: Sequence[GivenVerdict], model: str, lang: str) -> RecordedVerdicts:
+def verdicts_from_files(given: Sequence[GivenVerdict], model: str, lang: str) -> RecordedVerdicts:
     """Verdicts from files on one model in one language; without a model they apply to all."""
     return RecordedVerdicts(
         {
@@ -26,17 +26,17 @@ def recorded_of(given: Sequence[GivenVerdict], model: str, lang: str) -> Recorde
     )
 
 
-def source_of(given: Sequence[GivenVerdict]) -> str:
+def verdict_source(given: Sequence[GivenVerdict]) -> str:
     """The judge, for the signature of a result (C-126)."""
     return "verdicts" if given else "none"
 
 
-def with_judge(recorded: RecordedVerdicts, judged: StepVerdicts | None) -> VerdictSource:
+def add_judge_verdicts(recorded: RecordedVerdicts, judged: StepVerdicts | None) -> VerdictSource:
     """The sources of verdicts: the files first, then the judge."""
     return recorded if judged is None else VerdictChain(recorded, RecordedVerdicts(judged.verdicts))
 
 
-def judged_by(about: ResultMetadata, judged: StepVerdicts | None) -> ResultMetadata:
+def add_judge(about: ResultMetadata, judged: StepVerdicts | None) -> ResultMetadata:
     """The description of a result, with the judge."""
     if judged is None:
         return about
@@ -44,7 +44,7 @@ def judged_by(about: ResultMetadata, judged: StepVerdicts | None) -> ResultMetad
     return msgspec.structs.replace(about, judge="+".join(judges), judging=dict(judged.judging))
 
 
-def with_unused(scored: LanguageResult, given: RecordedVerdicts) -> LanguageResult:
+def warn_of_unused_verdicts(scored: LanguageResult, given: RecordedVerdicts) -> LanguageResult:
     """The result, with a warning if verdicts on this model and language were not used."""
     if not given.unused:
         return scored

@@ -11,12 +11,12 @@ from callscore.core.case import Case, Failed, Message, Reply, Turn
 from callscore.core.scenarios import StepAnswer, StepView
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import SCENARIO
-from callscore.suites.orchestration.decision.parse import Rejection, ToolCalls, read_answer
+from callscore.suites.orchestration.decision.parse import Rejection, ToolCalls, read_prediction
 from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.cases import StepCase, conversation
-from callscore.suites.orchestration.scenario.gold import gold_of, plan_object
+from callscore.suites.orchestration.scenario.gold import gold_reply, plan_object
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -33,7 +33,7 @@ LARGEST = 2**63 - 1
 Records = Mapping[tuple[str, int], StepRecord]
 
 
-def answered_views(
+def run_views(
     replies: ScenarioReplies, records: Sequence[StepRecord], flags: Sequence[str] = ()
 ) -> Iterator[StepView]:
     """Every step of a run that was asked, with what was sent."""
@@ -43,21 +43,21 @@ def answered_views(
     cases: dict[str, StepCase] = {}
     for step in replies.steps:
         cases[step.case.id] = step.case
-        by_step.setdefault(step.case.id, []).append((step.run, step.found))
+        by_step.setdefault(step.case.id, []).append((step.run, step.reply))
     for where, case in cases.items():
-        shown = _asked(case, replies.scenario)
+        shown = _run_case(case, replies.scenario)
         answers = []
         for run, found in by_step[where]:
             record = known.get((where, run))
             if record is not None:
-                answers.append(_scored(replies.model, found, record))
+                answers.append(_scored_answer(replies.model, found, record))
             else:
                 result = CaseResult(where, replies.model, run, SCENARIO, "incomplete")
-                answers.append(_unscored(result, found, not_scored))
-        yield StepView(shown, replies.model, [_flagged(answer, flags) for answer in answers])
+                answers.append(_unscored_answer(result, found, not_scored))
+        yield StepView(shown, replies.model, [_add_flags(answer, flags) for answer in answers])
 
 
-def recorded_views(
+def recording_views(
     recording: ScenarioRecording, scenario: Scenario, model: str, records: Sequence[StepRecord]
 ) -> Iterator[StepView]:
     """Every step of a recording that was scored, with what was said before it."""
@@ -70,7 +70,7 @@ def recorded_views(
         agent = "main" if isinstance(step, PlanStep) else step.agent
         shown = _case(where, scenario, _StepInput(agent, before), step)
         answers = [
-            _scored(model, _reply(record.answer), record)
+            _scored_answer(model, _reply(record.reply), record)
             for run in recording.runs
             if (record := known.get((where, run.number))) is not None
         ]
@@ -86,7 +86,7 @@ class _StepInput(msgspec.Struct, frozen=True):
     tools: Sequence[str] = ()
 
 
-def _asked(case: StepCase, scenario: Scenario) -> Case:
+def _run_case(case: StepCase, scenario: Scenario) -> Case:
     tools = [tool.name for tool in case.prompt.tools]
     return _case(case.id, scenario, _StepInput(case.agent, case.prompt.messages, tools), case.step)
 
@@ -102,11 +102,11 @@ def _case(
         id=where,
         task=SCENARIO,
         transcript=[
-            Turn(writable(each.content), id=number, speaker=each.role)
+            Turn(to_json_value(each.content), id=number, speaker=each.role)
             for number, each in enumerate(said, start=1)
         ],
-        config=writable({key: value for key, value in config.items() if value}),
-        expected_outcome=writable(_expected(due)),
+        config=to_json_value({key: value for key, value in config.items() if value}),
+        expected_outcome=to_json_value(_expected(due)),
         call_id=scenario.id,
         lang=scenario.lang.lower(),
         tags=[_kind(due), asked.agent],
@@ -124,53 +124,55 @@ def _kind(due: PlanStep | AgentStep | None) -> str:
 def _expected(due: PlanStep | AgentStep | None) -> dict[str, Any]:
     if isinstance(due, AgentStep) and not isinstance(due.due, CallsDue):
         return {"calls": [], "rejection": due.due.type}
-    return gold_of(due)
+    return gold_reply(due)
 
 
-def _given(answer: RecordedReply, *, is_plan: bool) -> dict[str, Any] | None:
+def _parsed_reply(answer: RecordedReply, *, is_plan: bool) -> dict[str, Any] | None:
     """The answer in the form of the expected outcome; None if it cannot be read."""
     if is_plan:
         plan = read_plan(answer.content) if isinstance(answer.content, str) else None
         return {"plan": plan_object(plan)} if isinstance(plan, WorkflowPlan) else None
-    found = read_answer(answer)
+    found = read_prediction(answer)
     if isinstance(found, ToolCalls):
         return {"calls": [msgspec.structs.asdict(call) for call in found.calls]}
     return {"calls": [], "rejection": found.type} if isinstance(found, Rejection) else None
 
 
-def _scored(model: str, found: Reply | Failed | None, record: StepRecord) -> StepAnswer:
+def _scored_answer(model: str, found: Reply | Failed | None, record: StepRecord) -> StepAnswer:
     """A step that was scored; one without an answer in a recording is the model's failure."""
     reply = found if isinstance(found, Reply) else None
     given = None
-    if record.answer is not None:
-        given = _given(record.answer, is_plan=record.kind == "plan")
+    if record.reply is not None:
+        given = _parsed_reply(record.reply, is_plan=record.kind == "plan")
     differences = [
         f"{each.kind.replace('_', ' ')}: {each.detail}" if each.detail else each.kind
         for each in record.differences
     ]
     return StepAnswer(
-        _of_scenario(step_result(record, model, reply)),
+        _as_scenario_result(step_result(record, model, reply)),
         _writable_reply(reply),
-        None if given is None else writable(given),
-        writable(differences),
+        None if given is None else to_json_value(given),
+        to_json_value(differences),
     )
 
 
-def _unscored(result: CaseResult, found: Reply | Failed | None, why: str) -> StepAnswer:
+def _unscored_answer(result: CaseResult, found: Reply | Failed | None, why: str) -> StepAnswer:
     """A step of a scenario that could not be scored."""
     if not isinstance(found, Reply):
-        result = _of_scenario(missing_result(result.case_id, result.model, result.run, found))
+        result = _as_scenario_result(
+            missing_result(result.case_id, result.model, result.run, found)
+        )
         return StepAnswer(result, error=result.flags[0])
-    reason = writable(f"the scenario was not scored: {why}")
+    reason = to_json_value(f"the scenario was not scored: {why}")
     return StepAnswer(msgspec.structs.replace(result, reasons=[reason]), _writable_reply(found))
 
 
-def _of_scenario(result: CaseResult) -> CaseResult:
-    flags = writable(list(result.flags))
+def _as_scenario_result(result: CaseResult) -> CaseResult:
+    flags = to_json_value(list(result.flags))
     return msgspec.structs.replace(result, task=SCENARIO, flags=flags)
 
 
-def _flagged(answer: StepAnswer, flags: Sequence[str]) -> StepAnswer:
+def _add_flags(answer: StepAnswer, flags: Sequence[str]) -> StepAnswer:
     if not flags:
         return answer
     result = msgspec.structs.replace(answer.result, flags=(*answer.result.flags, *flags))
@@ -190,20 +192,22 @@ def _writable_reply(reply: Reply | None) -> Reply | None:
         return None
     text = reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
     calls = [
-        msgspec.structs.replace(call, name=writable(call.name), arguments=writable(call.arguments))
+        msgspec.structs.replace(
+            call, name=to_json_value(call.name), arguments=to_json_value(call.arguments)
+        )
         for call in reply.tool_calls
     ]
-    return msgspec.structs.replace(reply, text=writable(text), tool_calls=calls)
+    return msgspec.structs.replace(reply, text=to_json_value(text), tool_calls=calls)
 
 
-def writable(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """The value with everything in it that JSON can hold; other things as text."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
-        return {writable(str(key)): writable(item) for key, item in value.items()}
+        return {to_json_value(str(key)): to_json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [writable(item) for item in value]
+        return [to_json_value(item) for item in value]
     if value is None or isinstance(value, (bool, float)):
         return value
     if isinstance(value, int) and abs(value) <= LARGEST:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def without_think(text: str) -> str:
+def strip_think_block(text: str) -> str:
     """What follows the last `</think>`, without a block that was opened and never closed  C-105"""
     if "think>" not in text:
         return text

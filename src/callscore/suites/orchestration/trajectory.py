@@ -12,10 +12,10 @@ from callscore.suites.orchestration.replies import (
     NOT_RUN,
     ScenarioReplies,
     StepReply,
-    latency_of,
-    text_of,
+    reply_text,
+    rounded_latency,
 )
-from callscore.suites.orchestration.scenario.gold import gold_of
+from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.step_record import StepRecord
 
 
@@ -40,9 +40,9 @@ def _line(model: str, step: StepReply, record: StepRecord | None, history: Histo
         "kind": "plan" if case.is_plan else "agent" if record is None else record.kind,
         "agent": case.agent,
         "request": _request(case.prompt),
-        "reply": _reply(step.found) if isinstance(step.found, Reply) else None,
-        "gold": gold_of(case.step),
-        "verdict": _verdict(step.found, record),
+        "reply": _reply(step.reply) if isinstance(step.reply, Reply) else None,
+        "gold": gold_reply(case.step),
+        "verdict": _verdict(step.reply, record),
     }
 
 
@@ -55,14 +55,14 @@ def _request(prompt: Prompt) -> Json:
 
 def _reply(reply: Reply) -> Json:
     return {
-        "text": text_of(reply),
+        "text": reply_text(reply),
         "tool_calls": [msgspec.structs.asdict(call) for call in reply.tool_calls],
         "finish_reason": reply.finish_reason,
         "answered_by": reply.model,
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
         "cost_usd": reply.cost_usd,
-        "latency_ms": latency_of(reply),
+        "latency_ms": rounded_latency(reply),
     }
 
 

@@ -73,7 +73,7 @@ def read_public(text: str) -> Any:
 
 def _read(text: str, kind: type[yaml.CSafeLoader]) -> Any:
     try:
-        _vet(text)
+        _check_limits(text)
     except yaml.YAMLError as error:
         raise YamlFault(_first_line(error)) from None
     return _load(text, kind)
@@ -90,7 +90,7 @@ def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
         raise YamlFault(_first_line(error)) from None
 
 
-def _vet(text: str) -> None:
+def _check_limits(text: str) -> None:
     """Refuse what libyaml would expand or recurse into without a limit.
 
     These texts need no aliases, and deep nesting shows in brackets or in long indentation; only a

@@ -59,7 +59,7 @@ def measure_calls(
     pairs = [_without_omitted(pair) for pair in paired]
     names = [*(call.name for call in predicted), *malformed]
     keys = key_counts(pairs)
-    values = _values(pairs, tools, ask)
+    values = _compare_values(pairs, tools, ask)
     unequal = keys.tp - values.equal
     return CallScore(
         name=f1_or_one(multiset_counts((call.name for call in expected), names)),
@@ -106,7 +106,7 @@ def _equal_values(mine: DecodedCall, due: DecodedCall, tools: Tools) -> int:
     )
 
 
-def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
+def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
     """Every argument of both sides, equal by comparison or by a verdict."""
     equal = 0
     undecided: list[Question] = []
@@ -124,7 +124,9 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparis
             if match is Match.EQUAL:
                 equal += 1
                 continue
-            question = same_meaning(f"calls[{place}].{key}", _shown(given), _shown(wanted))
+            question = same_meaning(
+                f"calls[{place}].{key}", _display_text(given), _display_text(wanted)
+            )
             verdict = ask(question) if match is Match.OPEN else _BY_CODE
             decided = _is_decided(verdict)
             undecided += [] if decided else [question]
@@ -145,9 +147,9 @@ def _value_difference(question: Question, *, decided: bool) -> Difference:
     return Difference("wrong_value" if decided else "undecided_value", detail)
 
 
-def _shown(value: Any) -> str:
+def _display_text(value: Any) -> str:
     if isinstance(value, AcceptedValues):
-        return " | ".join(_shown(alternative) for alternative in value.values)
+        return " | ".join(_display_text(alternative) for alternative in value.values)
     return value if isinstance(value, str) else repr(value)
 
 

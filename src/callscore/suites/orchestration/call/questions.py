@@ -16,7 +16,7 @@ OFFERED = (SAME, DIFFERENT, "cannot_tell")
 class VerdictSource(Protocol):
     """A source of verdicts on whether two argument values mean the same."""
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """The verdict on this question, or None if there is none."""
         ...
 
@@ -24,7 +24,7 @@ class VerdictSource(Protocol):
 class NoVerdicts:
     """There is no judge."""
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """Always None."""
         return None
 
@@ -41,7 +41,7 @@ class RecordedVerdicts:
         """Number of verdicts that were not used so far."""
         return len(self._verdicts) - len(self._used)
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """The verdict recorded for this item, if any."""
         key = (case_id, run, question.item)
         verdict = self._verdicts.get(key)
@@ -53,12 +53,12 @@ class RecordedVerdicts:
 class VerdictChain:
     """Several sources in order: the first verdict counts."""
 
-    def __init__(self, *answers: VerdictSource) -> None:
-        self._answers = answers
+    def __init__(self, *sources: VerdictSource) -> None:
+        self._sources = sources
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """The verdict of the first source that has one."""
-        found = (answers.answer(case_id, run, question) for answers in self._answers)
+        found = (source.verdict_on(case_id, run, question) for source in self._sources)
         return next((verdict for verdict in found if verdict is not None), None)
 
 

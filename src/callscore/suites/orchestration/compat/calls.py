@@ -16,7 +16,7 @@ from callscore.suites.orchestration.compat.compare import (
     ComparisonContext,
     MergedCalls,
     ToolSchemas,
-    compare,
+    compare_values,
 )
 from callscore.suites.orchestration.compat.plan import CRASHES
 from callscore.suites.orchestration.decision.confusion import Confusion
@@ -50,19 +50,19 @@ class CallRun(NamedTuple):
     rejection_cases: int
     call_cases: int
     perfect: int
-    name_of_run: str
+    run_name: str
     has_values: bool
 
 
 def score_runs(
-    data: Any, tools: ToolSchemas, answers: VerdictSource, case_prefix: str
+    data: Any, tools: ToolSchemas, verdicts: VerdictSource, case_prefix: str
 ) -> list[CallRun] | str:
     """Every run, or the error at which the public evaluator skips the whole file."""
     try:
         history = data["history"]
         _ = len(history)  # without one, that is the error
         runs = [
-            _score_run(name, history[name], ComparisonContext(tools, answers, case_prefix, number))
+            _score_run(name, history[name], ComparisonContext(tools, verdicts, case_prefix, number))
             for number, name in enumerate(history, 1)
         ]
     except CRASHES as error:
@@ -70,19 +70,19 @@ def score_runs(
     return runs or "float division by zero"
 
 
-def _score_run(name: str, run: Mapping[str, Any], judged: ComparisonContext) -> CallRun:
+def _score_run(name: str, run: Mapping[str, Any], context: ComparisonContext) -> CallRun:
     """One run; what the public code reads without using it is read here too, as it may fail."""
     entries, label = run["sub_agent_history"], run["label"]
     if label["1"]["role"] == "system":
         _ = label["1"]["content"]
-    pairs = [_pair(entry, label) for entry in entries]
+    pairs = [_pair_with_label(entry, label) for entry in entries]
     for pair in pairs:
         _cell(pair)
     for pair in pairs:
         _read_history(label, pair.step_id)
     keys = [_key_f1(pair) if pair.both_call() else 0.0 for pair in pairs]
     names = [_name_f1(pair) for pair in pairs if pair.both_call()]
-    values, has_values = _value_scores(pairs, judged)
+    values, has_values = _value_scores(pairs, context)
     positive = [value for value in values if value > 0]
     digits = spec().compat.decimals
     return CallRun(
@@ -98,7 +98,7 @@ def _score_run(name: str, run: Mapping[str, Any], judged: ComparisonContext) -> 
             key == value == 1.0 and pair.actual.names != ""
             for key, value, pair in zip(keys, values, pairs, strict=True)
         ),
-        name_of_run=name,
+        run_name=name,
         has_values=has_values,
     )
 
@@ -107,10 +107,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _pair(entry: Mapping[str, Any], label: Mapping[str, Any]) -> StepPair:
+def _pair_with_label(entry: Mapping[str, Any], label: Mapping[str, Any]) -> StepPair:
     step_id = entry["step_id"]
-    actual = _actual(step_id, label)
-    return StepPair(step_id, _predicted(entry), actual)
+    actual = _label_calls(step_id, label)
+    return StepPair(step_id, _predicted_calls(entry), actual)
 
 
 def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
@@ -130,7 +130,7 @@ def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
             " ".join(queries)
 
 
-def _predicted(entry: Mapping[str, Any]) -> MergedCalls:
+def _predicted_calls(entry: Mapping[str, Any]) -> MergedCalls:
     calls = entry.get("tool_calls", [])
     if len(calls) == 0:
         content = entry.get("content", "")
@@ -139,10 +139,10 @@ def _predicted(entry: Mapping[str, Any]) -> MergedCalls:
                 return MergedCalls("rejection", {word: "true"})
         return MergedCalls("", {})
     functions = [call["function"] for call in calls]
-    return _merged([(function["name"], function["arguments"]) for function in functions])
+    return _merge_calls([(function["name"], function["arguments"]) for function in functions])
 
 
-def _actual(step_id: Any, label: Mapping[str, Any]) -> MergedCalls:
+def _label_calls(step_id: Any, label: Mapping[str, Any]) -> MergedCalls:
     key = f"{step_id}-1" if f"{step_id}-1" in label else step_id
     if key not in label:
         return MergedCalls("", "no label found")
@@ -150,10 +150,10 @@ def _actual(step_id: Any, label: Mapping[str, Any]) -> MergedCalls:
     if "tool_calls" not in entry:
         return MergedCalls("", entry.get("content", ""))
     functions = [call.get("function", {}) for call in entry["tool_calls"]]
-    return _merged([(f.get("name", ""), f.get("arguments", {})) for f in functions])
+    return _merge_calls([(f.get("name", ""), f.get("arguments", {})) for f in functions])
 
 
-def _merged(calls: Sequence[tuple[Any, Any]]) -> MergedCalls:
+def _merge_calls(calls: Sequence[tuple[Any, Any]]) -> MergedCalls:
     """All calls of a step as one: arguments that are not JSON become a text under `error` (Q24)."""
     merged: dict[str, Any] = {}
     for _, arguments in calls:
@@ -222,7 +222,9 @@ def _key_f1(pair: StepPair) -> float:
     return _set_f1(set(pair.predicted.arguments), set(pair.actual.arguments))
 
 
-def _value_scores(pairs: Sequence[StepPair], judged: ComparisonContext) -> tuple[list[float], bool]:
+def _value_scores(
+    pairs: Sequence[StepPair], context: ComparisonContext
+) -> tuple[list[float], bool]:
     """Value F1 at the positions where the public evaluator puts them (Q27), and if it has any.
 
     Steps with a question are scored before steps without, and the results are assigned by
@@ -231,11 +233,13 @@ def _value_scores(pairs: Sequence[StepPair], judged: ComparisonContext) -> tuple
     places = [index for index, pair in enumerate(pairs) if pair.both_call()]
     try:
         found = [
-            compare(pairs[index].predicted, pairs[index].actual, judged, str(pairs[index].step_id))
+            compare_values(
+                pairs[index].predicted, pairs[index].actual, context, str(pairs[index].step_id)
+            )
             for index in places
         ]
-        in_order = [r.f1 for r in found if r.asked and judged.asks] + [
-            r.f1 for r in found if not (r.asked and judged.asks)
+        in_order = [r.f1 for r in found if r.needs_judge and context.has_judge] + [
+            r.f1 for r in found if not (r.needs_judge and context.has_judge)
         ]
         has_values = bool(found)
     except CRASHES:

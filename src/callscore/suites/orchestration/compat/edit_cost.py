@@ -117,20 +117,20 @@ class _PublicSearch:
 
     def _branches(self, state: EditState) -> Iterator[EditState]:
         if not state.first:
-            yield self._after(state, NONE, state.second[0])
+            yield self._state_after(state, NONE, state.second[0])
             return
         node = state.first[0]
         partner = state.partners.of[node]
-        yield self._after(state, node, partner)
+        yield self._state_after(state, node, partner)
         if len(state.first) > len(state.second):
             for other in (*state.second, NONE):
                 if other != partner:
-                    yield self._after(state, node, other)
+                    yield self._state_after(state, node, other)
         elif partner != NONE:
             for other in (*state.first[1:], NONE):
-                yield self._after(state, other, partner)
+                yield self._state_after(state, other, partner)
 
-    def _after(self, state: EditState, u: int, v: int) -> EditState:
+    def _state_after(self, state: EditState, u: int, v: int) -> EditState:
         """The state after u → v; one of the two may be NONE."""
         first = tuple(node for node in state.first if node != u)
         second = tuple(node for node in state.second if node != v)
@@ -139,7 +139,7 @@ class _PublicSearch:
             partners = Partners(state.partners.of, state.partners.cost - pair)
         else:
             partners = self._partners(first, second)
-        gone, new, edges = self._settled(state.done, u, v)
+        gone, new, edges = self._settle_edges(state.done, u, v)
         return EditState(
             first,
             second,
@@ -149,7 +149,9 @@ class _PublicSearch:
             state.cost + pair + edges,
         )
 
-    def _settled(self, done: Sequence[tuple[int, int]], u: int, v: int) -> tuple[int, int, int]:
+    def _settle_edges(
+        self, done: Sequence[tuple[int, int]], u: int, v: int
+    ) -> tuple[int, int, int]:
         """Edges of either graph that the pair settles, and a + b - 2 · min(a, b, kept + loops).
 
         a and b count them; kept are those whose ends are mapped onto the ends of another; every

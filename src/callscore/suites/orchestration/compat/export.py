@@ -46,7 +46,7 @@ def _public_run(run: RecordedRun, steps: Sequence[RawStep]) -> dict[str, Any]:
                 "agent_id": agents.get(step, ""),
                 "role": ROLE,
                 "content": answer.content,
-                "tool_calls": _wrapped(step, answer),
+                "tool_calls": _wrap_calls(step, answer),
             }
             for step, answer in run.steps.items()
             if not answer.error
@@ -55,7 +55,7 @@ def _public_run(run: RecordedRun, steps: Sequence[RawStep]) -> dict[str, Any]:
     }
 
 
-def _wrapped(step: int, answer: RecordedReply) -> Any:
+def _wrap_calls(step: int, answer: RecordedReply) -> Any:
     if not isinstance(answer.tool_calls, list):
         return answer.tool_calls
     return [
@@ -72,7 +72,7 @@ def public_output(replies: ScenarioReplies) -> dict[str, Any]:
     return {
         "scenario_id": replies.scenario.id,
         "generated_at": "",
-        **public_form(replies.recording()),
+        **public_form(replies.to_recording()),
         "usage": {
             "total_calls": used.answers,
             "total_input_tokens": used.known_input,

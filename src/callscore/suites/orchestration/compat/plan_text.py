@@ -19,13 +19,13 @@ _CLOSE_AFTER_BRACE = re.compile(r"\}\s*```")
 _NAMED_OBJECT = re.compile(r'"workflow_\d+":\s*\{')
 
 
-def extract(content: object) -> Mapping[Any, Any]:
+def extract_plan(content: object) -> Mapping[Any, Any]:
     """The first reading that is a mapping with a key `workflow_…`, else {}        §4.1"""
-    return _extracted(content) if isinstance(content, str) else {}
+    return _extract_from_text(content) if isinstance(content, str) else {}
 
 
 @lru_cache(maxsize=64)
-def _extracted(content: str) -> Mapping[Any, Any]:
+def _extract_from_text(content: str) -> Mapping[Any, Any]:
     """Cached: the runs of a scenario have the same gold plans."""
     text = content.rsplit("</think>", 1)[-1]
     for read, candidate in _candidates(text):
@@ -55,7 +55,7 @@ def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
         yield read_public, fenced
     if "workflow_" in text:
         yield read_public, text
-        reindented = _reindented(text)
+        reindented = _reindent(text)
         if reindented is not None:
             yield read_public, reindented
 
@@ -115,7 +115,7 @@ def _balanced_object(text: str) -> str | None:
     return None
 
 
-def _reindented(text: str) -> str | None:
+def _reindent(text: str) -> str | None:
     """The public repair of lost indentation: it doubles the colon of every workflow line."""
     lines = text.strip().split("\n")
     if not lines[0].startswith("workflow_"):

@@ -17,7 +17,7 @@ from callscore.suites.orchestration.scenario.model import (
     RejectionType,
 )
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
-from callscore.suites.orchestration.think_block import without_think
+from callscore.suites.orchestration.think_block import strip_think_block
 
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
@@ -45,12 +45,12 @@ class NoDecision(msgspec.Struct, frozen=True):
 Prediction = ToolCalls | Rejection | NoDecision
 
 
-def read_answer(answer: RecordedReply | None) -> Prediction:
+def read_prediction(answer: RecordedReply | None) -> Prediction:
     """A well-formed call wins, then a rejection marker, else FAILED        C-105"""
     if answer is None:
         return NoDecision("no_answer")
     calls, malformed = read_calls(answer.tool_calls)
-    text = without_think(answer.content) if isinstance(answer.content, str) else ""
+    text = strip_think_block(answer.content) if isinstance(answer.content, str) else ""
     rejection = stated_rejection(text)
     if calls:
         flags = ["call_and_reject"] if rejection else []

@@ -8,7 +8,7 @@ from callscore.metrics.graphs import Graph
 from callscore.suites.orchestration.plan.model import PlannedStep, WorkflowPlan
 
 
-def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> Graph:
+def build_graph(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> Graph:
     """A graph of named nodes; equal names are one node, an edge may name a new one."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(nodes))}
     numbered = {
@@ -19,7 +19,7 @@ def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> G
 
 def structural_graph(plan: WorkflowPlan) -> Graph:
     """Workflows and dep → workflow; a dangling dependency is a separate node        C-117"""
-    return draw([workflow.name for workflow in plan.workflows], _dependencies(plan))
+    return build_graph([workflow.name for workflow in plan.workflows], _dependencies(plan))
 
 
 def _dependencies(plan: WorkflowPlan) -> Iterator[tuple[Hashable, Hashable]]:
@@ -35,10 +35,12 @@ def component_graph(plan: WorkflowPlan) -> Graph:
     dependency between equal pairs draws a loop.
     """
     pairs: list[Hashable] = [step.pair for flow in plan.workflows for step in flow.steps]
-    return draw(pairs, ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=False)))
+    return build_graph(
+        pairs, ((a.pair, b.pair) for a, b in consecutive_steps(plan, keep_equal=False))
+    )
 
 
-def follow_ups(
+def consecutive_steps(
     plan: WorkflowPlan, *, keep_equal: bool
 ) -> Iterator[tuple[PlannedStep, PlannedStep]]:
     """Every step with the next one, inside a workflow and across dependencies."""

@@ -47,18 +47,18 @@ class LenientJsonError(ValueError):
     """The text is not a value even to the lenient parser."""
 
 
-def read_leniently(text: str) -> tuple[Any, tuple[str, ...]]:
+def read_lenient_json(text: str) -> tuple[Any, tuple[str, ...]]:
     """The value at the start of `text`, and the kinds of deviations."""
     reader = _LenientParser(text)
     value = reader.value(0)
-    return value, tuple(kind for kind in KINDS if kind in reader.slips)
+    return value, tuple(kind for kind in KINDS if kind in reader.deviations)
 
 
 class _LenientParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self.slips: set[str] = set()
+        self.deviations: set[str] = set()
 
     def value(self, depth: int) -> Any:
         """One value, with the space before it."""
@@ -82,7 +82,7 @@ class _LenientParser:
             if comment is None:
                 break
             self._at = comment.end()
-            self.slips.add(COMMENT)
+            self.deviations.add(COMMENT)
         if self._at == len(self._text):
             raise LenientJsonError("the text ends too early")
         return self._text[self._at]
@@ -120,7 +120,7 @@ class _LenientParser:
         self._expect(",")
         if self._next() != bracket:
             return True
-        self.slips.add(TRAILING_COMMA)
+        self.deviations.add(TRAILING_COMMA)
         self._at += 1
         return False
 
@@ -132,38 +132,38 @@ class _LenientParser:
     def _key(self) -> str:
         if self._next() in "\"'":
             return self._string()
-        word = self._taken(_WORD)
+        word = self._match(_WORD)
         if word is None:
             raise LenientJsonError(f"expected a key at {self._at}")
-        self.slips.add(UNQUOTED_KEY)
+        self.deviations.add(UNQUOTED_KEY)
         return word
 
     def _string(self) -> str:
-        quoted = self._taken(_STRING)
+        quoted = self._match(_STRING)
         if quoted is None:
             raise LenientJsonError("a string is never closed")
         if quoted[0] == "'":
-            self.slips.add(PYTHON_QUOTES)
+            self.deviations.add(PYTHON_QUOTES)
         if _CONTROL.search(quoted):
-            self.slips.add(RAW_NEWLINE)
-        return _unescaped(quoted[1:-1])
+            self.deviations.add(RAW_NEWLINE)
+        return _unescape(quoted[1:-1])
 
     def _scalar(self) -> Any:
-        number = self._taken(_NUMBER)
+        number = self._match(_NUMBER)
         if number is not None:
             return float(number) if set(number) & set(".eE") else int(number)
-        word = self._taken(_WORD)
+        word = self._match(_WORD)
         if word is None:
             raise LenientJsonError(f"expected a value at {self._at}")
         if word in _LITERALS:
             return _LITERALS[word]
         if word in _PYTHON_LITERALS:
-            self.slips.add(PYTHON_LITERAL)
+            self.deviations.add(PYTHON_LITERAL)
             return _PYTHON_LITERALS[word]
-        self.slips.add(UNQUOTED_WORD)
+        self.deviations.add(UNQUOTED_WORD)
         return word
 
-    def _taken(self, pattern: re.Pattern[str]) -> str | None:
+    def _match(self, pattern: re.Pattern[str]) -> str | None:
         found = pattern.match(self._text, self._at)
         if found is None:
             return None
@@ -171,7 +171,7 @@ class _LenientParser:
         return found.group()
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     plain = _ESCAPE.sub(_character, text)

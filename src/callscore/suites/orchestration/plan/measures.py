@@ -10,16 +10,16 @@ from callscore.metrics.graphs import has_cycle
 from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.plan.graphs import (
     component_graph,
+    consecutive_steps,
     dangling_dependencies,
-    follow_ups,
     structural_graph,
 )
 from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.plan.similarity import (
     PlanSimilarity,
-    component_distance,
+    component_similarity,
     step_score,
-    structural_distance,
+    structural_similarity,
 )
 
 
@@ -51,15 +51,15 @@ class PlanScore(msgspec.Struct, frozen=True):
 
 def measure_plan(predicted: WorkflowPlan, gold: WorkflowPlan) -> PlanScore:
     """Structural and component similarity        C-117; node F1, edge F1, flags (extensions)"""
-    drawn = structural_graph(predicted)
+    graph = structural_graph(predicted)
     flags = []
-    if has_cycle(drawn):
+    if has_cycle(graph):
         flags.append("cycle")
     if dangling_dependencies(predicted):
         flags.append("dangling_dependency")
     return PlanScore(
-        structural=structural_distance(drawn, structural_graph(gold)),
-        component=component_distance(component_graph(predicted), component_graph(gold)),
+        structural=structural_similarity(graph, structural_graph(gold)),
+        component=component_similarity(component_graph(predicted), component_graph(gold)),
         node_f1=f1_or_one(multiset_counts(_nodes(gold), _nodes(predicted))),
         edge_f1=f1_or_one(multiset_counts(_edges(gold), _edges(predicted))),
         flags=tuple(flags),
@@ -72,4 +72,4 @@ def _nodes(plan: WorkflowPlan) -> Iterator[Hashable]:
 
 
 def _edges(plan: WorkflowPlan) -> Iterator[Hashable]:
-    return ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=True))
+    return ((a.pair, b.pair) for a, b in consecutive_steps(plan, keep_equal=True))

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan.lenient_json import KINDS, read_leniently
+from callscore.suites.orchestration.plan.lenient_json import KINDS, read_lenient_json
 from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
-from callscore.suites.orchestration.think_block import without_think
+from callscore.suites.orchestration.think_block import strip_think_block
 from callscore.suites.orchestration.yaml_text import read_strict
 
 UNKNOWN_STATUS = "UNK"
@@ -32,7 +32,7 @@ _DECODER = json.JSONDecoder()
 
 def read_plan(text: str) -> WorkflowPlan | Malformed:
     """The plan in the text, or why there is none."""
-    answer = without_think(text)
+    answer = strip_think_block(text)
     if "workflow_" not in answer:
         return Malformed("no_plan", "the text names no workflow")
     why = Malformed("unreadable_plan", "no reading of the text is a plan")
@@ -55,49 +55,49 @@ Read = Callable[[str], tuple[Any, tuple[str, ...]]]
 
 def _candidates(text: str) -> Iterator[tuple[Read, str]]:
     """Strict candidates first, then lenient ones."""
-    fenced = list(_fenced(text))
-    braced = _braced(text)
+    fenced = list(_fenced_blocks(text))
+    braced = _texts_from_brace(text)
     bare = _FIRST_WORKFLOW_LINE.search(text)
     for body in fenced:
-        yield (_json if body.startswith("{") else _yaml), body
+        yield (_read_json if body.startswith("{") else _read_yaml), body
     for body in braced:
-        yield _json, body
+        yield _read_json, body
     if bare is not None:
-        yield _yaml, text[bare.start() :]
-        yield _quoted_yaml, text[bare.start() :]
+        yield _read_yaml, text[bare.start() :]
+        yield _read_yaml_with_quotes, text[bare.start() :]
     for body in (*(body for body in fenced if body.startswith("{")), *braced):
-        yield read_leniently, body
+        yield read_lenient_json, body
     for body in (*fenced, *([text[bare.start() :]] if bare is not None else ())):
         if "\t" in body:
-            yield _untabbed_yaml, body
+            yield _read_yaml_with_tabs, body
 
 
-def _braced(text: str) -> list[str]:
+def _texts_from_brace(text: str) -> list[str]:
     """From the first brace, and from the brace nearest before the first workflow."""
     first, nearest = text.find("{"), text.rfind("{", 0, text.find("workflow_"))
     return [text[place:] for place in dict.fromkeys((first, max(first, nearest))) if place >= 0]
 
 
-def _fenced(text: str) -> Iterator[str]:
+def _fenced_blocks(text: str) -> Iterator[str]:
     parts = text.split("```", 2 * MAX_FENCES)
     for part in parts[1::2]:
         tag, _, body = part.partition("\n")
         yield (body if "{" not in tag and ":" not in tag else part.removeprefix("json")).strip()
 
 
-def _json(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_json(text: str) -> tuple[Any, tuple[str, ...]]:
     return _DECODER.raw_decode(text)[0], ()
 
 
-def _yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
     return read_strict(text), ()
 
 
-def _quoted_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_yaml_with_quotes(text: str) -> tuple[Any, tuple[str, ...]]:
     return read_strict(_UNESCAPED_QUOTE.sub(_escape_quotes, text)), (UNESCAPED_QUOTE,)
 
 
-def _untabbed_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_yaml_with_tabs(text: str) -> tuple[Any, tuple[str, ...]]:
     return read_strict(text.expandtabs(TAB_WIDTH)), (TABS,)
 
 

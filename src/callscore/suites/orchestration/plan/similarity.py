@@ -21,13 +21,13 @@ class PlanSimilarity(NamedTuple):
 IDENTICAL = PlanSimilarity(1.0, 1.0, 1.0, exact=True)
 
 
-def structural_distance(first: Graph, second: Graph) -> PlanSimilarity:
+def structural_similarity(first: Graph, second: Graph) -> PlanSimilarity:
     """Workflows and dependencies, unlabelled: substitution is free        C-117"""
     bare = [Graph((0,) * len(graph.labels), graph.edges) for graph in (first, second)]
     return _similarity_of(bare[0], bare[1], free_cost)
 
 
-def component_distance(first: Graph, second: Graph) -> PlanSimilarity:
+def component_similarity(first: Graph, second: Graph) -> PlanSimilarity:
     """(agent, status) pairs; 0.8 if only the agent differs, 0.2 if only the status   C-117"""
     return _similarity_of(first, second, component_cost)
 

@@ -41,21 +41,21 @@ class StepAnnotation(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
-def read_content(content: str) -> StepAnnotation:
+def read_annotation(content: str) -> StepAnnotation:
     """A tool call if a line begins with a key of one, else a rejection."""
     if _CALL_KEY.search(content) is None:
-        return _rejection(content)
+        return _read_rejection(content)
     # The result is not needed to parse the call, and has most of the text and of the
     # # broken YAML.
     call_text = content.split(_RESULT_LINE, 1)[0] if not content.startswith("- ") else content
     try:
         value = read_strict(call_text)
     except YamlFault as fault:
-        return _unreadable(content, str(fault))
-    return _calls(value, content)
+        return _read_tool_name(content, str(fault))
+    return _read_calls(value, content)
 
 
-def _rejection(content: str) -> StepAnnotation:
+def _read_rejection(content: str) -> StepAnnotation:
     kind = rejection_type(content)
     if kind == GENERAL:
         return StepAnnotation(
@@ -76,7 +76,7 @@ def rejection_type(content: str) -> RejectionType:
     return GENERAL
 
 
-def _unreadable(content: str, why: str) -> StepAnnotation:
+def _read_tool_name(content: str, why: str) -> StepAnnotation:
     named = _TOOL_LINE.search(content)
     if named is None:
         return StepAnnotation(None, (Note("unreadable_call", "set_aside", why),))
@@ -84,7 +84,7 @@ def _unreadable(content: str, why: str) -> StepAnnotation:
     return StepAnnotation(CallsDue(tool=named.group(1)), (note,))
 
 
-def _calls(value: Any, content: str) -> StepAnnotation:
+def _read_calls(value: Any, content: str) -> StepAnnotation:
     notes = []
     if isinstance(value, list):
         notes.append(Note("list_shaped_call", "repaired"))
@@ -94,7 +94,7 @@ def _calls(value: Any, content: str) -> StepAnnotation:
         items = inner if isinstance(inner, list) else [inner or value]
     calls = []
     for item in items:
-        call = _call(item)
+        call = _read_call(item)
         if call is None:
             return StepAnnotation(None, (Note("call_without_name", "set_aside", content[:80]),))
         if "tool" not in item:
@@ -103,7 +103,7 @@ def _calls(value: Any, content: str) -> StepAnnotation:
     return StepAnnotation(CallsDue(tuple(calls), calls[0].name) if calls else None, tuple(notes))
 
 
-def _call(item: Any) -> DecodedCall | None:
+def _read_call(item: Any) -> DecodedCall | None:
     if not isinstance(item, Mapping):
         return None
     name = item.get("tool") or item.get("name")

@@ -78,7 +78,7 @@ def argument_schema(tool: Tool | None, argument: str) -> Mapping[str, Any]:
     return schema if isinstance(schema, Mapping) else {}
 
 
-def collect(cards: Iterable[Card]) -> Cards:
+def index_cards(cards: Iterable[Card]) -> Cards:
     """Cards by id and tools by name; the first owner of a tool name keeps it."""
     by_id: dict[str, Card] = {}
     tools: dict[str, Tool] = {}

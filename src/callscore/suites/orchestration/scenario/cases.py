@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.case import Case, Message, Prompt, Turn
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.gold import gold_of
+from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -21,9 +21,9 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.protocol import PromptProtocol, bundled
+from callscore.suites.orchestration.scenario.protocol import PromptProtocol, bundled_protocol
 from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
-from callscore.suites.orchestration.scenario.queries import PlannedQuery, bound_queries
+from callscore.suites.orchestration.scenario.queries import PlannedQuery, planned_queries
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
@@ -63,42 +63,44 @@ def step_cases(
     By default with Callscore's protocol: every step with readable gold, the query chosen by the
     progress of the current plan, and no query after a later message of the user.
     """
-    protocol = protocol or bundled("callscore")
+    protocol = protocol or bundled_protocol("callscore")
     if protocol.is_public:
         return list(_public_cases(scenario, cards, protocol))
-    return list(_own_cases(scenario, cards, protocol))
+    return list(_callscore_cases(scenario, cards, protocol))
 
 
-def _own_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
-    asking = StepCaseBuilder(scenario, cards, protocol)
-    queries = bound_queries(scenario, "progress")
+def _callscore_cases(
+    scenario: Scenario, cards: Cards, protocol: PromptProtocol
+) -> Iterator[StepCase]:
+    builder = StepCaseBuilder(scenario, cards, protocol)
+    queries = planned_queries(scenario, "progress")
     said = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
     for step in sorted(steps, key=lambda step: step.step_id):
         before = [each for each in said if each.step_id < step.step_id]
         if isinstance(step, PlanStep):
-            yield asking.plan(step.step_id, [each.message for each in before], step)
+            yield builder.plan(step.step_id, [each.message for each in before], step)
         else:
             messages = agent_messages(before, queries.get(step.step_id))
-            yield asking.agent(step.agent, step.step_id, messages, step)
+            yield builder.agent(step.agent, step.step_id, messages, step)
 
 
 def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
     """Every plan and every step of an agent with a card, even if its gold is unreadable."""
-    asking = StepCaseBuilder(scenario, cards, protocol)
-    queries = bound_queries(scenario, "public")
+    builder = StepCaseBuilder(scenario, cards, protocol)
+    queries = planned_queries(scenario, "public")
     label = label_of(scenario.raw)
     due: dict[int, PlanStep | AgentStep] = {step.step_id: step for step in scenario.plans}
     due |= {step.step_id: step for step in scenario.agent_steps}
     for raw in scenario.raw:
         messages = list(history_before(label, raw.step_id))
         if is_plan(raw):
-            yield asking.plan(raw.step_id, messages, due.get(raw.step_id))
+            yield builder.plan(raw.step_id, messages, due.get(raw.step_id))
         elif raw.by_sub_agent and raw.agent in cards.by_id:
             query = queries.get(raw.step_id)
             task = [Message("user", query.text)] if query is not None else []
             messages += task
-            yield asking.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
+            yield builder.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
 
 
 class StepCaseBuilder:
@@ -162,10 +164,10 @@ def agent_messages(
 
 def step_case(step: StepCase, case_id: str = "") -> Case:
     """The step as a case with its gold, under its own id or another."""
-    return Case(case_id or step.id, SCENARIO, "", {}, gold_of(step.step))
+    return Case(case_id or step.id, SCENARIO, "", {}, gold_reply(step.step))
 
 
-def judged_case(scenario: Scenario, step: AgentStep) -> Case:
+def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
     """What a judge of one step sees: the messages before it, and the calls that were due."""
     said = [
         Turn(raw.content, speaker=raw.agent)

@@ -18,14 +18,14 @@ from callscore.core.scenarios import (
     ScenarioFiles,
     ScenarioSettings,
 )
-from callscore.suites.orchestration.result_format import natural_order
-from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+from callscore.suites.orchestration.result_format import natural_sort_key
+from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
 from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
-from callscore.suites.orchestration.scenario.parse import ScenarioId, read_scenario
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 from callscore.suites.orchestration.scenario.protocol import (
     PromptProtocol,
-    bundled,
+    bundled_protocol,
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
@@ -41,9 +41,9 @@ def shown_path(path: Path) -> str:
         return path.name
 
 
-def in_order(paths: Iterable[Path]) -> list[Path]:
+def sort_paths(paths: Iterable[Path]) -> list[Path]:
     """Sort paths with numbers in names as numbers."""
-    return sorted(paths, key=lambda path: natural_order(path.as_posix()))
+    return sorted(paths, key=lambda path: natural_sort_key(path.as_posix()))
 
 
 def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
@@ -54,15 +54,15 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
             cards.append(read_card(files.read_whole(path)))
         except DataError as error:
             raise error.located(str(path)) from None
-    known = collect(cards)
+    known = index_cards(cards)
     content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
     return known, canonical_hash(content)
 
 
-def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
+def select_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
     if settings.prompts is None:
-        return bundled(settings.protocol)
+        return bundled_protocol(settings.protocol)
     try:
         return with_public_prompts(files.read_text(settings.prompts))
     except DataError as error:
@@ -79,7 +79,7 @@ class ScenarioSet:
         limit: int | None = None,
         protocol: PromptProtocol | None = None,
     ) -> None:
-        self.protocol = protocol or bundled("callscore")
+        self.protocol = protocol or bundled_protocol("callscore")
         self.folder = data.scenarios
         self.cards, self._cards_hash = read_cards(data.cards, files)
         self.lang = language_of(data.scenarios)
@@ -93,11 +93,11 @@ class ScenarioSet:
         for path in self._paths:
             try:
                 text = self._files.read_text(path)
-                yield read_scenario(text, ScenarioId(self.lang, path.stem), self.cards)
+                yield read_scenario(text, ScenarioKey(self.lang, path.stem), self.cards)
             except DataError as error:
                 raise error.located(str(path)) from None
 
-    def askable(self, scenario: Scenario) -> list[StepCase]:
+    def requested_steps(self, scenario: Scenario) -> list[StepCase]:
         """The steps of agents with a card; without one there is no tool to call."""
         return [
             case
@@ -111,7 +111,7 @@ class ScenarioSet:
         raw = []
         for scenario in self.scenarios():
             raw.append((scenario.id, scenario.raw))
-            ids += [step.id for step in self.askable(scenario)]
+            ids += [step.id for step in self.requested_steps(scenario)]
         self.digest = scenarios_hash(self._cards_hash, raw)
         named = "" if self.protocol.name == "callscore" else f":{self.protocol.signature}"
         return Survey(ids, self.digest + named)
@@ -119,7 +119,7 @@ class ScenarioSet:
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
         """Every step that is requested from a model."""
         for scenario in self.scenarios():
-            for step in self.askable(scenario):
+            for step in self.requested_steps(scenario):
                 yield step_case(step), step.prompt
 
     def shown_path(self, scenario_id: str) -> str:
@@ -137,10 +137,10 @@ def check_scenarios(
     for folder in folders:
         known = read_cards(cards[0] if cards else folder / "multiagent_cards", files)[0]
         lang = language_of(folder)
-        for path in in_order(files.scenario_files(folder)):
+        for path in sort_paths(files.scenario_files(folder)):
             try:
                 text = files.read_text(path)
-                scenarios.append(read_scenario(text, ScenarioId(lang, path.stem), known))
+                scenarios.append(read_scenario(text, ScenarioKey(lang, path.stem), known))
             except DataError as error:
                 problems.append(error.located(str(path)))
     return ScenarioCheck(

@@ -10,7 +10,7 @@ from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.scenario.model import AgentStep, CallsDue, PlanStep
 
 
-def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
+def gold_reply(due: PlanStep | AgentStep | None) -> dict[str, Any]:
     """A plan, calls, or the text of a rejection; None if the expected step is unknown."""
     if due is None:
         return {}

@@ -48,7 +48,7 @@ class ScenarioRecording(msgspec.Struct, frozen=True):
     model: str = ""
 
 
-def decode_file(raw: bytes) -> Any:
+def decode_output(raw: bytes) -> Any:
     """The JSON of an output file, NaN included; raises DataError if it is not JSON."""
     try:
         return msgspec.json.decode(raw)
@@ -65,7 +65,7 @@ def read_recording(value: Any, scenario_id: str) -> ScenarioRecording:
     if not isinstance(value, Mapping):
         raise DataError("not an object; expected the history of a scenario")
     if value.get("callscore") == OUR_FORM:
-        return _our_form(value, scenario_id)
+        return _read_our_form(value, scenario_id)
     history = value.get("history")
     if not isinstance(history, Mapping) or not history:
         raise DataError("no runs; expected an object with runs", field="history")
@@ -74,12 +74,12 @@ def read_recording(value: Any, scenario_id: str) -> ScenarioRecording:
     for number, (name, run) in enumerate(history.items(), 1):
         if not isinstance(run, Mapping) or not isinstance(run.get("label"), Mapping):
             raise DataError("expected an object with label", field=f"history.{name}")
-        runs.append(_public_run(number, run))
-        raw_steps.append(_known_steps(run["label"], raw_steps))
+        runs.append(_read_public_run(number, run))
+        raw_steps.append(_reuse_steps(run["label"], raw_steps))
     return ScenarioRecording(scenario_id, tuple(runs), tuple(raw_steps))
 
 
-def _known_steps(
+def _reuse_steps(
     label: Mapping[str, Any], earlier: list[tuple[RawStep, ...]]
 ) -> tuple[RawStep, ...]:
     """The steps of a label; runs of a scenario usually repeat the same ones."""
@@ -103,14 +103,14 @@ def steps_of_label(label: Mapping[str, Any]) -> list[RawStep]:
     return sorted(steps, key=lambda step: step.step_id)
 
 
-def _public_run(number: int, run: Mapping[str, Any]) -> RecordedRun:
+def _read_public_run(number: int, run: Mapping[str, Any]) -> RecordedRun:
     stray: list[str] = []
-    plans = _answers(run.get("main_agent_history"), "step_id", stray)
-    steps = _answers(run.get("sub_agent_history"), "step_id", stray)
+    plans = _replies_by_step(run.get("main_agent_history"), "step_id", stray)
+    steps = _replies_by_step(run.get("sub_agent_history"), "step_id", stray)
     return RecordedRun(number, plans, steps, tuple(stray))
 
 
-def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
+def _replies_by_step(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
     """Replies by step; of two for one step the later counts, as in the public form."""
     answers: dict[int, RecordedReply] = {}
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -154,20 +154,20 @@ class _OurFile(msgspec.Struct):
     model: str = ""
 
 
-def _our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecording:
+def _read_our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecording:
     try:
         file = msgspec.convert(value, _OurFile)
     except msgspec.ValidationError as error:
         raise DataError(f"{error}; expected scenario.steps and runs") from None
     steps = tuple(RawStep(s.step_id, s.agent, s.content) for s in file.scenario.steps)
     planning = {step.step_id for step in steps if not step.by_sub_agent}
-    runs = tuple(_our_run(run, planning) for run in file.runs)
+    runs = tuple(_read_our_run(run, planning) for run in file.runs)
     return ScenarioRecording(scenario_id, runs, (steps,) * len(runs), file.model)
 
 
-def _our_run(run: _OurRun, planning: Iterable[int]) -> RecordedRun:
+def _read_our_run(run: _OurRun, planning: Iterable[int]) -> RecordedRun:
     stray: list[str] = []
-    answers = _answers(run.answers, "step", stray)
+    answers = _replies_by_step(run.answers, "step", stray)
     plans = {step: answer for step, answer in answers.items() if step in planning}
     steps = {step: answer for step, answer in answers.items() if step not in plans}
     return RecordedRun(run.run, plans, steps, tuple(stray))

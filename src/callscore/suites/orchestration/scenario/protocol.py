@@ -40,13 +40,13 @@ class PromptProtocol(msgspec.Struct, frozen=True):
 
     def planner_system(self, known: str, cards: Cards) -> str:
         """The planner's system prompt."""
-        described = [_described(card, self.is_public) for card in cards.by_id.values()]
+        described = [_describe(card, self.is_public) for card in cards.by_id.values()]
         values = {
             "system_info": known if known or self.is_public else "Nothing.",
             "workflows": "NONE",
             "agent_cards": "\n".join(described) if self.is_public else "\n\n".join(described),
         }
-        return _filled(self.planner, values)
+        return _fill(self.planner, values)
 
     def sub_agent_system(self, known: str) -> str:
         """A sub-agent's system prompt, after what is known."""
@@ -55,7 +55,7 @@ class PromptProtocol(msgspec.Struct, frozen=True):
 
 
 @cache
-def bundled(name: ProtocolName) -> PromptProtocol:
+def bundled_protocol(name: ProtocolName) -> PromptProtocol:
     """A protocol with the prompts of this package."""
     prefix = "public_" if name == "public" else ""
     return PromptProtocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
@@ -90,7 +90,7 @@ def _template(name: str) -> str:
     return file.read_text(encoding="utf-8").strip()
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill(template: str, values: Mapping[str, str]) -> str:
     """Fill the template in one pass, so that a value cannot contain a new placeholder."""
 
     def value(place: re.Match[str]) -> str:
@@ -99,7 +99,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(value, template)
 
 
-def _described(card: Card, is_public: bool) -> str:
+def _describe(card: Card, is_public: bool) -> str:
     skills = [f"  - {skill.id}: {skill.description}" for skill in card.skills]
     heading = ["- Skills:"] if is_public and skills else []
     ending = [""] if is_public else []

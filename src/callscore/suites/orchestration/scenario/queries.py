@@ -21,7 +21,7 @@ class PlannedQuery(NamedTuple):
     planned_at: int = 0
 
 
-def bound_queries(scenario: Scenario, binding: Binding) -> dict[int, PlannedQuery]:
+def planned_queries(scenario: Scenario, binding: Binding) -> dict[int, PlannedQuery]:
     """Step id → the refined query for the sub-agent; no entry if no plan has one."""
     bind = _by_first_use if binding == "public" else _by_progress
     return {step_id: query for step_id, query in bind(scenario) if query.text}
@@ -53,11 +53,11 @@ class PlanProgress:
                 turn = _AgentTurn(flow.name, index, step.query, step.status not in _OVER)
                 self._turns.setdefault(step.agent, []).append(turn)
 
-    def has(self, agent: str) -> bool:
+    def has_agent(self, agent: str) -> bool:
         """Whether the current plan names this agent."""
         return agent in self._turns
 
-    def take(self, agent: str, workflow: str) -> str:
+    def next_query(self, agent: str, workflow: str) -> str:
         """The query of this agent's turn; empty if the plan has none."""
         turn = self._turn_of(agent, workflow)
         if turn is None:
@@ -66,7 +66,7 @@ class PlanProgress:
         self._last[agent] = turn
         return turn.query
 
-    def settle(self, agent: str, *, called: bool) -> None:
+    def record_turn(self, agent: str, *, called: bool) -> None:
         """End the agent's turn if it called; a rejection does not end it        Q20"""
         turn = self._last.get(agent)
         if turn is None:
@@ -100,8 +100,8 @@ def _by_progress(scenario: Scenario) -> Iterator[tuple[int, PlannedQuery]]:
         while plans and plans[0].step_id < step.step_id:
             planned_at = plans[0].step_id
             progress.adopt(plans.pop(0).gold)
-        text = progress.take(step.agent, workflows.get(step.step_id, ""))
-        progress.settle(step.agent, called=isinstance(step.due, CallsDue))
+        text = progress.next_query(step.agent, workflows.get(step.step_id, ""))
+        progress.record_turn(step.agent, called=isinstance(step.due, CallsDue))
         yield step.step_id, PlannedQuery(text, planned_at)
 
 

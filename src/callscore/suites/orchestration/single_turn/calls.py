@@ -28,24 +28,26 @@ def expected_calls(calls: Any) -> tuple[DecodedCall, ...]:
         ((name, arguments),) = call.items()
         if not isinstance(arguments, Mapping):
             raise DataError("expected an object of arguments", field=f"{where}.{name}")
-        found.append(DecodedCall(name, {key: _accepted(value) for key, value in arguments.items()}))
+        found.append(
+            DecodedCall(name, {key: _accepted_values(value) for key, value in arguments.items()})
+        )
     return tuple(found)
 
 
-def _accepted(alternatives: Any) -> AcceptedValues:
+def _accepted_values(alternatives: Any) -> AcceptedValues:
     """Alternatives, inside objects too; a value that is not a list is the only alternative."""
     listed = alternatives if isinstance(alternatives, list) else [alternatives]
     values = [value for value in listed if value != LEFT_OUT]
     return AcceptedValues(
-        tuple(_nested(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed
+        tuple(_nested_values(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed
     )
 
 
-def _nested(value: Any) -> Any:
+def _nested_values(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _accepted(inner) for key, inner in value.items()}
+        return {key: _accepted_values(inner) for key, inner in value.items()}
     if isinstance(value, list) and any(isinstance(element, Mapping) for element in value):
-        return [_nested(element) for element in value]
+        return [_nested_values(element) for element in value]
     return value
 
 
@@ -53,13 +55,13 @@ def expected_actions(actions: Any) -> tuple[DecodedCall, ...]:
     """`[{name, kwargs}]`; only calls that change something are compared."""
     if not isinstance(actions, list):
         raise DataError("expected a list of actions", field="expected_outcome.actions")
-    calls = [_action(action) for action in actions]
+    calls = [_read_action(action) for action in actions]
     if None in calls:
         raise DataError("expected name and kwargs", field="expected_outcome.actions")
-    return changing([call for call in calls if call is not None])
+    return state_changing_calls([call for call in calls if call is not None])
 
 
-def _action(action: Any) -> DecodedCall | None:
+def _read_action(action: Any) -> DecodedCall | None:
     if not isinstance(action, Mapping):
         return None
     arguments = action.get("kwargs", action.get("arguments"))
@@ -69,14 +71,13 @@ def _action(action: Any) -> DecodedCall | None:
     return DecodedCall(name, arguments)
 
 
-def changing(calls: Sequence[DecodedCall]) -> tuple[DecodedCall, ...]:
+def state_changing_calls(calls: Sequence[DecodedCall]) -> tuple[DecodedCall, ...]:
     """The calls that change something; read-only calls are never wrong."""
-    foreign = spec().foreign
+    rules = spec().single_turn
     return tuple(
         call
         for call in calls
-        if call.name not in foreign.reading_tools
-        and not call.name.startswith(foreign.reading_prefixes)
+        if call.name not in rules.reading_tools and not call.name.startswith(rules.reading_prefixes)
     )
 
 
@@ -87,11 +88,11 @@ def predicted_calls(
     listed = output.get("calls", output.get("actions"))
     if not isinstance(listed, list):
         return Malformed("structure", 'no list of calls; expected {"calls": […]}')
-    calls, malformed = read_calls([_as_named(call) for call in listed])
+    calls, malformed = read_calls([_normalize_call(call) for call in listed])
     return tuple(calls), tuple(malformed)
 
 
-def _as_named(call: Any) -> Any:
+def _normalize_call(call: Any) -> Any:
     if not isinstance(call, Mapping) or "function" in call:
         return call
     if "kwargs" in call:

@@ -67,8 +67,8 @@ def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphScore:
     edges = [(renamed.get(a, a), renamed.get(b, b)) for a, b in predicted.edges]
     node_f1 = f1_or_one(multiset_counts(gold.texts, [renamed[name] for name in predicted.texts]))
     edge_f1 = f1_or_one(multiset_counts(gold.edges, edges))
-    first = _drawn([renamed[name] for name in predicted.texts], edges)
-    second = _drawn(list(gold.texts), gold.edges)
+    first = _build_graph([renamed[name] for name in predicted.texts], edges)
+    second = _build_graph(list(gold.texts), gold.edges)
     found = edit_distance(first, second, _unequal, budget=spec().plan.budget)
     return GraphScore(
         similarity=similarity(found.cost, first, second),
@@ -76,7 +76,10 @@ def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphScore:
         edge_f1=edge_f1,
         exact=node_f1 == edge_f1 == 1.0,
         lexical=not found.exact
-        or any(_folded(predicted.texts[p]) != _folded(gold.texts[g]) for p, g in partners.items()),
+        or any(
+            _fold_words(predicted.texts[p]) != _fold_words(gold.texts[g])
+            for p, g in partners.items()
+        ),
     )
 
 
@@ -84,14 +87,14 @@ def _unequal(first: object, second: object) -> float:
     return float(first != second)
 
 
-def _drawn(names: Sequence[str], edges: Any) -> Graph:
+def _build_graph(names: Sequence[str], edges: Any) -> Graph:
     """Without START and END: every graph has them, so a match would earn nothing."""
     number = {name: place for place, name in enumerate(names)}
     inside = [(number[a], number[b]) for a, b in edges if a in number and b in number]
     return Graph(tuple(names), frozenset(inside))
 
 
-def _folded(text: str) -> str:
+def _fold_words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
@@ -111,7 +114,7 @@ def _partners(predicted: Mapping[str, str], gold: Mapping[str, str]) -> dict[str
     return {
         name: theirs[column]
         for place, (name, column) in enumerate(chosen.items())
-        if column < len(theirs) and shares[place][column] >= spec().foreign.same_node
+        if column < len(theirs) and shares[place][column] >= spec().single_turn.same_node
     }
 
 
