@@ -50,7 +50,7 @@ from callscore.suites.orchestration.scenario_tally import score_tally, tally_sce
 from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)
-ABOUT = ResultMetadata("outputs/EN", "EN", "sample", "none", "", "0")
+METADATA = ResultMetadata("outputs/EN", "EN", "sample", "none", "", "0")
 
 
 class Nobody:
@@ -175,7 +175,7 @@ def test_c_112_rejection_type_accuracy() -> None:
 
 def test_c_113_data_without_rejections_shows_zero_and_warns() -> None:
     only_calls = a_row(Confusion(fc_fc=10))
-    outcome = standard_result(ABOUT, [ScenarioEvaluation(only_calls, (), (), True, True)], ())
+    outcome = standard_result(METADATA, [ScenarioEvaluation(only_calls, (), (), True, True)], ())
     written = outcome.document()
     statistics = written["overall_statistics"]
     scores = statistics["score_details"]["call_rejection_scores"]
@@ -291,12 +291,12 @@ def test_c_118_with_and_without_failure() -> None:
 def test_c_119_three_scenarios_of_219_that_we_failed_make_it_incomplete() -> None:
     rows = [ScenarioEvaluation(a_row(), (), (), True, True)] * 216
     failed = [FailedRow(f"outputs/EN/{n}_out.json", "the judge did not answer") for n in range(3)]
-    outcome = standard_result(ABOUT, rows, failed)
+    outcome = standard_result(METADATA, rows, failed)
     written = outcome.document()
     assert written["overall_statistics"]["failed_evaluations"] == 3
     assert written["x_extension"]["status"] == "incomplete"
     assert len(written["x_extension"]["failed_evaluations"]) == 3
-    assert standard_result(ABOUT, rows, failed[:2]).overall.complete
+    assert standard_result(METADATA, rows, failed[:2]).overall.complete
 
 
 def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
@@ -306,7 +306,7 @@ def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
 def test_c_120_without_plans_the_average_is_null() -> None:
     all_missing = PlanRow(Measure(0.0), failed=3)
     outcome = standard_result(
-        ABOUT, [ScenarioEvaluation(a_row(plan=all_missing), (), (), False, True)], ()
+        METADATA, [ScenarioEvaluation(a_row(plan=all_missing), (), (), False, True)], ()
     )
     written = outcome.document()
     metrics = written["overall_statistics"]["key_metrics"]
@@ -395,7 +395,7 @@ LAYOUT = {
 @pytest.mark.parametrize("path", LAYOUT)
 def test_c_121_names_and_nesting(path: str) -> None:
     found: Any = standard_result(
-        ABOUT, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
+        METADATA, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
     ).document()
     for key in path.split("."):
         found = found[int(key)] if key.isdigit() else found[key]
@@ -404,7 +404,7 @@ def test_c_121_names_and_nesting(path: str) -> None:
 
 def test_c_121_round_trip_and_types() -> None:
     written = standard_result(
-        ABOUT, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
+        METADATA, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
     ).document()
     assert json.loads(json.dumps(written)) == written
     assert list(written) == ["directory", "overall_statistics", "detailed_results", "x_extension"]
@@ -415,7 +415,7 @@ def test_c_121_round_trip_and_types() -> None:
 def test_c_121_rows_are_sorted_by_number() -> None:
     paths = [f"EN/{n}_out.json" for n in (10, 9, 100, 1)]
     rows = [FailedRow(path, "unreadable") for path in paths]
-    written = standard_result(ABOUT, [], rows).document()
+    written = standard_result(METADATA, [], rows).document()
     assert [row["file_path"] for row in written["detailed_results"]] == [
         f"EN/{n}_out.json" for n in (1, 9, 10, 100)
     ]

@@ -100,7 +100,7 @@ async def judge_scenarios(
 async def _judge_steps(
     steps: Sequence[OpenStep], judge_runner: JudgeRunner, model: str
 ) -> StepVerdicts:
-    """Verdicts on every open value of one model; some may stay open."""
+    """Ask the judge about the open values of one model; some may stay open."""
     import asyncio
 
     from callscore.evaluate.scorecards import judging_of
@@ -119,8 +119,8 @@ async def _judge_steps(
 
 def verdict_records(judged: VerdictsByPart) -> Iterator[VerdictRecord]:
     """The verdicts of the judge, as lines of a verdicts file."""
-    for part, said in judged.items():
-        for (case_id, run, item), verdict in said.verdicts.items():
+    for part, step_verdicts in judged.items():
+        for (case_id, run, item), verdict in step_verdicts.verdicts.items():
             yield VerdictRecord(
                 case_id=case_id,
                 metric=verdict.metric,
@@ -137,7 +137,7 @@ def verdict_records(judged: VerdictsByPart) -> Iterator[VerdictRecord]:
 
 
 def undecided_items(scorer: ScenarioScorer, judged: VerdictsByPart) -> Iterator[OpenItem]:
-    """Items that neither code nor files nor the judge has decided, for people to decide."""
+    """Items that neither code nor a file nor the judge has decided: a worklist for people."""
     for part in scorer.parts:
         known = judged[part].verdicts if part in judged else {}
         for step in scorer.open_steps(part):
@@ -166,35 +166,35 @@ def score_outputs(
     sinks: ScenarioSinks = NO_SINKS,
     on_verdict: Callable[[VerdictRecord], None] | None = None,
 ) -> Scorecard:
-    """The scorecard of recorded outputs, each job being a model of it."""
+    """The scorecard of recorded outputs, with one model per job."""
     from callscore.config.score import ScoreConfig
     from callscore.evaluate.scorecards import scorecard
 
     scores: dict[str, ScenarioScore] = {}
     for job in jobs:
-        scores |= _scores_of(job, sinks, on_verdict)
+        scores |= _score_job(job, sinks, on_verdict)
     return scorecard(ScoreConfig(cases=()), scenario_tallies(scores), None)
 
 
-def _scores_of(
+def _score_job(
     job: OutputsJob, sinks: ScenarioSinks, on_verdict: Callable[[VerdictRecord], None] | None
 ) -> Mapping[str, ScenarioScore]:
     """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
     scorer = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
-    judged = _judged(job, scorer)
+    judged = _judge_outputs(job, scorer)
     if on_verdict is not None:
         for record in verdict_records(judged):
             on_verdict(record)
     return scorer.scores(judged, sinks)
 
 
-def _judged(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
-    """The judge's verdicts on the open values."""
+def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
+    """Ask the judge of the job about the open values."""
     if job.judge == "none":
         return {}
     if job.recorded.mode == "compat":
-        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+        raise UsageError("compat scores like the public evaluator; expected verdicts, not a judge")
     import asyncio
 
     from callscore.config.score import ScoreConfig, default_embedder
@@ -208,7 +208,7 @@ def _judged(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
 
 
 def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
-    """The scenarios of every model as one task, each row being the mean of the languages."""
+    """The scenarios of every model as one task; a row is the mean of the languages."""
     return Tallied(
         tallies={model: {SCENARIO: stratified(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
@@ -219,20 +219,20 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
     )
 
 
-def of_language(tallied: Tallied, language: str) -> Tallied:
-    """The scenarios of one language."""
+def restrict_to_language(tallied: Tallied, language: str) -> Tallied:
+    """The tallies of one language only."""
     tallies = {
         model: {SCENARIO: score.tallies[language]} for model, score in tallied.scenarios.items()
     }
     return msgspec.structs.replace(tallied, tallies=tallies, scenarios={})
 
 
-def with_documents(
+def add_documents(
     card: Scorecard,
     scores: Mapping[str, ScenarioScore],
     card_of_language: Callable[[str], Scorecard],
 ) -> Scorecard:
-    """The scorecard with the result files of its scenarios, which are reports of it."""
+    """The scorecard with the result files of its scenarios, and what judging them took."""
     languages = dict.fromkeys(name for score in scores.values() for name in score.tallies)
     cards = {name: card if len(languages) == 1 else card_of_language(name) for name in languages}
     documents = {
@@ -250,7 +250,7 @@ def with_documents(
 
 
 def combine_judging(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
-    """The judge and what it did, all models and languages together; None if none was asked."""
+    """What judging took, added up over models and languages; None without a judge."""
     found = [msgspec.convert(raw, Judging) for raw in judgings]
     if not found:
         return None

@@ -17,10 +17,12 @@ PAGE = (Path(__file__).parents[3] / "docs" / "orchestration.md").read_text(encod
 
 def test_the_page_names_every_part_of_the_extension() -> None:
     row = ResultRow("f", PlanRow(), CallRow(), Confusion(), 0, 0)
-    about = ResultMetadata(
+    metadata = ResultMetadata(
         "d", "EN", "m", "none", "", "", answered_by=("other",), usage={}, free_running={}
     )
-    written = standard_result(about, [ScenarioEvaluation(row, (), (), True, True)], ()).document()
+    written = standard_result(
+        metadata, [ScenarioEvaluation(row, (), (), True, True)], ()
+    ).document()
     ours = set(written["x_extension"])
     named = set(re.findall(r"^- `(\w+)`", PAGE, re.MULTILINE)) | {"undecided", "data_report"}
     assert named <= ours

@@ -1,6 +1,4 @@
-"""Error propagation: free runs compared with the teacher-forced ones, on the same scenarios
-and terms.
-"""
+"""Error propagation: free runs compared with the teacher-forced ones on the same scenarios."""
 
 from __future__ import annotations
 
@@ -13,12 +11,11 @@ import msgspec
 
 from callscore.core.errors import DataError
 from callscore.core.scenarios import StoredReplies
-from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration.call.questions import RecordedVerdicts
 from callscore.suites.orchestration.extra_statistics import progress_rate, run_consistency
 from callscore.suites.orchestration.free_run import FreeReplies, free_replies, is_right
 from callscore.suites.orchestration.replies import ReplyUsage, ScenarioReplies, usage_by_scenario
-from callscore.suites.orchestration.result import ResultMetadata
+from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.result_format import key_metrics
 from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.output_file import ScenarioRecording
@@ -34,7 +31,7 @@ _BASIS = (
 
 
 class FreeRunScorer:
-    """The free runs of one model on one set, collected scenario by scenario."""
+    """Scores the free runs of one model in one language, scenario by scenario."""
 
     def __init__(self, model: str, part: ScenarioSet, repeats: int, stored: StoredReplies) -> None:
         self._model, self._part = model, part
@@ -46,7 +43,7 @@ class FreeRunScorer:
         self._left_out: list[str] = []
 
     def add(self, forced: ScenarioReplies) -> tuple[ScenarioReplies, Sequence[StepRecord]] | None:
-        """Add one scenario with its records, if both passes are complete."""
+        """Add one scenario; returns its free replies and records, None if a pass is incomplete."""
         scenario = forced.scenario
         found = free_replies(self._part, scenario, self._model, self._repeats, self._stored)
         if isinstance(found, str) or forced.missing:
@@ -95,10 +92,10 @@ class FreeRunScorer:
 
 
 def _summary(evaluated: Sequence[ScenarioEvaluation]) -> Json:
-    """The four scores, and the progress of the model."""
+    """The four headline scores, and success rates of steps and scenarios."""
     records = _decide_by_code(record for each in evaluated for record in each.records)
-    about = ResultMetadata("", "", "", "none", "", "")
-    overall = outcomes.standard_result(about, evaluated, ()).overall
+    metadata = ResultMetadata("", "", "", "none", "", "")
+    overall = standard_result(metadata, evaluated, ()).overall
     named = key_metrics(overall.key_metrics)
     return {
         **{name: measure.value for name, measure in named.items()},
@@ -123,7 +120,7 @@ def _success_by_step(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[tuple[s
 def _success_by_position(
     forced: Sequence[ScenarioEvaluation], free: Sequence[ScenarioEvaluation]
 ) -> list[Json]:
-    """Success of the first, second, third … step of a scenario: errors accumulate."""
+    """The success rate of the first, second, third … step: errors accumulate."""
     shares: dict[int, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
     for side, evaluated in enumerate((forced, free)):
         for each in evaluated:
@@ -142,9 +139,5 @@ def _positions(records: Sequence[StepRecord]) -> list[tuple[int, bool]]:
     return [
         (position, is_right(record))
         for run in by_run.values()
-        for position, record in enumerate(sorted(run, key=_step), 1)
+        for position, record in enumerate(sorted(run, key=lambda each: each.step_id), 1)
     ]
-
-
-def _step(record: StepRecord) -> int:
-    return int(record.case_id.rpartition("#")[2])

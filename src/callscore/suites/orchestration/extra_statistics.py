@@ -1,4 +1,4 @@
-"""Statistics beyond the document: `x_extension` of the standard reading."""
+"""Statistics beyond document 001: `x_extension` in the mode `standard`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mean_or_none(values: Iterable[float]) -> float | None:
 
 
 def plan_statistics(records: Sequence[StepRecord]) -> Json:
-    """Node F1, edge F1, exact-plan rate over all due plans; flags; intervals of the search"""
+    """Node F1, edge F1, rate of exact plans over all expected ones; flags; bounds of searches"""
     due = [record for record in records if record.kind == "plan"]
     scored = [(record, record.plan) for record in due if record.plan is not None]
     return {
@@ -52,7 +52,7 @@ def plan_statistics(records: Sequence[StepRecord]) -> Json:
 
 
 def _plans_by_repair(records: Sequence[StepRecord]) -> dict[str, list[str]]:
-    """Plans that are neither valid JSON nor YAML, by the repairs they needed        C-128"""
+    """Plans that are neither valid JSON nor valid YAML, by the repair they needed        C-128"""
     found = {
         kind: [record.case_id for record in records if kind in record.flags]
         for kind in READING_REPAIRS
@@ -61,7 +61,7 @@ def _plans_by_repair(records: Sequence[StepRecord]) -> dict[str, list[str]]:
 
 
 def decision_statistics(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
-    """FAILED by what was due, strict recall, answers that both call and reject  C-105, C-107"""
+    """FAILED by expected decision, strict recall, replies that call and reject    C-105, C-107"""
     return {
         "failed_on_fc": confusion.fc_failed,
         "failed_on_reject": confusion.reject_failed,
@@ -72,7 +72,7 @@ def decision_statistics(confusion: Confusion, records: Sequence[StepRecord]) -> 
 
 
 def undecided_values(records: Sequence[StepRecord]) -> list[Json]:
-    """Argument values that only a judge could compare, and that were not judged        C-115"""
+    """Argument values that only a judge can compare, and that were not judged        C-115"""
     return [
         {
             "case_id": record.case_id,
@@ -108,20 +108,16 @@ def run_consistency(records: Sequence[StepRecord]) -> Json:
 
 
 def progress_rate(records: Sequence[StepRecord]) -> float | None:
-    """Steps before the first wrong one / steps, in order; mean over scenarios and runs"""
+    """Steps before the first wrong one / all steps; mean over scenarios and runs"""
     by_run: dict[tuple[str, int], dict[int, bool]] = defaultdict(dict)
     for record in records:
-        by_run[record.scenario, record.run][_step_of(record)] = record.success
+        by_run[record.scenario, record.run][record.step_id] = record.success
     return mean_or_none(_progress(steps) for steps in by_run.values())
 
 
 def _progress(success: Mapping[int, bool]) -> float:
     in_order = [success[step] for step in sorted(success)]
     return (in_order.index(False) if False in in_order else len(in_order)) / len(in_order)
-
-
-def _step_of(record: StepRecord) -> int:
-    return int(record.case_id.rpartition("#")[2])
 
 
 def pass_hat_k(outcomes: Sequence[Sequence[bool]]) -> dict[str, float]:
@@ -194,7 +190,7 @@ def _summarize_group(records: Sequence[StepRecord]) -> Json:
 
 
 def error_taxonomy(records: Sequence[StepRecord]) -> Json:
-    """Every kind of error with its number and the steps where it occurs"""
+    """Every kind of error with its count and the steps where it occurs"""
     counts: Counter[str] = Counter()
     evidence: dict[str, list[Json]] = defaultdict(list)
     for record in records:

@@ -1,9 +1,9 @@
-"""A scenario that continues with the model's own plans and calls (free-running).
+"""Free runs (`history: own`): scenarios that continue with the model's own plans and calls.
 
-The user and the answers to the user follow the script; so does the order in which agents act.
-Plans are the model's own: an agent that the gold plan names and its own does not is not called,
-and that step is not reached. A tool returns the recorded result where the call matches the one
-that was due, else `NO_RESULT`. None of it enters the teacher-forced score.
+The messages of the user, the replies to the user and the order of agents follow the script. Plans
+are those of the model: if the gold plan names an agent and the model's plan does not, the step of
+that agent is not reached. A tool returns the recorded result if the call matches the expected one,
+else `NO_RESULT`. Free runs never affect the teacher-forced score.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ UNDECIDED = "undecided_value"
 
 
 class FreeRun:
-    """One run of one scenario: `following` is the next step, None at the end."""
+    """One run of one scenario; `next_step` is the step to request, None at the end."""
 
     def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
@@ -66,25 +66,25 @@ class FreeRun:
         self._progress = PlanProgress()
         self._planned_at = 0
         self._expected: frozenset[str] = frozenset()
-        """Agents of the gold plan that is valid now; annotations also let others act."""
+        """Agents of the current gold plan; other agents may act too."""
         self._plans: dict[int, RecordedReply] = {}
         self._steps: dict[int, RecordedReply] = {}
         self.not_reached: list[int] = []
         """Steps of agents that the model's plan does not name."""
         self.next_step: StepCase | None = self._next()
 
-    def add_reply(self, answer: RecordedReply) -> None:
-        """Add the reply to `following`; continues with the next step."""
-        asked = self.next_step
-        assert asked is not None
-        if isinstance(asked.step, PlanStep):
-            workflows = asked.step.gold.workflows
+    def add_reply(self, reply: RecordedReply) -> None:
+        """Add the reply to `next_step`, and continue with the step after it."""
+        step = self.next_step
+        assert step is not None
+        if isinstance(step.step, PlanStep):
+            workflows = step.step.gold.workflows
             self._expected = frozenset(step.agent for flow in workflows for step in flow.steps)
-            self._plans[asked.step_id] = answer
-            self._adopt_plan(asked.step_id, answer)
-        elif isinstance(asked.step, AgentStep):
-            self._steps[asked.step_id] = answer
-            self._add_tool_result(asked.step, answer)
+            self._plans[step.step_id] = reply
+            self._adopt_plan(step.step_id, reply)
+        elif isinstance(step.step, AgentStep):
+            self._steps[step.step_id] = reply
+            self._add_tool_result(step.step, reply)
         self.next_step = self._next()
 
     def run(self, number: int) -> RecordedRun:
@@ -92,7 +92,7 @@ class FreeRun:
         return RecordedRun(number, self._plans, self._steps)
 
     def _next(self) -> StepCase | None:
-        """The next step to request; scripted messages before it join the history."""
+        """The next step to request; scripted messages before it are added to the history."""
         for raw in self._left:
             due = self._due.get(raw.step_id)
             if isinstance(due, PlanStep):
@@ -114,9 +114,9 @@ class FreeRun:
             self._history, PlannedQuery(query, self._planned_at) if query else None
         )
 
-    def _adopt_plan(self, step_id: int, answer: RecordedReply) -> None:
-        """Adopt the model's own plan if it can be parsed; else the previous plan stays valid."""
-        text = strip_think_block(answer.content) if isinstance(answer.content, str) else ""
+    def _adopt_plan(self, step_id: int, reply: RecordedReply) -> None:
+        """Adopt the model's own plan if it can be parsed; else the previous plan stays current."""
+        text = strip_think_block(reply.content) if isinstance(reply.content, str) else ""
         if text.strip():
             self._history.append(HistoryMessage(step_id, Message("assistant", text)))
         plan = read_plan(text)
@@ -124,9 +124,9 @@ class FreeRun:
             self._progress.adopt(plan)
             self._planned_at = step_id
 
-    def _add_tool_result(self, step: AgentStep, answer: RecordedReply) -> None:
-        """Apply a reply: calls get a result; a rejection is left to the script."""
-        prediction = read_prediction(answer)
+    def _add_tool_result(self, step: AgentStep, reply: RecordedReply) -> None:
+        """Add the result of the calls to the history; after a rejection the script continues."""
+        prediction = read_prediction(reply)
         self._progress.record_turn(step.agent, called=isinstance(prediction, ToolCalls))
         if not isinstance(prediction, ToolCalls):
             return
@@ -151,13 +151,13 @@ def matches(prediction: ToolCalls, step: AgentStep, tools: Tools) -> bool:
 
 
 def no_result(prediction: ToolCalls) -> dict[str, Any]:
-    """What a tool returns to calls that the script does not have."""
+    """The result of calls that the script does not have."""
     names = ", ".join(dict.fromkeys(call.name for call in prediction.calls))
     return {"error": NO_RESULT, "tool": names, "message": "Nothing is recorded for this call."}
 
 
 def is_right(record: StepRecord) -> bool:
-    """Whether code finds nothing wrong."""
+    """Whether code finds no error in the step; undecided values are no error."""
     return record.success or (
         bool(record.differences)
         and all(difference.kind == UNDECIDED for difference in record.differences)
@@ -165,7 +165,7 @@ def is_right(record: StepRecord) -> bool:
 
 
 def own_case_id(case_id: str) -> str:
-    """The id under which the reply to a step with its own history is stored."""
+    """The id under which the reply to a step in a free run is stored."""
     return f"{case_id}/own"
 
 
@@ -178,14 +178,14 @@ class _FreeRunInProgress:
         self.run = run
 
     def request(self) -> StepRequest | None:
-        """The next step; None if the run is over."""
+        """The request of the next step; None if the run has ended."""
         step = self.free.next_step
         if step is None:
             return None
         return StepRequest(self.model, self.run, step_case(step, own_case_id(step.id)), step.prompt)
 
     def add_stored_reply(self, stored: StoredReplies) -> bool:
-        """Add the reply to the requested step; False if there is none."""
+        """Add the stored reply to the requested step; False if there is none."""
         step = self.free.next_step
         assert step is not None
         found = stored(self.model, own_case_id(step.id)).get(self.run)
@@ -196,7 +196,7 @@ class _FreeRunInProgress:
 
 
 class FreeRuns:
-    """All free runs of a run. A round requests one step of each that is not over."""
+    """All free runs of a run; a round requests one step of each that has not ended."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class FreeReplies(msgspec.Struct, frozen=True):
     replies: ScenarioReplies
     recording: ScenarioRecording
     not_reached: int
-    """Steps of all runs that the model's own plans left out."""
+    """Number of steps, over all runs, that the model's plans do not reach."""
 
 
 def free_replies(
@@ -257,7 +257,7 @@ def free_replies(
 
 
 def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterator[StepReply]:
-    """The steps of one run up to its end, or to the first without a reply."""
+    """The steps of one run up to its end, or to the first step without a reply."""
     while (case := free.next_step) is not None:
         found = stored(model, own_case_id(case.id)).get(run)
         yield StepReply(case, run, found)

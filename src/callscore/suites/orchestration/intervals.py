@@ -1,4 +1,4 @@
-"""The 95 % intervals of a scorecard as document 001 shows them: by the path of each number."""
+"""The 95 % intervals of a scorecard, by the path of each number in the result file."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ ROWS = {
     },
     f"{DECISIONS}rejection_type_accuracy": "rejection_type",
 }
-"""By the path in the document, the row of the scorecard."""
+"""Path in the result file → row of the scorecard."""
 PARTS = {
     f"{KEY}Call Rejection Classification Accuracy": "classification",
     f"{KEY}FC": "fc",
     f"{KEY}Plan": "plan",
 }
+"""Path in the result file → part of the score."""
 
 
 def intervals(
     task: TaskScore, method: IntervalMethod, statistics: Layout, scenarios: int
 ) -> dict[str, Any]:
-    """The intervals of all numbers that a result has        STATS §2"""
+    """`x_extension.intervals`: the intervals of all numbers of a result        STATS §2"""
     return {
         "level": method.level,
         "about": method.about,

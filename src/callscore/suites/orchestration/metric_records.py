@@ -14,7 +14,7 @@ DIFFERENCES_SHOWN = 5
 
 
 def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
-    """A record for every measure of a step; a plan that failed scores 0        C-118"""
+    """One record per measure of a step; a failed plan scores 0        C-118"""
     against = "; ".join(
         f"{difference.kind.replace('_', ' ')}: {difference.detail}"
         for difference in step.differences[:DIFFERENCES_SHOWN]
@@ -46,13 +46,13 @@ def step_metrics(step: StepRecord) -> Mapping[str, float]:
     return metrics
 
 
-def _reply_text(answer: RecordedReply | None) -> str:
-    """The reply: its text, or text and calls as JSON; empty without one."""
-    if answer is None:
+def _reply_text(reply: RecordedReply | None) -> str:
+    """The text of the reply, or text and calls as JSON; empty without a reply."""
+    if reply is None:
         return ""
-    if isinstance(answer.content, str) and not answer.tool_calls:
-        return answer.content
-    given = {"content": answer.content, "tool_calls": answer.tool_calls}
+    if isinstance(reply.content, str) and not reply.tool_calls:
+        return reply.content
+    given = {"content": reply.content, "tool_calls": reply.tool_calls}
     return json.dumps(given, ensure_ascii=False, default=str)
 
 

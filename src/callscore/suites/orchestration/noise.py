@@ -13,7 +13,7 @@ INVENTED_FACT = "A supervisor promised a credit of 750 by Friday"
 
 
 def degrade_case(outcome: JsonOutcome, noise: Noise) -> None:
-    """Calls, actions or graphs of single-turn cases; of accepted values the first is used."""
+    """Degrade the calls, actions or graph of a case; the first accepted value is used."""
     if isinstance(outcome.get("calls"), list):
         made = [
             {
@@ -41,7 +41,7 @@ def _degrade_call(call: JsonOutcome, noise: Noise) -> JsonOutcome:
 
 
 def _first_accepted(accepted: Any) -> Any:
-    """The first accepted value, inside objects too; an empty text means: left out."""
+    """The first accepted value, inside objects too; an empty text if the argument is left out."""
     value = accepted[0] if isinstance(accepted, list) and accepted else accepted
     if isinstance(value, dict):
         return {key: _first_accepted(inner) for key, inner in value.items()}
@@ -49,7 +49,7 @@ def _first_accepted(accepted: Any) -> Any:
 
 
 def degrade_step(outcome: JsonOutcome, noise: Noise) -> FakeReply:
-    """`{calls}` become tool calls; `{text}` (a rejection) stays; `{workflows}` are a plan."""
+    """A degraded reply to a step: tool calls for `calls`, JSON for `plan`, else the `text`."""
     if "calls" in outcome:
         calls = noise.kept(objects_in(outcome["calls"]))
         if calls:

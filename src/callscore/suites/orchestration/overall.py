@@ -1,4 +1,4 @@
-"""Rows → the overall statistics of document 001, in the standard reading (C-119, C-120)."""
+"""The overall statistics of document 001, in the mode `standard` (C-119, C-120)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def mean_defined(measures: Iterable[Measure]) -> Measure:
 def overall_statistics(rows: Sequence[ResultRow], score: TaskScore) -> OverallStatistics:
     """Counts are summed, then divided; qualities are means over scenarios        C-119
 
-    The headline numbers are those of the scorecard; what only the document has is added up here.
+    The headline numbers are those of the scorecard; the other numbers are added up here.
     """
     confusion = sum((row.confusion for row in rows), Confusion())
     return OverallStatistics(
@@ -98,7 +98,7 @@ def overall_statistics(rows: Sequence[ResultRow], score: TaskScore) -> OverallSt
 def key_metrics_of(score: TaskScore) -> KeyMetrics:
     """The headline numbers of a task score; of several languages, their mean        001, C-120
 
-    A half that was not run, or whose kind of step the data does not have, is unavailable.
+    Without steps of a kind in the data or in the run, the scores of that kind are unavailable.
     """
     classification, fc = (
         _part(score, name, _UNAVAILABLE_CALLS) for name in ("classification", "fc")
@@ -134,7 +134,7 @@ def mean_of_languages(results: Sequence[KeyMetrics]) -> KeyMetrics:
 
 
 def _mean_of(parts: Sequence[Measure]) -> Measure:
-    """Mean of all parts; unavailable if one of them is        C-120"""
+    """The mean of all parts; not run if one of them is not run        C-120"""
     missing = next((part for part in parts if part.absence == "not_run"), None)
     if missing is not None:
         return missing

@@ -1,4 +1,4 @@
-"""Judges and scores folders of recorded outputs, one per language."""
+"""Scores folders of recorded outputs, one per language."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ from callscore.suites.orchestration.step_views import recording_views
 _FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
 _SUFFIX = "_out.json"
 EvaluateOne = Callable[[Any, str, str], Any]
-"""A decoded file, its scenario and the path that results show → an evaluated value."""
+"""A decoded file, its scenario and its path in results → its evaluation."""
 
 
 class _LanguageFolder(msgspec.Struct, frozen=True):
-    """One folder of outputs with its model and cards."""
+    """A folder of outputs in one language, with its model and cards."""
 
     folder: Path
     name: str
@@ -72,7 +72,7 @@ class _LanguageFolder(msgspec.Struct, frozen=True):
 
 
 class RecordedScorer:
-    """Recorded replies of one model; raises if a folder or a card is unusable."""
+    """Scores the recorded replies of one model; raises if a folder or a card is unusable."""
 
     def __init__(
         self, recorded: RecordedOutputs, verdicts: Sequence[GivenVerdict], files: ScenarioFiles
@@ -89,7 +89,7 @@ class RecordedScorer:
         self.parts = [ScenarioPart(each.model, each.name) for each in self._folders.values()]
 
     def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
-        """The open values of every readable file; the others fail when they are scored."""
+        """The open steps of every readable file; the others fail when they are scored."""
         language = self._folders[part.folder]
         verdicts = verdicts_from_files(self._verdicts, language.model, language.name)
         for path in sort_paths(self._files.output_files(language.folder)):
@@ -110,7 +110,7 @@ class RecordedScorer:
         if sinks.on_record is not None:
             for each in scored:
                 for step in each.records:
-                    for record in metric_records(step, each.about.model):
+                    for record in metric_records(step, each.metadata.model):
                         sinks.on_record(record)
         return {self.parts[0].model: results.model_score(scored)}
 
@@ -120,7 +120,7 @@ class RecordedScorer:
         recorded = verdicts_from_files(self._verdicts, language.model, language.name)
         verdicts: VerdictSource = add_judge_verdicts(recorded, judged)
         if self._mode == "compat" and not self._verdicts:
-            verdicts = NoVerdicts()  # with a judge the public evaluator uses another order
+            verdicts = NoVerdicts()  # with a judge, the public evaluator orders values differently
         directory = shown_path(language.folder)
         found = sort_paths(self._files.output_files(language.folder))
         _refuse_duplicates(found)
@@ -134,7 +134,7 @@ class RecordedScorer:
         if not evaluated:
             first = failed[0]
             raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
-        about = ResultMetadata(
+        metadata = ResultMetadata(
             directory=directory,
             language=language.name,
             model=language.model,
@@ -142,11 +142,11 @@ class RecordedScorer:
             data=digest,
             version=__version__,
         )
-        about = add_judge(about, judged)
+        metadata = add_judge(metadata, judged)
         if self._mode == "compat":
-            scored = results.compat_result(about, evaluated, failed)
+            scored = results.compat_result(metadata, evaluated, failed)
         else:
-            scored = results.standard_result(about, evaluated, failed)
+            scored = results.standard_result(metadata, evaluated, failed)
         return warn_of_unused_verdicts(scored, recorded)
 
     def _evaluate(
@@ -194,7 +194,7 @@ def _evaluator(
 
 
 def _refuse_duplicates(paths: Sequence[Path]) -> None:
-    """Scenario 1 of one language is not scenario 1 of another."""
+    """Raise if two files are outputs of one scenario, as of two languages in one folder."""
     seen: dict[str, Path] = {}
     for path in paths:
         if path.name in seen:
@@ -206,7 +206,7 @@ def _refuse_duplicates(paths: Sequence[Path]) -> None:
 
 
 def _pair_folders(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
-    """Outputs with their cards: one for all, by language if both name it, else in order."""
+    """Pair outputs with cards: one folder for all, or by language if paths name it, or in order."""
     outputs, cards = recorded.outputs, recorded.cards
     if len(cards) == 1:
         return [(folder, cards[0]) for folder in outputs]
@@ -244,7 +244,7 @@ def _language_folders(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_
 
 
 def _language_name(folder: Path, cards: Path, *, shared: bool) -> str:
-    """From the cards' path; from the outputs' path if that names none or all share the cards."""
+    """The language in the path of the cards, else of the outputs; reversed if cards are shared."""
     paths = (folder, cards) if shared else (cards, folder)
     named = (name for name in map(language_of, paths) if name != UNKNOWN_LANGUAGE)
     return next(named, UNKNOWN_LANGUAGE)

@@ -1,4 +1,4 @@
-"""The replies of one model to one scenario: as a recording to score, with usage."""
+"""The replies of one model to one scenario, as a recording that can be scored, and their usage."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StepReply(msgspec.Struct, frozen=True):
 
 
 class ScenarioReplies(msgspec.Struct, frozen=True):
-    """Every requested step, with its reply in every run."""
+    """All requested steps of a scenario, with the replies in every run."""
 
     scenario: Scenario
     model: str
@@ -90,7 +90,7 @@ def collect_replies(
 
 
 def to_recorded_reply(found: Reply | Failed | None) -> RecordedReply:
-    """The reply as recorded; a failure stays one, so that it never counts against the model."""
+    """The reply as a recorded one; a failure stays a failure and never counts against the model."""
     if found is None:
         return RecordedReply(error=NOT_RUN)
     if isinstance(found, Failed):
@@ -100,17 +100,17 @@ def to_recorded_reply(found: Reply | Failed | None) -> RecordedReply:
 
 
 def reply_text(reply: Reply) -> str:
-    """The text of a reply, with any bytes."""
+    """The text of a reply; invalid UTF-8 is replaced."""
     return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
 
 
 def rounded_latency(reply: Reply) -> float | None:
-    """The latency of a reply, to a tenth of a millisecond; of the run that requested it."""
+    """The latency of a reply in the run that sent it, to a tenth of a millisecond."""
     return None if reply.latency_ms is None else round(reply.latency_ms, 1)
 
 
 class ReplyUsage(msgspec.Struct, frozen=True):
-    """Tokens and dollars of some replies; unknown ones are counted, not taken as 0."""
+    """Tokens and cost of several replies; unknown values are counted, not taken as 0."""
 
     answers: int = 0
     known_input: int = 0
@@ -119,11 +119,12 @@ class ReplyUsage(msgspec.Struct, frozen=True):
     """Replies with unknown tokens."""
     known_usd: float = 0.0
     unpriced: int = 0
+    """Replies with unknown cost."""
 
     @classmethod
-    def of(cls, answers: Iterable[Reply | Failed | None]) -> ReplyUsage:
-        """The sum over the replies."""
-        replies = [answer for answer in answers if isinstance(answer, Reply)]
+    def of(cls, outcomes: Iterable[Reply | Failed | None]) -> ReplyUsage:
+        """The sum over the replies among the outcomes."""
+        replies = [reply for reply in outcomes if isinstance(reply, Reply)]
         return cls(
             len(replies),
             sum(reply.input_tokens or 0 for reply in replies),
@@ -139,7 +140,7 @@ class ReplyUsage(msgspec.Struct, frozen=True):
         return None if self.unpriced else self.known_usd
 
     def as_json(self) -> dict[str, Any]:
-        """The usage as written in results."""
+        """The usage as in result files."""
         return {
             "answers": self.answers,
             "input_tokens": None if self.uncounted else self.known_input,
@@ -149,7 +150,7 @@ class ReplyUsage(msgspec.Struct, frozen=True):
 
 
 def usage_by_scenario(used: Mapping[str, ReplyUsage]) -> dict[str, Any]:
-    """Tokens and cost of one model: all together, and by scenario."""
+    """Tokens and cost of one model: in total, and by scenario."""
     everything = ReplyUsage(
         sum(usage.answers for usage in used.values()),
         sum(usage.known_input for usage in used.values()),

@@ -1,4 +1,4 @@
-"""Evaluated scenarios → one result with its extension, for either reading (C-121, C-128)."""
+"""The result of one model in one language, and its result file, in both modes (C-121, C-128)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from callscore.suites.orchestration import compat, extra_statistics, intervals, 
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.overall import (
-    KeyMetrics,
     OverallStatistics,
     mean_of_languages,
     overall_statistics,
@@ -39,11 +38,11 @@ HEADLINES = {
     "orchestration.fc": f"{SCENARIO}/fc",
     "orchestration.plan": f"{SCENARIO}/plan",
 }
-"""What a gate may name, and where it is on the scorecard."""
+"""By the name that a gate may use, its place on the scorecard."""
 
 
 class ResultMetadata(msgspec.Struct, frozen=True):
-    """What a result is about: the folder of the outputs, their model, and the settings."""
+    """Where a result comes from: the folder of the outputs, their model, and the settings."""
 
     directory: str
     language: str
@@ -52,33 +51,33 @@ class ResultMetadata(msgspec.Struct, frozen=True):
     data: str
     version: str
     judging: Json | None = None
-    """The cost of judging; never part of the model's cost."""
+    """What judging took; never part of the cost of the model."""
     answered_by: tuple[str, ...] = ()
     """Names under which the model replied, other than the requested one (R-26)."""
     protocol: str = ""
-    """The protocol of the prompts, if Callscore sent them (C-133)."""
+    """The protocol of the requests, if Callscore sent them (C-133)."""
     usage: Json | None = None
-    """Tokens and cost, of all steps and by scenario; without times, to be reproducible."""
+    """Tokens and cost, in total and by scenario; without times, so that it is reproducible."""
     free_running: Json | None = None
-    """The pass in which the model saw its own history; never part of the scores above it."""
+    """The pass in which the model saw its own history; never part of the scores."""
 
 
 class LanguageResult(msgspec.Struct, frozen=True):
-    """One language of one model, scored."""
+    """The scores of one model in one language."""
 
-    about: ResultMetadata
+    metadata: ResultMetadata
     mode: Mode
     overall: OverallStatistics
     rows: tuple[ResultRow | FailedRow, ...]
     tally: TaskTally
-    """What the scenarios add up to, for the scorecard."""
+    """The scenarios added up, for the scorecard."""
     records: tuple[StepRecord, ...] = ()
     findings: tuple[DataFinding, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def approximate(self) -> bool:
-        """Whether a value depends on an undecided item or an unfinished search (C-115, C-117)."""
+        """Whether a score depends on an undecided value or an unfinished search (C-115, C-117)."""
         return self.has_undecided_calls or self.has_unfinished_plans
 
     @property
@@ -95,34 +94,34 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """The signature: two results may be compared only if it is equal (C-126)."""
-        about = self.about
+        """The signature; two results may be compared only if it is equal (C-126)."""
+        metadata = self.metadata
         parts = {
             "doc": spec().framework,
             "mode": self.mode,
-            **({"protocol": about.protocol} if about.protocol else {}),
-            "lang": about.language,
-            "data": about.data,
-            "judge": about.judge,
+            **({"protocol": metadata.protocol} if metadata.protocol else {}),
+            "lang": metadata.language,
+            "data": metadata.data,
+            "judge": metadata.judge,
             "n": self.overall.total_files,
             **({"repeats": runs} if (runs := len({each.run for each in self.records})) else {}),
             "ged": spec().plan.budget,
-            "callscore": about.version,
+            "callscore": metadata.version,
         }
         return "orchestration|" + "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def document(self, task: TaskScore | None = None, card: ScenarioRows = NO_ROWS) -> Json:
-        """The result file; `task` has its rows with their intervals, if there are any      C-121"""
+        """The result file; `task` has the intervals of its rows, if there are any        C-121"""
         rounding = four_decimals if self.mode == "standard" else unrounded
-        about = self.about
-        body = result_format.document(about.directory, self.overall, self.rows, rounding)
+        metadata = self.metadata
+        body = result_format.document(metadata.directory, self.overall, self.rows, rounding)
         extension = _round_floats(self._extension(task, card.method))
-        if about.judging is not None:
-            extension["judging"] = about.judging  # not rounded: it may be tiny
-        if about.usage is not None:
-            extension["usage"] = about.usage
-        if about.free_running is not None:
-            extension["free_running"] = _round_floats(about.free_running)
+        if metadata.judging is not None:
+            extension["judging"] = metadata.judging  # not rounded: the cost may be tiny
+        if metadata.usage is not None:
+            extension["usage"] = metadata.usage
+        if metadata.free_running is not None:
+            extension["free_running"] = _round_floats(metadata.free_running)
         return body | {"x_extension": extension}
 
     def _extension(self, task: TaskScore | None, method: IntervalMethod | None) -> Json:
@@ -132,10 +131,14 @@ class LanguageResult(msgspec.Struct, frozen=True):
         shown: Json = {
             "mode": self.mode,
             "signature": self.signature,
-            "language": self.about.language,
-            "model": self.about.model,
-            **({"answered_by": list(self.about.answered_by)} if self.about.answered_by else {}),
-            "judge": self.about.judge,
+            "language": self.metadata.language,
+            "model": self.metadata.model,
+            **(
+                {"answered_by": list(self.metadata.answered_by)}
+                if self.metadata.answered_by
+                else {}
+            ),
+            "judge": self.metadata.judge,
             "status": "valid" if self.overall.complete else "incomplete",
             "warnings": list(self.warnings),
             "undefined": list(paths),
@@ -199,12 +202,12 @@ def _round_floats(value: Any) -> Any:
 
 
 def standard_result(
-    about: ResultMetadata,
+    metadata: ResultMetadata,
     evaluated: Sequence[ScenarioEvaluation],
     failed: Sequence[FailedRow],
     costs: Costs = NO_COSTS,
 ) -> LanguageResult:
-    """The standard reading        C-104 … C-121"""
+    """The result of one language in the mode `standard`        C-104 … C-121"""
     plans_ran = any(scenario.plans_ran for scenario in evaluated)
     calls_ran = any(scenario.calls_ran for scenario in evaluated)
     evaluated = [
@@ -214,7 +217,7 @@ def standard_result(
     tally = tally_scenarios(rows, failed, costs)
     totals = overall_statistics(rows, score_tally(tally))
     return LanguageResult(
-        about=about,
+        metadata=metadata,
         mode="standard",
         overall=totals,
         rows=(*rows, *failed),
@@ -228,7 +231,7 @@ def standard_result(
 def _drop_not_run(
     scenario: ScenarioEvaluation, *, plans_ran: bool, calls_ran: bool
 ) -> ScenarioEvaluation:
-    """Without the half of the suite that no file has a reply for: not run is not failed."""
+    """Drop plans or calls if no file has a reply to one: not run is not failed."""
     row, records = scenario.row, scenario.records
     if not plans_ran:
         row = msgspec.structs.replace(row, plan=PlanRow())
@@ -242,20 +245,20 @@ def _drop_not_run(
 
 
 def compat_result(
-    about: ResultMetadata,
+    metadata: ResultMetadata,
     rows: Sequence[ResultRow],
     failed: Sequence[FailedRow],
     costs: Costs = NO_COSTS,
 ) -> LanguageResult:
-    """The public evaluator's reading        C-128
+    """The result of one language in the mode `compat`        C-128
 
-    The document has its numbers to the digit. The scorecard is made of the same rows without its
-    roundings on the way, and may differ in the fourth decimal.
+    The document has exactly the numbers of the public evaluator. The scorecard is made of the same
+    rows without its intermediate rounding, and may differ in the fourth decimal.
     """
     totals = compat_evaluation.overall_statistics(rows, len(rows) + len(failed))
     tally = tally_scenarios(rows, failed, costs, is_compat=True)
     listed: tuple[ResultRow | FailedRow, ...] = (*rows, *failed)
-    return LanguageResult(about, "compat", totals, listed, tally, warnings=(compat.NOTE,))
+    return LanguageResult(metadata, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
 
 def _warnings(overall: OverallStatistics) -> list[str]:
@@ -265,7 +268,7 @@ def _warnings(overall: OverallStatistics) -> list[str]:
             f"incomplete: {overall.failed_files} of {overall.total_files} scenarios could not be "
             "evaluated (C-119)"
         )
-    for name, measure in _named(overall.key_metrics):
+    for name, measure in result_format.key_metrics(overall.key_metrics).items():
         if measure.absence == "not_run":
             warnings.append(f"{name} is unavailable: {measure.why} (C-120)")
     confusion = overall.confusion
@@ -278,30 +281,28 @@ def _warnings(overall: OverallStatistics) -> list[str]:
     return warnings
 
 
-def _named(metrics: KeyMetrics) -> list[tuple[str, Any]]:
-    return list(result_format.key_metrics(metrics).items())
-
-
 def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
-    """The scenarios of one model, added up, and how their document is written."""
-    languages = [result.about.language for result in results]
+    """The scenarios of one model, added up, and the function that writes their document."""
+    languages = [result.metadata.language for result in results]
     first = results[0]
 
     def document(card: ScenarioRows) -> Json:
         return combine_languages(results, card)
 
     return ScenarioScore(
-        tallies={result.about.language: result.tally for result in results},
+        tallies={result.metadata.language: result.tally for result in results},
         identity={
             "mode": first.mode,
-            **({"protocol": first.about.protocol} if first.about.protocol else {}),
+            **({"protocol": first.metadata.protocol} if first.metadata.protocol else {}),
             "lang": "+".join(languages),
             "ged": str(spec().plan.budget),
         },
-        data="+".join(result.about.data for result in results),
-        judge="+".join(dict.fromkeys(o.about.judge for o in results if o.about.judge != "none")),
+        data="+".join(result.metadata.data for result in results),
+        judge="+".join(
+            dict.fromkeys(o.metadata.judge for o in results if o.metadata.judge != "none")
+        ),
         document=document,
-        judging=[result.about.judging for result in results if result.about.judging],
+        judging=[result.metadata.judging for result in results if result.metadata.judging],
         warnings=[warning for result in results for warning in result.warnings],
     )
 
@@ -309,11 +310,13 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
 def combine_languages(results: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
     """One result in the format of document 001; with several languages, each and their mean   §7"""
     documents = {
-        result.about.language: result.document(card.languages.get(result.about.language), card)
+        result.metadata.language: result.document(
+            card.languages.get(result.metadata.language), card
+        )
         for result in results
     }
     if len(results) == 1:
-        return documents[results[0].about.language]
+        return documents[results[0].metadata.language]
     rounding = four_decimals if results[0].mode == "standard" else unrounded
     mean = mean_of_languages([result.overall.key_metrics for result in results])
     found = (

@@ -1,7 +1,7 @@
 """The result file of document 001: names, nesting and rows exactly as documented (C-121).
 
-The file is first built with measures instead of numbers. `written` then turns each measure
-into a number, and `undefined_paths` finds those without a value.
+The file is first built with measures instead of numbers. `render` then replaces each measure by
+a number, and `undefined_paths` finds the measures without a value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def four_decimals(value: float) -> float:
 
 
 def unrounded(value: float) -> float:
-    """The value unchanged: the public evaluator rounds intermediate values (Q38)."""
+    """The value itself: in the mode `compat` it is already rounded (Q38)."""
     return value
 
 
@@ -49,7 +49,7 @@ def document(
 
 
 def render(layout: Layout, rounding: Rounding) -> Json:
-    """Numbers for measures: undefined is 0.0, unavailable is null        C-113, C-120"""
+    """Replace measures by numbers: undefined is 0.0, not run is null        C-113, C-120"""
     return {key: _render_value(value, rounding) for key, value in layout.items()}
 
 
@@ -190,7 +190,7 @@ def _row(row: ResultRow | FailedRow) -> Layout:
 
 
 def _dropped_counts(c: Confusion) -> Layout:
-    """The two counts that the public evaluator drops from its rows (Q29)        C-121"""
+    """The two counts that the public evaluator leaves out of its rows (Q29)        C-121"""
     return {
         "total_rejection_type_mismatch": c.type_mismatch,
         "total_failed_generation": c.failed,
@@ -206,7 +206,7 @@ _MISSING_AFTER_A_CRASH = (
 
 
 def _arguments_detail(row: ResultRow) -> Layout:
-    """The details of the calls; after a crash the public evaluator writes fewer (Q47)."""
+    """The details of the calls; after a crash the public evaluator writes fewer keys (Q47)."""
     detail = {
         "total_perfect_function_calls": row.call.perfect,
         "total_fc_successful_calls": row.confusion.tn_reject,
@@ -226,7 +226,7 @@ def _arguments_detail(row: ResultRow) -> Layout:
 
 
 def natural_sort_key(path: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts 2 before 10: a run of digits counts as a number."""
+    """A sort key with digits as numbers, so that 2 comes before 10."""
     parts: list[tuple[int, int, str]] = []
     for piece in re.split(r"(\d+)", path, flags=re.ASCII):
         parts.append((0, int(piece), "") if piece.isdecimal() else (1, 0, piece))

@@ -1,4 +1,4 @@
-"""Scenarios in a run: the steps to request, and the replies scored as recordings."""
+"""Scenarios in a run: the steps to request, and the scores of the replies."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ from callscore.suites.orchestration.step_verdicts import (
 from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
 
-READ_BY_DOCUMENT = "standard_reading"
-"""A flag of step results in a run with compat scoring."""
+STANDARD_READING = "standard_reading"
+"""A flag of step results in the mode `compat`: steps are scored as in the mode `standard`."""
 
 
 class RunScenarios:
@@ -89,12 +89,12 @@ class RunScenarios:
         return FreeRuns(self._sets, models, repeats, stored)
 
     def scorer(self, data: RunData) -> RunScorer:
-        """The replies, to be judged and scored."""
+        """The scorer of the replies."""
         return RunScorer(self._sets, self._settings, data)
 
 
 class RunScorer:
-    """The replies of the models of a run."""
+    """Scores the replies of the models of a run."""
 
     def __init__(
         self, sets: Sequence[ScenarioSet], settings: ScenarioSettings, data: RunData
@@ -110,7 +110,7 @@ class RunScorer:
         yield from self._open_steps(part, self._sets[part.folder].scenarios())
 
     def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
-        """The same of one scenario; none if the part does not have it."""
+        """The open steps of one scenario; none if the part does not have it."""
         found = self._scenarios(part).get(scenario)
         yield from self._open_steps(part, () if found is None else (found,))
 
@@ -150,7 +150,7 @@ class RunScorer:
     def scores(
         self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
-        """The result of every model over all sets."""
+        """The score of every model over all sets."""
         return {model: self._score(model, judged, sinks) for model in self._data.models}
 
     def _score(
@@ -175,11 +175,15 @@ class RunScorer:
         return results.model_score([self._add_identity(each) for each in found])
 
     def _add_identity(self, scored: LanguageResult) -> LanguageResult:
-        """The result with the names under which the model replied, and the protocol."""
-        data, model = self._data, scored.about.model
-        about = msgspec.structs.replace(scored.about, answered_by=data.identities.identity(model))
+        """Add the names under which the model replied, and notes on its requests."""
+        data, model = self._data, scored.metadata.model
+        metadata = msgspec.structs.replace(
+            scored.metadata, answered_by=data.identities.identity(model)
+        )
         notes = (*data.warnings(model), *data.identities.notes_on(model))
-        return msgspec.structs.replace(scored, about=about, warnings=(*scored.warnings, *notes))
+        return msgspec.structs.replace(
+            scored, metadata=metadata, warnings=(*scored.warnings, *notes)
+        )
 
 
 def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
@@ -191,7 +195,7 @@ def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario)
 
 
 class _LanguageScorer:
-    """One model's replies to one set, and the verdicts on values that code cannot compare."""
+    """Scores the replies of one model to the scenarios of one language."""
 
     def __init__(
         self,
@@ -217,7 +221,7 @@ class _LanguageScorer:
         self._costs: dict[str, list[float | None]] = {}
 
     def result(self, sinks: ScenarioSinks) -> LanguageResult:
-        """The result of every scenario; each is released once it is scored."""
+        """The result of all scenarios; one scenario is in memory at a time."""
         part = self._part
         for scenario in part.scenarios():
             replies = replies_of(self._data, self._model, part, scenario)
@@ -234,7 +238,7 @@ class _LanguageScorer:
             free = None if self._free is None else self._free.add(replies)
             if free is not None and sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(*free, "own"))
-        about = ResultMetadata(
+        metadata = ResultMetadata(
             shown_path(part.folder),
             part.lang,
             self._model,
@@ -245,17 +249,17 @@ class _LanguageScorer:
             usage=usage_by_scenario(self._used),
             free_running=None if self._free is None else self._free.document(),
         )
-        about = add_judge(about, self._judged)
+        metadata = add_judge(metadata, self._judged)
         if self._mode == "compat":
-            scored = results.compat_result(about, self._public_rows, self._failed, self._costs)
+            scored = results.compat_result(metadata, self._public_rows, self._failed, self._costs)
         else:
-            scored = results.standard_result(about, self._evaluated, self._failed, self._costs)
+            scored = results.standard_result(metadata, self._evaluated, self._failed, self._costs)
         return warn_of_unused_verdicts(scored, self._recorded)
 
     def _score(
         self, replies: ScenarioReplies, path: str, sinks: ScenarioSinks
     ) -> Sequence[StepRecord]:
-        """The records of one scenario; none if a reply is missing."""
+        """Score one scenario and return its records; none if a reply is missing."""
         try:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
@@ -283,14 +287,14 @@ class _LanguageScorer:
 
     @property
     def _flags(self) -> Sequence[str]:
-        return () if self._mode == "standard" else (READ_BY_DOCUMENT,)
+        return () if self._mode == "standard" else (STANDARD_READING,)
 
     def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
         part, scenario = self._part, replies.scenario
         place = ScenarioKey(part.lang, scenario.id)
         if self._mode == "standard":
             return evaluate_scenario(replies.to_recording(), place, part.cards, self._known, path)
-        # The records come from the standard reading, the numbers from the public evaluator's.
+        # The records are those of the mode `standard`, the numbers those of the public evaluator.
         from_files = verdicts_from_files(self._data.verdicts, self._model, part.lang)
         evaluated = evaluate_scenario(replies.to_recording(), place, part.cards, from_files, path)
         if replies.missing:
@@ -304,7 +308,7 @@ class _LanguageScorer:
 
 
 def export_scenario(replies: ScenarioReplies) -> ScenarioExport:
-    """The replies in the public form; None if one is missing (Q18)."""
+    """The replies in the public form, without a document if one is missing (Q18)."""
     scenario = replies.scenario
     document = None if replies.missing else public_output(replies)
     return ScenarioExport(replies.model, scenario.lang, scenario.id, document, replies.missing)

@@ -1,4 +1,4 @@
-"""The scenarios of document 001, behind the interface of `core.scenarios`."""
+"""The scenarios of document 001 as a `ScenarioSuite` of `core.scenarios`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class OrchestrationScenarios:
 
     @property
     def public_protocol(self) -> PublicProtocol:
-        """The protocol of the public runner (C-133)."""
+        """The settings of the public runner (C-133)."""
         return spec().public_protocol
 
     def open_cases(
@@ -57,7 +57,7 @@ class OrchestrationScenarios:
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
     ) -> RecordedScorer:
-        """Recorded runs, to be judged and scored."""
+        """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         return RecordedScorer(recorded, verdicts, files)
 
     def check(

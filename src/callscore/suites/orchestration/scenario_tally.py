@@ -1,4 +1,4 @@
-"""Scenarios as cases of the scorecard: measured row by row, added up over scenarios (C-118, C-119).
+"""Scenarios as cases of the scorecard: their measures, added up over scenarios (C-118, C-119).
 
 A scenario is one case, and the replies to all its steps in all its runs are one answer to it: its
 runs are pooled, not averaged first. A scenario with a failed request is a case that failed.
@@ -36,7 +36,7 @@ NOT_DUE = undefined("nothing of this kind was due")
 
 
 def measure_scenario(row: ResultRow, *, is_compat: bool = False) -> Measured:
-    """Every row of the scorecard on one scenario        001, C-113 … C-119"""
+    """The value of every row of the scorecard on one scenario        001, C-113 … C-119"""
     if is_compat:
         confusion, cases = public_cells(row.confusion), row.call_cases
     else:
@@ -50,7 +50,7 @@ def measure_scenario(row: ResultRow, *, is_compat: bool = False) -> Measured:
 
 
 def _plan_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
-    """Σ score / due plans, and means over the scored ones        C-118"""
+    """Σ score / expected plans, and means over the scored ones        C-118"""
     plan = row.plan
     due = is_compat or plan.evaluated + plan.failed > 0
     found = {
@@ -70,8 +70,8 @@ def _plan_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
 def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, Measure]:
     """The mean over the steps where a call was due and made        C-115
 
-    Pooled with the weight 1, so that the row is the mean over the scenarios that have a pair; where
-    calls were due and none was made anywhere, it is 0 (C-113).
+    A scenario has the weight 1, so that the row is the mean over the scenarios with such a step. If
+    calls were due and none was made in any scenario, it is 0 (C-113).
     """
     call = row.call
     found = {
@@ -150,9 +150,9 @@ def tally_scenarios(
 
 
 def scenario_score(found: Measured) -> CaseScore:
-    """The mean of the parts that a scenario has, each over the rows that it defines
+    """The mean of the parts that a scenario has, each over the rows that have a value
 
-    The Average is made of rows over all scenarios; this is what a race adds up.
+    A race adds up these scores; the Average is computed from the rows of all scenarios.
     """
     values = {slug: measure.value for slug, measure in found.measures.items()}
     parts = [
@@ -171,7 +171,7 @@ def _weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:
 
 
 def _charge(scenario: str, costs: Sequence[float | None], *, answered: bool = True) -> Charge:
-    """The unit that is resampled: the scenario, in all its languages (STATS §2)."""
+    """The unit of resampling: the scenario, in all its languages (STATS §2)."""
     spend = math.fsum(cost or 0.0 for cost in costs)
     return Charge(call_key(f"{SCENARIO}/{scenario}", ""), spend, len(costs) if answered else 0)
 

@@ -24,14 +24,14 @@ class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits on untrusted texts."""
+    """Limits on the size and nesting of untrusted texts."""
 
     text_bytes: int
     nesting: int
 
 
 class SingleTurnSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which calls of an action list change nothing, and when two node texts are equal."""
+    """Which calls of an action list are read-only, and how similar the texts of equal nodes are."""
 
     reading_prefixes: tuple[str, ...]
     reading_tools: tuple[str, ...]
@@ -48,7 +48,7 @@ class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OrchestrationSpec(msgspec.Struct, frozen=True):
-    """What `spec.toml` has besides the rows of the scorecard, which `core.spec.Spec` reads."""
+    """The numbers in `spec.toml` besides the rows of the scorecard, which `core.spec.Spec` has."""
 
     framework: str
     decimals: int

@@ -1,4 +1,4 @@
-"""One recorded scenario → its row and the record of every step, by document 001 (C-104 … C-119)."""
+"""Evaluates a recorded scenario by document 001: its row and step records (C-104 … C-119)."""
 
 from __future__ import annotations
 
@@ -43,19 +43,21 @@ from callscore.suites.orchestration.step_record import StepRecord
 
 
 class ScenarioEvaluation(msgspec.Struct, frozen=True):
-    """A scenario's row, the records of its steps, and the findings about its data."""
+    """The row of a scenario, the records of its steps, and the findings about its data."""
 
     row: ResultRow
     records: tuple[StepRecord, ...]
     findings: tuple[DataFinding, ...]
     plans_ran: bool
+    """Whether a run has a reply to a plan step."""
     calls_ran: bool
+    """Whether a run has a reply to an agent step."""
 
 
 def open_steps(
     recording: ScenarioRecording, key: ScenarioKey, cards: Cards, verdicts: VerdictSource
 ) -> Iterator[OpenStep]:
-    """Every step of every run with a value that `answers` cannot compare        C-115"""
+    """Every step of every run with a value that neither code nor `verdicts` decide        C-115"""
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
         scenario = interpret_steps(raw, key, cards)
         for step in scenario.agent_steps:
@@ -130,7 +132,7 @@ def _reply_to(
 
 
 def _plan_record(step: PlanStep, run: RecordedRun, scenario: Scenario) -> StepRecord:
-    """A plan that is missing, unreadable or malformed is one failed step        C-118, Q2, Q5"""
+    """The record of a plan; a missing or malformed one is one failed step        C-118, Q2, Q5"""
     where = case_id(scenario.lang, scenario.id, step.step_id)
     reply = _reply_to(run.plans, step.step_id, where)
     text = reply.content if reply is not None else None
@@ -199,7 +201,7 @@ def _agent_record(
 def _decision_difference(
     step: AgentStep, prediction: Prediction, confusion: Confusion
 ) -> Difference | None:
-    """What is wrong with the decision itself, in terms of the error taxonomy."""
+    """The error of the decision itself, by the error taxonomy; None if the decision is right."""
     if isinstance(prediction, NoDecision):
         return Difference("failed_answer", prediction.why)
     if isinstance(prediction, ToolCalls):
@@ -253,7 +255,7 @@ def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
 
 
 def _call_row(records: Sequence[StepRecord]) -> CallRow:
-    """Mean over the steps where a call was due and made, zeros included        C-115"""
+    """Means over the steps where a call was due and made, zeros included        C-115"""
     pairs = [record.call for record in records if record.call is not None]
     return CallRow(
         name=_mean([pair.name for pair in pairs]),

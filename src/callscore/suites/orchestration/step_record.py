@@ -1,4 +1,4 @@
-"""The record of one step of one run, from which the numbers of the extension are computed."""
+"""The record of one step of one run, from which the extra statistics are computed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from callscore.suites.orchestration.scenario.output_file import RecordedReply
 class StepRecord(msgspec.Struct, frozen=True):
     """One step: what was due (`kind`), its agent, whether it was right, and the differences.
 
-    `tool` is the tool that was due, or the type of the rejection; `size` the number of agent
-    steps in the gold plan; `expected` the step as annotated, `reply` the reply.
+    `tool` is the tool that was due, or the type of the rejection; `size` is the number of agent
+    steps in the gold plan; `expected` is the annotated text of the step.
     """
 
     case_id: str
@@ -34,3 +34,8 @@ class StepRecord(msgspec.Struct, frozen=True):
     flags: tuple[str, ...] = ()
     expected: str = ""
     reply: RecordedReply | None = None
+
+    @property
+    def step_id(self) -> int:
+        """The number of the step in its scenario."""
+        return int(self.case_id.rpartition("#")[2])

@@ -1,4 +1,4 @@
-"""Steps of scenarios as cases of a report: what was said, what was due, what came back."""
+"""Steps of scenarios as cases of a report: the history, the expected step, and the replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.decision.parse import Rejection, ToolCalls, read_prediction
 from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.plan.parse import read_plan
-from callscore.suites.orchestration.replies import ScenarioReplies
+from callscore.suites.orchestration.replies import ScenarioReplies, reply_text
 from callscore.suites.orchestration.scenario.cases import StepCase, conversation
 from callscore.suites.orchestration.scenario.gold import gold_reply, plan_object
 from callscore.suites.orchestration.scenario.model import (
@@ -29,14 +29,14 @@ from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import missing_result, step_result
 
 LARGEST = 2**63 - 1
-"""Integers beyond are written as text."""
+"""Larger integers are written as text."""
 Records = Mapping[tuple[str, int], StepRecord]
 
 
 def run_views(
     replies: ScenarioReplies, records: Sequence[StepRecord], flags: Sequence[str] = ()
 ) -> Iterator[StepView]:
-    """Every step of a run that was asked, with what was sent."""
+    """Every step that was requested in a run, with its prompt."""
     known = {(record.case_id, record.run): record for record in records}
     not_scored = replies.missing or "what was due cannot be read"
     by_step: dict[str, list[tuple[int, Reply | Failed | None]]] = {}
@@ -60,7 +60,7 @@ def run_views(
 def recording_views(
     recording: ScenarioRecording, scenario: Scenario, model: str, records: Sequence[StepRecord]
 ) -> Iterator[StepView]:
-    """Every step of a recording that was scored, with what was said before it."""
+    """Every scored step of a recording, with the history before it."""
     known = {(record.case_id, record.run): record for record in records}
     said = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
@@ -79,7 +79,7 @@ def recording_views(
 
 
 class _StepInput(msgspec.Struct, frozen=True):
-    """Who was asked, and what was said before."""
+    """The input of a step: the agent, the messages before it, and the names of its tools."""
 
     agent: str
     messages: Sequence[Message]
@@ -94,7 +94,7 @@ def _run_case(case: StepCase, scenario: Scenario) -> Case:
 def _case(
     where: str, scenario: Scenario, asked: _StepInput, due: PlanStep | AgentStep | None
 ) -> Case:
-    """The step with what was said as its transcript; instructions and tools are its config."""
+    """The step as a case: the history is its transcript, instructions and tools are its config."""
     system = "\n\n".join(each.content for each in asked.messages if each.role == "system")
     said = [each for each in asked.messages if each.role != "system"]
     config = {"agent": asked.agent, "instructions": system, "tools": list(asked.tools)}
@@ -128,7 +128,7 @@ def _expected(due: PlanStep | AgentStep | None) -> dict[str, Any]:
 
 
 def _parsed_reply(answer: RecordedReply, *, is_plan: bool) -> dict[str, Any] | None:
-    """The answer in the form of the expected outcome; None if it cannot be read."""
+    """The reply in the form of the expected outcome; None if it cannot be parsed."""
     if is_plan:
         plan = read_plan(answer.content) if isinstance(answer.content, str) else None
         return {"plan": plan_object(plan)} if isinstance(plan, WorkflowPlan) else None
@@ -139,7 +139,7 @@ def _parsed_reply(answer: RecordedReply, *, is_plan: bool) -> dict[str, Any] | N
 
 
 def _scored_answer(model: str, found: Reply | Failed | None, record: StepRecord) -> StepAnswer:
-    """A step that was scored; one without an answer in a recording is the model's failure."""
+    """A scored step; in a recording, a missing reply counts against the model."""
     reply = found if isinstance(found, Reply) else None
     given = None
     if record.reply is not None:
@@ -180,7 +180,7 @@ def _add_flags(answer: StepAnswer, flags: Sequence[str]) -> StepAnswer:
 
 
 def _reply(answer: RecordedReply | None) -> Reply | None:
-    """A recorded answer as a reply; what its calls were is in `given`."""
+    """A recorded reply without its calls, which are in `given`."""
     if answer is None or answer.error:
         return None
     content = answer.content
@@ -190,18 +190,17 @@ def _reply(answer: RecordedReply | None) -> Reply | None:
 def _writable_reply(reply: Reply | None) -> Reply | None:
     if reply is None:
         return None
-    text = reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
     calls = [
         msgspec.structs.replace(
             call, name=to_json_value(call.name), arguments=to_json_value(call.arguments)
         )
         for call in reply.tool_calls
     ]
-    return msgspec.structs.replace(reply, text=to_json_value(text), tool_calls=calls)
+    return msgspec.structs.replace(reply, text=to_json_value(reply_text(reply)), tool_calls=calls)
 
 
 def to_json_value(value: Any) -> Any:
-    """The value with everything in it that JSON can hold; other things as text."""
+    """The value as JSON can hold it; everything else in it becomes text."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):

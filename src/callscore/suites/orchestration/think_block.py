@@ -1,10 +1,10 @@
-"""Removes think blocks from replies before they are parsed."""
+"""Removes the think block of a reply before the reply is parsed."""
 
 from __future__ import annotations
 
 
 def strip_think_block(text: str) -> str:
-    """What follows the last `</think>`, without a block that was opened and never closed  C-105"""
+    """The text after the last `</think>`, without a block that is never closed        C-105"""
     if "think>" not in text:
         return text
     answer = text.rsplit("</think>", 1)[-1]

@@ -1,4 +1,4 @@
-"""Every step of a scenario: request, reply, expected step, and verdict."""
+"""The trajectory of a scenario: every step with request, reply, expected step and verdict."""
 
 from __future__ import annotations
 
@@ -67,24 +67,24 @@ def _reply(reply: Reply) -> Json:
 
 
 def _verdict(found: Reply | Failed | None, record: StepRecord | None) -> Json:
-    """The verdict on the step; `not_scored` if scenario or gold are incomplete."""
+    """The scores of the step; `not_scored` if the scenario or the expected step is incomplete."""
     if record is None:
         status = "not_scored" if isinstance(found, Reply) else "error" if found else "not_run"
         why = (
             found.why or found.stage if isinstance(found, Failed) else NOT_RUN if not found else ""
         )
         return {"status": status, "why": why, "success": None, "flags": [], "differences": []}
-    measured: Mapping[str, float] = {}
+    metrics: Mapping[str, float] = {}
     if record.plan is not None:
-        measured = {"plan": record.plan.score}
+        metrics = {"plan": record.plan.score}
     elif record.call is not None:
-        called = record.call
-        measured = {"name": called.name, "key": called.key, "value": called.value}
+        call = record.call
+        metrics = {"name": call.name, "key": call.key, "value": call.value}
     return {
         "status": "valid",
         "why": "",
         "success": record.success,
         "flags": list(record.flags),
         "differences": [difference._asdict() for difference in record.differences],
-        "metrics": measured,
+        "metrics": metrics,
     }

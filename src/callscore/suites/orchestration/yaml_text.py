@@ -1,7 +1,7 @@
-"""Untrusted YAML: safe tags only, bounded, and two ways to read plain scalars.
+"""Parses untrusted YAML: safe tags only, limited in size, with two rules for plain scalars.
 
-`read_strict` reads `no`, `1:30` and `2025-07-16` as strings; `read_public` is YAML 1.1 as the
-public evaluator reads it, for `compat` only.
+`read_strict` reads `no`, `1:30` and `2025-07-16` as strings; `read_public` reads YAML 1.1 like
+the public evaluator and runner, for `compat` and the public protocol.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from callscore.suites.orchestration.spec import spec
 
 
 class YamlFault(ValueError):
-    """Why a text was not accepted as YAML."""
+    """The text is not accepted as YAML, and why."""
 
 
 class _StrictLoader(yaml.CSafeLoader):
@@ -57,9 +57,9 @@ def read_public(text: str) -> Any:
     """The value as PyYAML reads it        Q41
 
     Raises YamlFault; ValueError for an invalid date; RecursionError for deep nesting.
-    libyaml is seven times faster and disagrees about tabs, flow collections and much else, so
-    it reads only what is made of simple lines. Long texts and merges of many aliases, which
-    would take PyYAML minutes, are refused.
+    libyaml is seven times faster, but reads tabs, flow collections and more differently, so it is
+    used only for texts of simple lines. Long texts and merges of many aliases, which would take
+    PyYAML minutes, are refused.
     """
     if all(_LINE.fullmatch(line) or not line.strip(" ") for line in text.split("\n")):
         return _load(text, yaml.CSafeLoader)
@@ -91,10 +91,10 @@ def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
 
 
 def _check_limits(text: str) -> None:
-    """Refuse what libyaml would expand or recurse into without a limit.
+    """Refuse aliases and deep nesting, which libyaml expands and recurses into without a limit.
 
-    These texts need no aliases, and deep nesting shows in brackets or in long indentation; only a
-    text that may have either is checked event by event.
+    Deep nesting needs many brackets or a long indentation; only a text that has these, or may have
+    aliases, is checked event by event.
     """
     limits = spec().limits
     if len(text) > limits.text_bytes:

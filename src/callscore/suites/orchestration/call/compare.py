@@ -1,4 +1,4 @@
-"""Compares two values of one argument: equal, different, or open to a judge        C-115
+"""Compares two values of one argument: equal, different, or open: for a judge        C-115
 
 Numbers, booleans, dates, times, enums and identifiers are decided here; arrays element by
 element in any order, objects key by key. Only a difference between free texts is open.
@@ -25,7 +25,7 @@ class Match(IntEnum):
 
 
 class AcceptedValues(msgspec.Struct, frozen=True):
-    """An expected value with alternatives; if `optional`, the argument may be left out."""
+    """The accepted values of an argument; if `optional`, the argument may be left out."""
 
     values: tuple[Any, ...]
     optional: bool = False
@@ -106,7 +106,7 @@ def fold_case(text: str) -> str:
 
 
 def _date_or_time(text: str) -> datetime | date | time | None:
-    """An ISO date, time or both; a moment with a zone never equals one without."""
+    """An ISO date, time or both; a time with a zone never equals one without."""
     if len(text) > 40 or not text[:2].isdigit():
         return None
     upper = text.upper()
@@ -119,7 +119,7 @@ def _date_or_time(text: str) -> datetime | date | time | None:
 
 
 def _is_identifier(text: str) -> bool:
-    """One word with a digit, such as an order number: code decides it."""
+    """Whether the text is one word with a digit, such as an order number: code compares it."""
     return " " not in text and any(character.isdigit() for character in text)
 
 
@@ -146,7 +146,7 @@ def _subschema(properties: Any, key: str) -> Mapping[str, Any]:
 
 
 def _compare_arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
-    """Equal if the elements can be paired; order has no meaning in these tools."""
+    """Equal if the elements can be paired: these tools ignore the order of elements."""
     if not isinstance(predicted, list) or not isinstance(expected, list):
         return Match.DIFFERENT
     if len(predicted) != len(expected):

@@ -22,14 +22,14 @@ _BY_CODE = Verdict(METRIC, "", DIFFERENT)
 
 
 class Difference(NamedTuple):
-    """One difference of a call: its kind in the taxonomy, and where."""
+    """One difference from the expected step: its kind in the error taxonomy, and where it is."""
 
     kind: str
     detail: str
 
 
 class CallScore(NamedTuple):
-    """The three F1 scores of a step, the open or estimated items, and the differences."""
+    """The three F1 scores of a step, the undecided values, and the differences."""
 
     name: float
     key: float
@@ -39,6 +39,8 @@ class CallScore(NamedTuple):
 
 
 class _ValueComparison(NamedTuple):
+    """The values of all paired calls compared: number of equal ones, questions, differences."""
+
     equal: int
     undecided: list[Question]
     differences: list[Difference]
@@ -71,7 +73,7 @@ def measure_calls(
 
 
 def _without_omitted(pair: CallPair) -> CallPair:
-    """The pair without optional arguments that the prediction rightly left out."""
+    """The pair without optional arguments that the prediction left out."""
     mine, due = pair
     if due is None or not any(
         isinstance(value, AcceptedValues) for value in due.arguments.values()
@@ -107,7 +109,7 @@ def _equal_values(mine: DecodedCall, due: DecodedCall, tools: Tools) -> int:
 
 
 def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
-    """Every argument of both sides, equal by comparison or by a verdict."""
+    """Compare the arguments that both calls of a pair have, by code or by a verdict."""
     equal = 0
     undecided: list[Question] = []
     differences: list[Difference] = []
@@ -138,7 +140,7 @@ def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Value
 
 
 def _is_decided(verdict: Verdict | None) -> bool:
-    """Whether a verdict decides the value; an estimate counts, but leaves it open   C-115, C-125"""
+    """Whether the verdict is final; an approximate one leaves the value open        C-115, C-125"""
     return verdict is not None and verdict.verdict in (SAME, DIFFERENT) and not verdict.approximate
 
 

@@ -8,29 +8,31 @@ from typing import Protocol
 from callscore.core.judging import Question, Verdict
 
 METRIC = "orchestration.argument_value"
+"""The metric of verdicts on argument values."""
 SAME = "same"
 DIFFERENT = "different"
 OFFERED = (SAME, DIFFERENT, "cannot_tell")
+"""The words that a judge may answer with."""
 
 
 class VerdictSource(Protocol):
     """A source of verdicts on whether two argument values mean the same."""
 
     def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """The verdict on this question, or None if there is none."""
+        """The verdict on this question, or None."""
         ...
 
 
 class NoVerdicts:
-    """There is no judge."""
+    """A source without verdicts: neither a judge nor a file."""
 
     def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """Always None."""
+        """None."""
         return None
 
 
 class RecordedVerdicts:
-    """Verdicts from a file or from a judge, by case, run and item."""
+    """Verdicts from files or from a judge, by case, run and item."""
 
     def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
         self._verdicts = verdicts
@@ -38,7 +40,7 @@ class RecordedVerdicts:
 
     @property
     def unused(self) -> int:
-        """Number of verdicts that were not used so far."""
+        """Number of verdicts that no question has used so far."""
         return len(self._verdicts) - len(self._used)
 
     def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
@@ -51,7 +53,7 @@ class RecordedVerdicts:
 
 
 class VerdictChain:
-    """Several sources in order: the first verdict counts."""
+    """Several sources in order; the first verdict counts."""
 
     def __init__(self, *sources: VerdictSource) -> None:
         self._sources = sources
@@ -63,5 +65,5 @@ class VerdictChain:
 
 
 def same_meaning(item: str, predicted: str, expected: str) -> Question:
-    """Do these two values of one argument mean the same?"""
+    """The question whether two values of one argument mean the same."""
     return Question(METRIC, item, text=predicted, reference=expected, offered=OFFERED)

@@ -1,7 +1,7 @@
 """Calls as the public evaluator scores them: ORCHESTRATIONBENCH.md §5 and §6, quirks included.
 
-All calls of a step are merged into one map from argument to list of values, and compared as
-sets. Values stay as decoded: a wrong type raises, and the error costs the whole file (Q25).
+All calls of a step are merged into one mapping from argument to list of values, and compared as
+sets. Values stay as decoded: a wrong type raises, and the whole file loses its calls (Q25).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ FC = "FC"
 
 
 class StepPair(NamedTuple):
-    """A prediction and its label."""
+    """The prediction and the label of one step."""
 
     step_id: Any
     predicted: MergedCalls
     actual: MergedCalls
 
     def both_call(self) -> bool:
-        """Whether neither side is a rejection: only such pairs have F1 scores."""
+        """Whether neither side is a rejection; only such pairs have F1 scores."""
         return self.actual.names != "" and not _rejects(self.predicted)
 
 
 class CallRun(NamedTuple):
-    """The counts of one run of a scenario."""
+    """The call scores and counts of one run of a scenario."""
 
     name: float
     key: float
@@ -60,7 +60,7 @@ def score_runs(
     """Every run, or the error at which the public evaluator skips the whole file."""
     try:
         history = data["history"]
-        _ = len(history)  # without one, that is the error
+        _ = len(history)  # raises without a history, as the public code does
         runs = [
             _score_run(name, history[name], ComparisonContext(tools, verdicts, case_prefix, number))
             for number, name in enumerate(history, 1)
@@ -71,7 +71,7 @@ def score_runs(
 
 
 def _score_run(name: str, run: Mapping[str, Any], context: ComparisonContext) -> CallRun:
-    """One run; what the public code reads without using it is read here too, as it may fail."""
+    """One run; values that the public code reads and does not use are read too: that may raise."""
     entries, label = run["sub_agent_history"], run["label"]
     if label["1"]["role"] == "system":
         _ = label["1"]["content"]
@@ -116,7 +116,7 @@ def _pair_with_label(entry: Mapping[str, Any], label: Mapping[str, Any]) -> Step
 def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
     """Read the label before a step as the public evaluator does for its judge.
 
-    The result is not used, but a label that it cannot read loses the file's calls (Q25).
+    The result is not used, but a label that cannot be read loses the calls of the file (Q25).
     """
     for key in sorted(label, key=lambda key: [int(part) for part in key.split("-")]):
         if key == step_id:
@@ -182,7 +182,7 @@ def _kind(step: MergedCalls, *, rejects: bool) -> str:
 
 
 def _cell(pair: StepPair) -> Confusion:
-    """One count per step; nothing is ever FAILED (Q28)        §6"""
+    """One count per step; FAILED never occurs (Q28)        §6"""
     actual = _kind(pair.actual, rejects=pair.actual.names == "")
     predicted = _kind(pair.predicted, rejects=_rejects(pair.predicted))
     if actual == FC:
@@ -225,10 +225,10 @@ def _key_f1(pair: StepPair) -> float:
 def _value_scores(
     pairs: Sequence[StepPair], context: ComparisonContext
 ) -> tuple[list[float], bool]:
-    """Value F1 at the positions where the public evaluator puts them (Q27), and if it has any.
+    """Value F1 at the positions of the public evaluator (Q27), and whether it has any.
 
-    Steps with a question are scored before steps without, and the results are assigned by
-    position, so only their mean can be trusted. An error inside gives the key F1 instead.
+    Steps with a question are scored before steps without one, and the results are assigned by
+    position, so only their mean is reliable. After an error the key F1 is used instead.
     """
     places = [index for index, pair in enumerate(pairs) if pair.both_call()]
     try:

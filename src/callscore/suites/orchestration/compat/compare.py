@@ -38,7 +38,7 @@ class MergedCalls(NamedTuple):
 
 
 class ComparisonContext(NamedTuple):
-    """What a comparison needs: tool schemas, and verdicts on one run of one scenario."""
+    """The data that a comparison needs: tool schemas, and verdicts on one run of one scenario."""
 
     tools: ToolSchemas
     verdicts: VerdictSource
@@ -47,12 +47,12 @@ class ComparisonContext(NamedTuple):
 
     @property
     def has_judge(self) -> bool:
-        """Whether there is a judge."""
+        """Whether there are verdicts."""
         return not isinstance(self.verdicts, NoVerdicts)
 
 
 class ValueScore(NamedTuple):
-    """Value F1 of a step, and whether a judge was needed for it."""
+    """Value F1 of a step, and whether it depends on a judge."""
 
     f1: float
     needs_judge: bool
@@ -94,7 +94,7 @@ def _text(value: Any) -> str:
 
 
 def _is_open(fp: set[str], fn: set[str], key: str, schemas: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the schema leaves the difference open; by then every value is a text (Q23)."""
+    """Whether the schema leaves the difference open; all values are texts at this point (Q23)."""
     properties = [s["properties"][key] for s in schemas if key in s.get("properties", {})]
     kind = next((_type_of(p["type"]) for p in properties if "type" in p), None)
     if any(not _has_type(value, kind) for value in fp):
@@ -126,9 +126,9 @@ def _has_type(value: str, kind: Any) -> bool:
 def _count_judged_matches(
     fp: list[str], fn: list[str], key: str, context: ComparisonContext, step: str
 ) -> Counts:
-    """One-to-one matches that the judge accepts, in order.
+    """Count the one-to-one matches that the judge accepts, in order.
 
-    Values that were equal already are dropped from the counts, with or without a verdict (Q16).
+    Values that are equal are dropped from the counts, with or without a verdict (Q16).
     """
     open_rows = list(enumerate(fn))
     tp = 0

@@ -1,4 +1,4 @@
-"""A file, and a folder of files, as the public evaluator aggregates them: §4.5, §5.4, §7."""
+"""Scores one output file, and all of a folder, like the public evaluator: §4.5, §5.4, §7."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _NO_CALLS = CallRow(ZERO, ZERO, ZERO, ZERO)
 
 
 def _ratio_or_zero(total: float, number: int) -> Measure:
-    """total / number; 0 without any, as the public evaluator writes it"""
+    """total / number, or the 0 that the public evaluator writes if number is 0"""
     return ratio(total, number) if number else ZERO
 
 
 def decode_public(raw: bytes) -> Any:
-    """A file as the public evaluator loads it: JSON in UTF-8, no mark before it; else None  Q42"""
+    """A file as the public evaluator loads it: JSON in UTF-8, without a BOM; else None  Q42"""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -137,7 +137,7 @@ def _call_row(runs: Sequence[calls.CallRun]) -> CallRow:
 
 
 def overall_statistics(rows: Sequence[ResultRow], total_files: int) -> OverallStatistics:
-    """Plain means over all evaluated files; type mismatches are lost (Q17, Q29)  §7"""
+    """Plain means over all evaluated files; type mismatches are dropped (Q17, Q29)        §7"""
     plan_row, call_row = mean_plan(rows, _mean), mean_call(rows, _mean)
     confusion = public_cells(sum((row.confusion for row in rows), Confusion()))
     cases = sum(row.call_cases for row in rows)

@@ -34,7 +34,7 @@ class PublicSimilarity(NamedTuple):
 
 
 class PlanStepScore(NamedTuple):
-    """Both similarities of one gold plan step; zeros without a prediction."""
+    """Both similarities of one gold plan step; 0 without a prediction."""
 
     structural: PublicSimilarity
     component: PublicSimilarity
@@ -44,16 +44,16 @@ NO_PREDICTION = PlanStepScore(PublicSimilarity(0.0, 0.0), PublicSimilarity(0.0, 
 
 
 class PlanRun(NamedTuple):
-    """The scores of one run of a scenario."""
+    """The plan scores of one run of a scenario."""
 
     steps: tuple[PlanStepScore, ...] = ()
     failures: int = 0
 
 
 def score_runs(data: Any) -> list[PlanRun] | str:
-    """Every run named `run #1` … `run #n`, without those that the public code fails on.
+    """The runs `run #1` … `run #n`, without those on which the public code fails.
 
-    Returns the error if there are no runs.
+    If the history cannot be read at all, the error that the public code reports.
     """
     try:
         history = data.get("history", {})
@@ -73,7 +73,7 @@ def _score_runs(history: Any, number_of_runs: int) -> list[PlanRun]:
 
 
 def _score_run(run: Mapping[str, Any]) -> PlanRun:
-    """Scores against every gold step; an unreadable answer fails twice (Q2)        §4.2"""
+    """The scores of every gold step; an unreadable reply counts as two failures (Q2)        §4.2"""
     predicted, failures = _predicted_plans(run.get("main_agent_history", []))
     gold = _gold_plans(run.get("label", {}))
     steps = []

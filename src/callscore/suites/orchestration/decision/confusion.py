@@ -77,7 +77,7 @@ class Confusion(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def type_mismatch(self) -> int:
-        """Rightly rejected, with another type than the label's        C-111"""
+        """Rejected as expected, but with another type than the label        C-111"""
         return self.reject_other_type
 
     @property
@@ -92,7 +92,7 @@ class Confusion(msgspec.Struct, frozen=True, gc=False):
 
 
 def public_cells(confusion: Confusion) -> Confusion:
-    """The counts that the public evaluator adds up: no types, no failures (Q29)."""
+    """The counts that the public evaluator adds up: without types and failures (Q29)."""
     return Confusion(
         fc_fc=confusion.fc_fc,
         fc_reject=confusion.fc_reject,
@@ -102,7 +102,7 @@ def public_cells(confusion: Confusion) -> Confusion:
 
 
 class DecisionScores(msgspec.Struct, frozen=True):
-    """One side's decision performance        001 Call/Rejection Scores"""
+    """The decision scores of one side, call or reject        001 Call/Rejection Scores"""
 
     precision: Measure
     recall: Measure
@@ -111,7 +111,7 @@ class DecisionScores(msgspec.Struct, frozen=True):
 
 
 class ErrorPatterns(msgspec.Struct, frozen=True):
-    """Shares of the wrong decisions; together 1 if there is any        C-110"""
+    """Shares of the wrong decisions; they add up to 1 if there is any        C-110"""
 
     overaction: Measure
     underaction: Measure
@@ -185,7 +185,7 @@ _OTHER = Confusion(reject_other_type=1)
 
 
 def cell(due: CallsDue | RejectionDue, prediction: Prediction) -> Confusion:
-    """The one count that this step adds; a due GENERAL_REJECTION is never a mismatch   C-111"""
+    """The count that this step adds; an expected GENERAL_REJECTION never mismatches   C-111"""
     if isinstance(due, CallsDue):
         return _CALL_DUE.get(type(prediction), _UNDER)
     if isinstance(prediction, (ToolCalls, NoDecision)):

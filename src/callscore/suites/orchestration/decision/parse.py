@@ -23,7 +23,7 @@ _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
 
 class ToolCalls(msgspec.Struct, frozen=True):
-    """FC: at least one well-formed call; `malformed` has the names of the others."""
+    """FC: at least one well-formed call; `malformed` has the names of the malformed ones."""
 
     calls: tuple[DecodedCall, ...]
     malformed: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class ToolCalls(msgspec.Struct, frozen=True):
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """Reject, with the type that was stated."""
+    """Reject, with the stated type."""
 
     type: RejectionType
 
@@ -45,12 +45,12 @@ class NoDecision(msgspec.Struct, frozen=True):
 Prediction = ToolCalls | Rejection | NoDecision
 
 
-def read_prediction(answer: RecordedReply | None) -> Prediction:
+def read_prediction(reply: RecordedReply | None) -> Prediction:
     """A well-formed call wins, then a rejection marker, else FAILED        C-105"""
-    if answer is None:
+    if reply is None:
         return NoDecision("no_answer")
-    calls, malformed = read_calls(answer.tool_calls)
-    text = strip_think_block(answer.content) if isinstance(answer.content, str) else ""
+    calls, malformed = read_calls(reply.tool_calls)
+    text = strip_think_block(reply.content) if isinstance(reply.content, str) else ""
     rejection = stated_rejection(text)
     if calls:
         flags = ["call_and_reject"] if rejection else []
@@ -79,7 +79,7 @@ def read_calls(tool_calls: Any) -> tuple[list[DecodedCall], list[str]]:
 
 
 def _object(arguments: Any) -> Mapping[str, Any] | None:
-    """Arguments that are one JSON object, given as text or already decoded."""
+    """The arguments if they are one JSON object, as text or decoded; else None."""
     if isinstance(arguments, str):
         try:
             arguments = strict_json.decode(arguments.encode("utf-8", "surrogatepass")).value
@@ -89,7 +89,7 @@ def _object(arguments: Any) -> Mapping[str, Any] | None:
 
 
 def stated_rejection(text: str) -> RejectionType | None:
-    """The `<status>` first, then the word itself, the violation first        C-105, Q35"""
+    """The type in `<status>`, else a type in the text; the violation first        C-105, Q35"""
     if VIOLATION not in text and AWAITING not in text and GENERAL not in text:
         return None
     for stated in _STATUS_TAG.findall(text):

@@ -9,7 +9,7 @@ from callscore.suites.orchestration.plan.model import PlannedStep, WorkflowPlan
 
 
 def build_graph(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> Graph:
-    """A graph of named nodes; equal names are one node, an edge may name a new one."""
+    """A graph of named nodes; equal names are one node, and an edge may add a node."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(nodes))}
     numbered = {
         (numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b in edges
@@ -18,7 +18,7 @@ def build_graph(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]
 
 
 def structural_graph(plan: WorkflowPlan) -> Graph:
-    """Workflows and dep → workflow; a dangling dependency is a separate node        C-117"""
+    """Workflows, with edges dependency → workflow; a dangling dependency is a node        C-117"""
     return build_graph([workflow.name for workflow in plan.workflows], _dependencies(plan))
 
 
@@ -29,10 +29,10 @@ def _dependencies(plan: WorkflowPlan) -> Iterator[tuple[Hashable, Hashable]]:
 
 
 def component_graph(plan: WorkflowPlan) -> Graph:
-    """Distinct (agent, status) pairs; consecutive steps, and last → first over dependencies
+    """Distinct (agent, status) pairs; edges between consecutive steps and over dependencies
 
-    §4.3, C-117: equal pairs collapse, so two neighbouring equal steps draw no edge, while a
-    dependency between equal pairs draws a loop.
+    §4.3, C-117: equal pairs are one node. Two equal steps in sequence have no edge, while a
+    dependency between equal pairs is a loop.
     """
     pairs: list[Hashable] = [step.pair for flow in plan.workflows for step in flow.steps]
     return build_graph(
@@ -43,7 +43,7 @@ def component_graph(plan: WorkflowPlan) -> Graph:
 def consecutive_steps(
     plan: WorkflowPlan, *, keep_equal: bool
 ) -> Iterator[tuple[PlannedStep, PlannedStep]]:
-    """Every step with the next one, inside a workflow and across dependencies."""
+    """Every step with the next one, in a workflow and from a dependency to its workflow."""
     by_name = {workflow.name: workflow for workflow in plan.workflows}
     for workflow in plan.workflows:
         for before, after in zip(workflow.steps, workflow.steps[1:], strict=False):
@@ -57,7 +57,7 @@ def consecutive_steps(
 
 
 def dangling_dependencies(plan: WorkflowPlan) -> tuple[str, ...]:
-    """Dependencies on a workflow that the plan does not have        C-117 (flag)"""
+    """Dependencies on workflows that the plan does not have        C-117 (flag)"""
     names = {workflow.name for workflow in plan.workflows}
     return tuple(
         dependency

@@ -1,7 +1,7 @@
-"""Parses almost-JSON as models write it, and names each deviation.
+"""Parses JSON with the deviations that models write, and names each deviation.
 
-Accepted in addition to JSON: a comma before a closing bracket, Python's quotes and literals, keys
-and words without quotes, line breaks inside a string, comments (C-128). Text after the value is
+Accepted besides JSON: a comma before a closing bracket, Python's quotes and literals, keys and
+words without quotes, line breaks inside a string, comments (C-128). Text after the value is
 ignored. Anything else is refused, so that nothing is guessed.
 """
 
@@ -44,24 +44,26 @@ _PYTHON_LITERALS = {"True": True, "False": False, "None": None}
 
 
 class LenientJsonError(ValueError):
-    """The text is not a value even to the lenient parser."""
+    """The text cannot be parsed, and why."""
 
 
 def read_lenient_json(text: str) -> tuple[Any, tuple[str, ...]]:
-    """The value at the start of `text`, and the kinds of deviations."""
-    reader = _LenientParser(text)
-    value = reader.value(0)
-    return value, tuple(kind for kind in KINDS if kind in reader.deviations)
+    """The value at the start of `text`, and its kinds of deviations; raises LenientJsonError."""
+    parser = _LenientParser(text)
+    value = parser.value(0)
+    return value, tuple(kind for kind in KINDS if kind in parser.deviations)
 
 
 class _LenientParser:
+    """A recursive-descent parser."""
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
         self.deviations: set[str] = set()
 
     def value(self, depth: int) -> Any:
-        """One value, with the space before it."""
+        """Parse one value, after any space and comments."""
         if depth > spec().limits.nesting:
             raise LenientJsonError(f"nested deeper than {spec().limits.nesting} levels")
         first = self._next()

@@ -1,4 +1,4 @@
-"""One predicted plan compared with its gold plan: the document's similarities, and F1."""
+"""Compares a predicted plan with its gold plan: the similarities of document 001, and F1."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PlanScore(msgspec.Struct, frozen=True):
 
     @property
     def exact_plan(self) -> bool:
-        """Whether nothing differs, repeated steps included        extension of C-117"""
+        """Whether nothing differs, including repeated steps        extension of C-117"""
         nothing_to_edit = self.structural.similarity == self.component.similarity == 1.0
         return nothing_to_edit and self.node_f1 == self.edge_f1 == 1.0
 

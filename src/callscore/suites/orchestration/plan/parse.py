@@ -1,6 +1,6 @@
-"""Model text or gold text → Plan: fenced, bare, YAML, after a think block (C-118, Q5, Q9, Q12).
+"""Parses plans: JSON or YAML, fenced or not, after a think block (C-118, Q5, Q9, Q12).
 
-Almost-JSON and almost-YAML are parsed leniently; the plan records the repairs (C-128).
+Invalid JSON and YAML are parsed leniently if possible; the plan lists the repairs (C-128).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_FENCES = 8
 TAB_WIDTH = 2
 UNESCAPED_QUOTE, TABS = "unescaped_quote", "tabs"
 READING_REPAIRS = (*KINDS, UNESCAPED_QUOTE, TABS)
-"""Repairs that a text may need to be a plan (C-128)."""
+"""Repairs that make a text JSON or YAML (C-128)."""
 
 _FIRST_WORKFLOW_LINE = re.compile(r"^(?:(?!workflow_)\w)*+workflow_[\w-]*+\s*+:", re.MULTILINE)
 _UNESCAPED_QUOTE = re.compile(r'^([^\S\n]*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
@@ -50,11 +50,11 @@ def read_plan(text: str) -> WorkflowPlan | Malformed:
 
 
 Read = Callable[[str], tuple[Any, tuple[str, ...]]]
-"""A value parsed from a text, and the repairs it needed."""
+"""Text → the parsed value, and the repairs that it needed."""
 
 
 def _candidates(text: str) -> Iterator[tuple[Read, str]]:
-    """Strict candidates first, then lenient ones."""
+    """Parts of the text that may be a plan, with their parsers: the strict ones first."""
     fenced = list(_fenced_blocks(text))
     braced = _texts_from_brace(text)
     bare = _FIRST_WORKFLOW_LINE.search(text)
@@ -73,7 +73,7 @@ def _candidates(text: str) -> Iterator[tuple[Read, str]]:
 
 
 def _texts_from_brace(text: str) -> list[str]:
-    """From the first brace, and from the brace nearest before the first workflow."""
+    """The text from the first brace, and from the last brace before the first workflow."""
     first, nearest = text.find("{"), text.rfind("{", 0, text.find("workflow_"))
     return [text[place:] for place in dict.fromkeys((first, max(first, nearest))) if place >= 0]
 
@@ -107,7 +107,7 @@ def _escape_quotes(line: re.Match[str]) -> str:
 
 
 def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> WorkflowPlan | Malformed:
-    """A decoded mapping as a plan; a wrong type anywhere makes this one plan malformed (Q5)."""
+    """A decoded mapping as a plan; a wrong type anywhere makes the plan malformed (Q5)."""
     found: set[str] = set(repairs)
     workflows = []
     for name, attributes in value.items():
@@ -153,7 +153,7 @@ def _steps(steps: Any, found: set[str]) -> tuple[PlannedStep, ...] | Malformed:
 
 
 def _status(status: Any, found: set[str]) -> str:
-    """The status word in one spelling: case, `canceled`, and the typos of the gold plans."""
+    """The status in its usual spelling: lower case, `cancelled`, without typos of gold plans."""
     if status is None:
         return UNKNOWN_STATUS
     word = _CONTROL_ESCAPE.sub("", str(status)).strip().lower()
@@ -164,7 +164,7 @@ def _status(status: Any, found: set[str]) -> str:
 
 
 def _dependencies(attributes: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Both spellings, a name or a list of names (Q1, Q9); None if it is neither."""
+    """The names in `depends_on` and `depend_on`: one or a list (Q1, Q9); None if it is neither."""
     names: list[str] = []
     for key in ("depends_on", "depend_on"):
         given = attributes.get(key)

@@ -1,4 +1,4 @@
-"""Parses a sub-agent step: calls in any annotated form, or a rejection (§1.2, Q19)."""
+"""Parses the annotation of a sub-agent step: calls in several forms, or a rejection (§1.2, Q19)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATUS_LINE = re.compile(r"^[^\S\n]*status:\s*\"?(\w+)", re.MULTILINE)
 
 
 class Note(NamedTuple):
-    """A finding without its location."""
+    """A finding without its case id."""
 
     kind: str
     action: FindingAction
@@ -35,18 +35,17 @@ class Note(NamedTuple):
 
 
 class StepAnnotation(NamedTuple):
-    """What was due at a step, None if the annotation is unclear, and the notes on it."""
+    """What is due at a step, None if the annotation is unclear, and the notes on it."""
 
     due: CallsDue | RejectionDue | None
     notes: tuple[Note, ...] = ()
 
 
 def read_annotation(content: str) -> StepAnnotation:
-    """A tool call if a line begins with a key of one, else a rejection."""
+    """A tool call if a line begins with a key of a call, else a rejection."""
     if _CALL_KEY.search(content) is None:
         return _read_rejection(content)
-    # The result is not needed to parse the call, and has most of the text and of the
-    # # broken YAML.
+    # The result is not needed, and has most of the text and most of the broken YAML.
     call_text = content.split(_RESULT_LINE, 1)[0] if not content.startswith("- ") else content
     try:
         value = read_strict(call_text)
@@ -65,7 +64,7 @@ def _read_rejection(content: str) -> StepAnnotation:
 
 
 def rejection_type(content: str) -> RejectionType:
-    """The type in the status line, else the first of the two words that occurs        §1.2"""
+    """The type in the status line, else the first type that occurs in the text        §1.2"""
     stated = _STATUS_LINE.search(content)
     for word in (AWAITING, VIOLATION):
         if stated is not None and stated.group(1) == word:

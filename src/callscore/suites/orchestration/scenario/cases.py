@@ -1,4 +1,4 @@
-"""Every step as a case, with its prompt (§2, teacher-forced)."""
+"""Steps of scenarios as cases with prompts; the history is the gold one (§2, teacher-forced)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 class StepCase(msgspec.Struct, frozen=True):
     """One step of one scenario, ready to be requested.
 
-    `step` is what was due; None if the annotation cannot be parsed, and the public
-    runner asks all the same (Q46).
+    `step` is the expected step; None if its annotation cannot be parsed and the public protocol
+    requests it nevertheless (Q46).
     """
 
     id: str
@@ -44,12 +44,12 @@ class StepCase(msgspec.Struct, frozen=True):
 
     @property
     def is_plan(self) -> bool:
-        """Whether it is a step of the planner."""
+        """Whether the step is one of the planner."""
         return self.agent == "main"
 
 
 class HistoryMessage(NamedTuple):
-    """One message of the history, and the step at which it was said."""
+    """One message of the history, and its step."""
 
     step_id: int
     message: Message
@@ -60,8 +60,8 @@ def step_cases(
 ) -> list[StepCase]:
     """Every step that is requested from a model, with the gold history before it        C-133
 
-    By default with Callscore's protocol: every step with readable gold, the query chosen by the
-    progress of the current plan, and no query after a later message of the user.
+    The default protocol is that of Callscore: every step with readable gold, the query chosen by
+    the progress of the current plan, and no query after a later message of the user.
     """
     protocol = protocol or bundled_protocol("callscore")
     if protocol.is_public:
@@ -74,10 +74,10 @@ def _callscore_cases(
 ) -> Iterator[StepCase]:
     builder = StepCaseBuilder(scenario, cards, protocol)
     queries = planned_queries(scenario, "progress")
-    said = list(conversation(scenario.raw))
+    history = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
     for step in sorted(steps, key=lambda step: step.step_id):
-        before = [each for each in said if each.step_id < step.step_id]
+        before = [each for each in history if each.step_id < step.step_id]
         if isinstance(step, PlanStep):
             yield builder.plan(step.step_id, [each.message for each in before], step)
         else:
@@ -86,7 +86,7 @@ def _callscore_cases(
 
 
 def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
-    """Every plan and every step of an agent with a card, even if its gold is unreadable."""
+    """Every plan and every step of an agent with a card, even if its gold cannot be parsed."""
     builder = StepCaseBuilder(scenario, cards, protocol)
     queries = planned_queries(scenario, "public")
     label = label_of(scenario.raw)
@@ -104,7 +104,7 @@ def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) ->
 
 
 class StepCaseBuilder:
-    """Prompts of one scenario."""
+    """Builds the cases of one scenario."""
 
     def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
@@ -116,7 +116,7 @@ class StepCaseBuilder:
     def plan(
         self, step_id: int, history: Iterable[Message], step: PlanStep | AgentStep | None = None
     ) -> StepCase:
-        """The planner's case."""
+        """A case of the planner."""
         prompt = Prompt((Message("system", self._planner), *history))
         return StepCase(self._id(step_id), step_id, "main", prompt, step)
 
@@ -127,7 +127,7 @@ class StepCaseBuilder:
         history: Iterable[Message],
         step: PlanStep | AgentStep | None = None,
     ) -> StepCase:
-        """A sub-agent's case, with its tools."""
+        """A case of a sub-agent, with its tools."""
         card = self._cards.by_id.get(agent)
         prompt = Prompt(
             (Message("system", self._sub_agent), *history),
@@ -144,9 +144,9 @@ def agent_messages(
 ) -> Iterator[Message]:
     """The messages for a sub-agent: the history, ending with the newest about its task        C-133
 
-    That is the planned query; or, if the user has spoken since that plan or there is no query, the
-    last message of the user. The query then follows its plan, so that later messages of the user
-    can correct it.
+    The newest is the planned query; or the last message of the user, if it is later than the plan
+    or there is no query. In that case the query is placed after its plan, so that later messages of
+    the user can correct it.
     """
     users = [each for each in before if each.message.role == "user"]
     last = users[-1] if users else None
@@ -168,8 +168,8 @@ def step_case(step: StepCase, case_id: str = "") -> Case:
 
 
 def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
-    """What a judge of one step sees: the messages before it, and the calls that were due."""
-    said = [
+    """The case that a judge of one step sees: the messages before it, and the expected calls."""
+    history = [
         Turn(raw.content, speaker=raw.agent)
         for raw in scenario.raw
         if raw.step_id < step.step_id
@@ -180,11 +180,11 @@ def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
     expected = {"calls": [{"name": call.name, "arguments": call.arguments} for call in due]}
     where = case_id(scenario.lang, scenario.id, step.step_id)
     lang = scenario.lang.lower()
-    return Case(where, "orchestration", said, {}, expected, call_id=scenario.id, lang=lang)
+    return Case(where, "orchestration", history, {}, expected, call_id=scenario.id, lang=lang)
 
 
 def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:
-    """Messages of users and planner with its plans; of sub-agents only the tool results."""
+    """The history: messages of user and planner, plans included; of sub-agents the tool results."""
     for step in steps:
         if step.agent == "user":
             yield HistoryMessage(step.step_id, Message("user", step.content))
@@ -198,7 +198,7 @@ def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:
 
 
 def tool_result(content: str) -> Any:
-    """The result of the tool; its raw text if that is not YAML; None if there was no call."""
+    """The result of the tool; its raw text if it is not YAML; None if there is no call."""
     try:
         value = read_strict(content)
     except YamlFault:

@@ -1,4 +1,4 @@
-"""Folders of scenarios and cards: languages, hashes, and scenarios read on demand."""
+"""Reads folders of scenarios and agent cards, and hashes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from callscore.suites.orchestration.scenario_hash import canonical_hash, scenari
 
 
 def shown_path(path: Path) -> str:
-    """The path in results: relative to the working folder  C-121"""
+    """The path as in results: relative to the working directory        C-121"""
     if not path.is_absolute():
         return path.as_posix()
     try:
@@ -42,7 +42,7 @@ def shown_path(path: Path) -> str:
 
 
 def sort_paths(paths: Iterable[Path]) -> list[Path]:
-    """Sort paths with numbers in names as numbers."""
+    """Sort paths, with numbers in names as numbers."""
     return sorted(paths, key=lambda path: natural_sort_key(path.as_posix()))
 
 
@@ -86,7 +86,7 @@ class ScenarioSet:
         self._files = files
         self._paths = files.scenario_files(data.scenarios)[:limit]
         self.digest = ""
-        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
+        """The hash of cards and scenarios, set by `survey`; equal for recorded outputs  C-134"""
 
     def scenarios(self) -> Iterator[Scenario]:
         """Every scenario; raises DataError with the file if one is invalid."""
@@ -98,7 +98,7 @@ class ScenarioSet:
                 raise error.located(str(path)) from None
 
     def requested_steps(self, scenario: Scenario) -> list[StepCase]:
-        """The steps of agents with a card; without one there is no tool to call."""
+        """The steps to request; an agent without a card has no tool to call and is left out."""
         return [
             case
             for case in step_cases(scenario, self.cards, self.protocol)
@@ -106,7 +106,7 @@ class ScenarioSet:
         ]
 
     def survey(self) -> Survey:
-        """Hash of data and protocol: replies to other prompts are not scored as these."""
+        """The ids of all steps, and the hash of data and protocol, as replies depend on both."""
         ids: list[str] = []
         raw = []
         for scenario in self.scenarios():
@@ -123,7 +123,7 @@ class ScenarioSet:
                 yield step_case(step), step.prompt
 
     def shown_path(self, scenario_id: str) -> str:
-        """The scenario's file as results name it        C-121"""
+        """The file of the scenario as in results        C-121"""
         found = (path for path in self._paths if path.stem == scenario_id)
         return shown_path(next(found, self.folder))
 

@@ -1,4 +1,4 @@
-"""The perfect reply to a step of a scenario."""
+"""The gold reply to a step of a scenario."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.suites.orchestration.scenario.model import AgentStep, CallsDue, P
 
 
 def gold_reply(due: PlanStep | AgentStep | None) -> dict[str, Any]:
-    """A plan, calls, or the text of a rejection; None if the expected step is unknown."""
+    """A plan, calls, or the text of a rejection; empty if the expected step is unknown."""
     if due is None:
         return {}
     if isinstance(due, PlanStep):
@@ -23,7 +23,7 @@ def gold_reply(due: PlanStep | AgentStep | None) -> dict[str, Any]:
 
 
 def plan_object(plan: WorkflowPlan) -> dict[str, Any]:
-    """A plan as models write it: workflows by name."""
+    """A plan as JSON, in the form that models write: workflows by name."""
     return {
         workflow.name: {
             "status": workflow.status,

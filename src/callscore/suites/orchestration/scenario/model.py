@@ -1,4 +1,4 @@
-"""The data model of a scenario: messages, expected steps, and findings about the data."""
+"""The data model of a scenario: raw steps, expected steps, and findings about the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GENERAL: RejectionType = "GENERAL_REJECTION"
 
 
 class DecodedCall(msgspec.Struct, frozen=True):
-    """One tool call with its arguments."""
+    """A tool call with decoded arguments."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -31,7 +31,7 @@ class CallsDue(msgspec.Struct, frozen=True):
 
     @property
     def readable(self) -> bool:
-        """Whether the calls themselves are known, not only that one was due."""
+        """Whether the calls are known, not only the tool."""
         return bool(self.calls)
 
 
@@ -42,7 +42,7 @@ class RejectionDue(msgspec.Struct, frozen=True):
 
 
 class RawStep(msgspec.Struct, frozen=True):
-    """One step as written. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
+    """One step as in the file. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
 
     `workflow` is the annotated workflow of the step, if any.
     """
@@ -54,7 +54,7 @@ class RawStep(msgspec.Struct, frozen=True):
 
     @property
     def by_sub_agent(self) -> bool:
-        """Whether a sub-agent speaks here."""
+        """Whether it is the step of a sub-agent."""
         return self.agent not in ("system", "user", "main")
 
 
@@ -66,7 +66,7 @@ class PlanStep(msgspec.Struct, frozen=True):
 
 
 class AgentStep(msgspec.Struct, frozen=True):
-    """A step where a sub-agent must call or reject; `has_card` is whether its agent is known."""
+    """A step where a sub-agent must call or reject; `has_card` is False for an unknown agent."""
 
     step_id: int
     agent: str

@@ -1,11 +1,11 @@
-"""`*_out.json` → what a model answered at each step: the public form (§3), and ours.
+"""Parses `*_out.json`, the replies of a model to a scenario: the public form (§3), and ours.
 
 Public form   {"scenario_id", "history": {"run #1": {"main_agent_history", "sub_agent_history",
               "label"}}}
 Our form      {"callscore": "orchestration-1", "scenario_id", "model"?, "scenario": {"steps": […]},
               "runs": [{"run": 1, "answers": [{"step", "content", "tool_calls", "error"?}]}]}
 
-An entry that is not one costs its own step, nothing more (Q25).
+A malformed entry affects only its own step (Q25).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OUR_FORM = "orchestration-1"
 
 
 class RecordedReply(msgspec.Struct, frozen=True):
-    """The reply to one step; its types are not checked."""
+    """The recorded reply to one step; types are not checked."""
 
     content: Any = None
     tool_calls: Any = None
@@ -31,7 +31,7 @@ class RecordedReply(msgspec.Struct, frozen=True):
 
 
 class RecordedRun(msgspec.Struct, frozen=True):
-    """One run: replies by step, separate for planner and sub-agents."""
+    """One run: replies by step, of the planner (`plans`) and of sub-agents (`steps`)."""
 
     number: int
     plans: Mapping[int, RecordedReply]
@@ -40,7 +40,7 @@ class RecordedRun(msgspec.Struct, frozen=True):
 
 
 class ScenarioRecording(msgspec.Struct, frozen=True):
-    """All runs of one scenario, and the steps that were due in each."""
+    """All recorded runs of one scenario, and the steps of the scenario in each run."""
 
     scenario_id: str
     runs: tuple[RecordedRun, ...]
@@ -82,7 +82,7 @@ def read_recording(value: Any, scenario_id: str) -> ScenarioRecording:
 def _reuse_steps(
     label: Mapping[str, Any], earlier: list[tuple[RawStep, ...]]
 ) -> tuple[RawStep, ...]:
-    """The steps of a label; runs of a scenario usually repeat the same ones."""
+    """The steps of a label; the tuple of the previous run is reused if they are the same."""
     steps = tuple(steps_of_label(label))
     return earlier[-1] if earlier and earlier[-1] == steps else steps
 
@@ -111,12 +111,12 @@ def _read_public_run(number: int, run: Mapping[str, Any]) -> RecordedRun:
 
 
 def _replies_by_step(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
-    """Replies by step; of two for one step the later counts, as in the public form."""
+    """Replies by step; of two replies to one step the later counts."""
     answers: dict[int, RecordedReply] = {}
-    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         step_id = _step_id(entry.get(key)) if isinstance(entry, Mapping) else None
         if step_id is None:
-            stray.append(f"entry {place + 1} names no step")
+            stray.append(f"entry {index + 1} names no step")
             continue
         if step_id in answers:
             stray.append(f"step {step_id} is answered twice")

@@ -1,4 +1,4 @@
-"""Scenario YAML, or the label of a recorded run → Scenario with its data report (§1.2)."""
+"""Parses scenarios, from YAML or from the label of a recorded run, with a data report (§1.2)."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ class _ScenarioFile(msgspec.Struct):
 
 
 class ScenarioKey(NamedTuple):
-    """The language and the name of a scenario."""
+    """The language and the id of a scenario."""
 
     lang: str
     scenario: str
 
 
-def read_scenario(text: str, place: ScenarioKey, cards: Cards) -> Scenario:
+def read_scenario(text: str, key: ScenarioKey, cards: Cards) -> Scenario:
     """Parse one scenario file; raises DataError if it is not a scenario."""
     try:
         value = read_strict(text)
         file = msgspec.convert(value, _ScenarioFile)
     except (YamlFault, msgspec.ValidationError) as error:
         raise DataError(f"{error}; expected a scenario with steps") from None
-    return interpret_steps([_raw_step(step) for step in file.steps], place, cards)
+    return interpret_steps([_raw_step(step) for step in file.steps], key, cards)
 
 
 def _raw_step(step: _ScenarioStep) -> RawStep:
@@ -68,8 +68,8 @@ def _raw_step(step: _ScenarioStep) -> RawStep:
     return RawStep(step.step_id, agent, step.data.content, step.workflow_id or "")
 
 
-def interpret_steps(steps: Sequence[RawStep], place: ScenarioKey, cards: Cards) -> Scenario:
-    """What was due at every step, and the data report."""
+def interpret_steps(steps: Sequence[RawStep], key: ScenarioKey, cards: Cards) -> Scenario:
+    """The scenario: what is due at every step, and the data report."""
     plans: list[PlanStep] = []
     agent_steps: list[AgentStep] = []
     findings: list[DataFinding] = []
@@ -82,10 +82,10 @@ def interpret_steps(steps: Sequence[RawStep], place: ScenarioKey, cards: Cards) 
             plans += gold
         else:
             continue
-        where = case_id(place.lang, place.scenario, step.step_id)
+        where = case_id(key.lang, key.scenario, step.step_id)
         findings += [DataFinding(where, note.kind, note.action, note.detail) for note in notes]
     return Scenario(
-        place.scenario, place.lang, tuple(steps), tuple(plans), tuple(agent_steps), tuple(findings)
+        key.scenario, key.lang, tuple(steps), tuple(plans), tuple(agent_steps), tuple(findings)
     )
 
 

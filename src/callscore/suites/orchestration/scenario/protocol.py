@@ -1,4 +1,4 @@
-"""The protocol of requests: our prompts, or those of the public runner (C-133)."""
+"""The protocols of requests: the prompts of Callscore, or those of the public runner (C-133)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
 class PromptProtocol(msgspec.Struct, frozen=True):
-    """The system prompts of planner and sub-agent, and whether the public rules apply."""
+    """The system prompts of planner and sub-agent, and the rules that apply."""
 
     name: ProtocolName
     planner: str
@@ -35,7 +35,7 @@ class PromptProtocol(msgspec.Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """The protocol in a signature."""
+        """The protocol as in a signature."""
         return f"{self.name}+{self.prompts}" if self.prompts else self.name
 
     def planner_system(self, known: str, cards: Cards) -> str:
@@ -49,22 +49,22 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         return _fill(self.planner, values)
 
     def sub_agent_system(self, known: str) -> str:
-        """A sub-agent's system prompt, after what is known."""
+        """A sub-agent's system prompt, preceded by the system information."""
         heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
         return f"{heading}\n{known}\n\n{self.sub_agent}" if known else self.sub_agent
 
 
 @cache
 def bundled_protocol(name: ProtocolName) -> PromptProtocol:
-    """A protocol with the prompts of this package."""
+    """The protocol of this name, with the prompts of this package."""
     prefix = "public_" if name == "public" else ""
     return PromptProtocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
 
 
 def with_public_prompts(text: str) -> PromptProtocol:
-    """The public protocol, with the exact prompts of a config file of the public runner.
+    """The public protocol with the prompts of a config file of the public runner, verbatim.
 
-    Raises DataError if it lacks `prompts.general.prompt` or `prompts.select_tools.prompt`.
+    Raises DataError without `prompts.general.prompt` or `prompts.select_tools.prompt`.
     """
     try:
         config = read_public(text)
@@ -91,7 +91,7 @@ def _template(name: str) -> str:
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
-    """Fill the template in one pass, so that a value cannot contain a new placeholder."""
+    """Fill the template in one pass, so that placeholders in a value are not replaced."""
 
     def value(place: re.Match[str]) -> str:
         return values.get(place.group(1) or place.group(2), place.group())

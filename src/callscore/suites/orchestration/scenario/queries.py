@@ -1,4 +1,4 @@
-"""The planned query of a sub-agent step: by workflow progress, or as in the public runner."""
+"""Chooses the planned query of a sub-agent step: by plan progress, or like the public runner."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _OVER = frozenset({"completed", "cancelled"})
 
 
 class PlannedQuery(NamedTuple):
-    """The query of a plan for an agent, and the step of that plan; 0 if it does not matter."""
+    """A query that a plan has for an agent, and the step of that plan; 0 if it is not needed."""
 
     text: str
     planned_at: int = 0
 
 
 def planned_queries(scenario: Scenario, binding: Binding) -> dict[int, PlannedQuery]:
-    """Step id → the refined query for the sub-agent; no entry if no plan has one."""
+    """Step id → the query for the sub-agent; no entry if no plan has one."""
     bind = _by_first_use if binding == "public" else _by_progress
     return {step_id: query for step_id, query in bind(scenario) if query.text}
 
 
 class _AgentTurn(NamedTuple):
-    """One step of the current plan, by its position."""
+    """One step of the current plan, at its position in a workflow."""
 
     workflow: str
     place: int
@@ -46,7 +46,7 @@ class PlanProgress:
         self._last: dict[str, _AgentTurn] = {}
 
     def adopt(self, plan: WorkflowPlan) -> None:
-        """Start a new plan; of the old one only agents that wait for the user are kept."""
+        """Start a new plan; agents that wait for the user keep their turn."""
         self._turns, self._done = {}, set()
         for flow in plan.workflows:
             for index, step in enumerate(flow.steps):
@@ -58,7 +58,7 @@ class PlanProgress:
         return agent in self._turns
 
     def next_query(self, agent: str, workflow: str) -> str:
-        """The query of this agent's turn; empty if the plan has none."""
+        """The query of this agent's next turn; empty if the plan has none."""
         turn = self._turn_of(agent, workflow)
         if turn is None:
             self._last.pop(agent, None)
@@ -92,7 +92,7 @@ class PlanProgress:
 
 
 def _by_progress(scenario: Scenario) -> Iterator[tuple[int, PlannedQuery]]:
-    """The next step of the current plan; later plans are ignored   Q20"""
+    """The query of the next step of the current plan; later plans are ignored        Q20"""
     workflows = {raw.step_id: raw.workflow for raw in scenario.raw}
     progress = PlanProgress()
     plans, planned_at = list(scenario.plans), 0
@@ -106,7 +106,7 @@ def _by_progress(scenario: Scenario) -> Iterator[tuple[int, PlannedQuery]]:
 
 
 def _by_first_use(scenario: Scenario) -> Iterator[tuple[int, PlannedQuery]]:
-    """The first unused query of this agent in all plans merged, later ones included
+    """The first unused query of the agent in all plans, later ones included
 
     ORCHESTRATIONBENCH.md §2: the last definition of a workflow wins, even for earlier steps.
     """

@@ -1,4 +1,4 @@
-"""Parses expected calls in two forms, and a model's calls in the usual forms."""
+"""Parses expected calls (two forms) and the calls of a model (several forms)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.spec import spec
 
 LEFT_OUT = ""
-"""Among accepted values: the argument may be left out."""
+"""An accepted value that means: the argument may be left out."""
 
 
 def expected_calls(calls: Any) -> tuple[DecodedCall, ...]:
-    """`[{tool: {argument: [accepted, …]}}]`; an empty text among them makes it optional."""
+    """`[{tool: {argument: [accepted, …]}}]`; an empty text makes the argument optional."""
     if not isinstance(calls, list):
         raise DataError("expected a list of calls", field="expected_outcome.calls")
     found = []
@@ -35,7 +35,7 @@ def expected_calls(calls: Any) -> tuple[DecodedCall, ...]:
 
 
 def _accepted_values(alternatives: Any) -> AcceptedValues:
-    """Alternatives, inside objects too; a value that is not a list is the only alternative."""
+    """The accepted values, inside objects too; a value that is not a list is the only one."""
     listed = alternatives if isinstance(alternatives, list) else [alternatives]
     values = [value for value in listed if value != LEFT_OUT]
     return AcceptedValues(
@@ -52,7 +52,7 @@ def _nested_values(value: Any) -> Any:
 
 
 def expected_actions(actions: Any) -> tuple[DecodedCall, ...]:
-    """`[{name, kwargs}]`; only calls that change something are compared."""
+    """`[{name, kwargs}]`; only state-changing calls are compared."""
     if not isinstance(actions, list):
         raise DataError("expected a list of actions", field="expected_outcome.actions")
     calls = [_read_action(action) for action in actions]
@@ -72,7 +72,7 @@ def _read_action(action: Any) -> DecodedCall | None:
 
 
 def state_changing_calls(calls: Sequence[DecodedCall]) -> tuple[DecodedCall, ...]:
-    """The calls that change something; read-only calls are never wrong."""
+    """The calls that are not read-only; read-only calls are never wrong."""
     rules = spec().single_turn
     return tuple(
         call

@@ -1,4 +1,4 @@
-"""A graph of sub-tasks compared with its gold graph: nodes matched by words, then edges."""
+"""Compares a graph of sub-tasks with its gold graph: nodes are matched by words."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _FINENESS = 1_000_000
 
 
 class SubTasks(NamedTuple):
-    """Node ids with their texts, and edges between ids."""
+    """A graph of sub-tasks: texts by node id, and edges between ids."""
 
     texts: Mapping[str, str]
     edges: frozenset[tuple[str, str]]
 
 
 class GraphScore(NamedTuple):
-    """The similarity of a predicted graph; `lexical` if a match depends on shared words."""
+    """The scores of a predicted graph; `lexical` if a match depends on shared words."""
 
     similarity: float
     node_f1: float
@@ -88,7 +88,7 @@ def _unequal(first: object, second: object) -> float:
 
 
 def _build_graph(names: Sequence[str], edges: Any) -> Graph:
-    """Without START and END: every graph has them, so a match would earn nothing."""
+    """The graph without START and END, which every graph has."""
     number = {name: place for place, name in enumerate(names)}
     inside = [(number[a], number[b]) for a, b in edges if a in number and b in number]
     return Graph(tuple(names), frozenset(inside))

@@ -1,4 +1,4 @@
-"""`task: orchestration` in a case file: a single-turn case, scored like any other task."""
+"""`task: orchestration` in a case file: single-turn cases, scored like those of other tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OTHER_FORM = undefined("the case has no part of this kind")
 
 
 class SingleTurnReference(msgspec.Struct, frozen=True):
-    """The expected calls or graph; `actions` are calls of which only changes count."""
+    """The expected calls or graph; if `actions`, read-only calls are ignored."""
 
     calls: tuple[DecodedCall, ...] | None = None
     graph: SubTasks | None = None
@@ -57,12 +57,12 @@ class SingleTurnOutput(msgspec.Struct, frozen=True):
 
 
 class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
-    """Calls with accepted values, action lists, graphs of sub-tasks."""
+    """Calls with accepted values, lists of actions, graphs of sub-tasks."""
 
     name = "orchestration"
 
     def reference(self, case: Case) -> SingleTurnReference:
-        """The keys of `expected_outcome` determine the form; raises DataError on any other."""
+        """The expected calls, actions or graph; raises DataError if there are none."""
         expected = case.expected_outcome
         if "calls" in expected:
             calls = call_forms.expected_calls(expected["calls"])
@@ -111,7 +111,7 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         )
 
     def count_items(self, case: Case) -> ItemCount:
-        """Every value of the expected calls may have to be compared."""
+        """Every value of the expected calls may need a judge."""
         expected = case.expected_outcome
         if "calls" not in expected and "actions" not in expected:
             return ItemCount(0, 0)
