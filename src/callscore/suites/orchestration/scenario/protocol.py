@@ -14,7 +14,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.scenarios import ProtocolName
 from callscore.suites.orchestration.scenario.cards import Card, Cards
-from callscore.suites.orchestration.yaml_text import YamlFault, read_public
+from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
@@ -68,7 +68,7 @@ def with_public_prompts(text: str) -> PromptProtocol:
     """
     try:
         config = read_public(text)
-    except (YamlFault, ValueError, RecursionError) as error:
+    except PUBLIC_ERRORS as error:
         raise DataError(f"{error}; expected a config file of the public runner") from None
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
     return PromptProtocol(

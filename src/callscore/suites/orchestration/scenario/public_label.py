@@ -13,7 +13,7 @@ from typing import Any
 
 from callscore.core.case import Message
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.yaml_text import YamlFault, read_public
+from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
 NAMELESS = "tool_name"
 PLAN_START = "workflow_"
@@ -62,7 +62,7 @@ def _call_entries(step: RawStep) -> Label:
         result = value.get("tool_call_result", "")
         functions = _functions(value)
         name = functions[0]["name"]
-    except (YamlFault, ValueError, AttributeError, TypeError, LookupError, RecursionError):
+    except PUBLIC_ERRORS:
         return {asked: said | {"content": step.content}}
     call_id = f"call_{step.step_id}"
     calls = [{"type": "function", "id": call_id, "function": function} for function in functions]

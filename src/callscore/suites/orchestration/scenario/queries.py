@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.scenario.model import CallsDue, Scenario
 from callscore.suites.orchestration.scenario.public_label import is_plan
-from callscore.suites.orchestration.yaml_text import YamlFault, read_public
+from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
 Binding = Literal["progress", "public"]
 _OVER = frozenset({"completed", "cancelled"})
@@ -126,7 +126,7 @@ def _public_workflows(content: str) -> dict[str, list[tuple[str, str]]]:
     """Agent and query of every step, by workflow; empty for a plan that is not YAML."""
     try:
         plan = read_public(content)
-    except (YamlFault, ValueError, RecursionError):
+    except PUBLIC_ERRORS:
         return {}
     found = {}
     for name, flow in plan.items() if isinstance(plan, Mapping) else ():
