@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Failed, Malformed, Message, Reply
+from callscore.core.case import Malformed, Message, Reply
 from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
 from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
@@ -267,5 +267,4 @@ def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterato
 
 
 def _failure_text(step: StepReply) -> str:
-    why = step.reply.why if isinstance(step.reply, Failed) else to_recorded_reply(step.reply).error
-    return f"{step.case.id}, run {step.run}: {why}"
+    return f"{step.case.id}, run {step.run}: {to_recorded_reply(step.reply).error}"

@@ -80,12 +80,14 @@ class RecordedScorer:
         self._files = files
         self._mode = recorded.mode
         self._verdicts = verdicts
-        self._folders = {each.name: each for each in _language_folders(recorded, files)}
-        if len(self._folders) < len(recorded.outputs):
-            raise UsageError(
-                f"two folders of the language {next(iter(self._folders))}; expected one folder "
-                "per language, and one model at a time"
-            )
+        self._folders: dict[str, _LanguageFolder] = {}
+        for each in _language_folders(recorded, files):
+            if each.name in self._folders:
+                raise UsageError(
+                    f"two folders of the language {each.name}; expected one folder per language, "
+                    "and one model at a time"
+                )
+            self._folders[each.name] = each
         self.parts = [ScenarioPart(each.model, each.name) for each in self._folders.values()]
 
     def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:

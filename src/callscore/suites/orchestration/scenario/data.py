@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.case import Case, Prompt
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import language_of
 from callscore.core.run import Survey
 from callscore.core.scenarios import (
@@ -131,11 +131,20 @@ class ScenarioSet:
 def check_scenarios(
     folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
 ) -> ScenarioCheck:
-    """Read every scenario like a run, without stopping at the first problem."""
+    """Read every scenario like a run, without stopping at the first problem.
+
+    `cards` has one folder for all, or one per folder of scenarios; by default they are inside it.
+    """
+    if len(cards) not in (0, 1, len(folders)):
+        raise UsageError(
+            f"{len(cards)} card folders for {len(folders)} scenario folders; "
+            "expected one, or one for each"
+        )
     scenarios: list[Scenario] = []
     problems: list[DataError] = []
-    for folder in folders:
-        known = read_cards(cards[0] if cards else folder / "multiagent_cards", files)[0]
+    for index, folder in enumerate(folders):
+        own = cards[index % len(cards)] if cards else folder / "multiagent_cards"
+        known = read_cards(own, files)[0]
         lang = language_of(folder)
         for path in sort_paths(files.scenario_files(folder)):
             try:
