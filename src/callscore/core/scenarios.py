@@ -359,7 +359,7 @@ class ScenarioSuite(Protocol):
         limit: int | None,
         files: ScenarioFiles,
     ) -> ScenarioCases:
-        """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
+        """The scenarios of a run; raises DataError if folders or prompts cannot be used."""
         ...
 
     def open_outputs(

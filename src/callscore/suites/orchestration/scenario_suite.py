@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from callscore.core.case import Failed, Reply
+from callscore.core.errors import DataError
 from callscore.core.scenarios import (
     GivenVerdict,
     PublicProtocol,
@@ -46,10 +47,18 @@ class OrchestrationScenarios:
         limit: int | None,
         files: ScenarioFiles,
     ) -> RunScenarios:
-        """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
+        """The scenarios of a run; raises DataError if folders or prompts cannot be used."""
         protocol = select_protocol(settings, files)
-        sets = [ScenarioSet(folders, files, limit, protocol) for folders in data]
-        return RunScenarios(sets, settings)
+        sets: dict[str, ScenarioSet] = {}
+        for folders in data:
+            found = ScenarioSet(folders, files, limit, protocol)
+            if found.lang in sets:
+                raise DataError(
+                    f"{sets[found.lang].folder} and {found.folder} are both of the language "
+                    f"{found.lang}; expected one folder of scenarios per language"
+                )
+            sets[found.lang] = found
+        return RunScenarios([*sets.values()], settings)
 
     def open_outputs(
         self,
