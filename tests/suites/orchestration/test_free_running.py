@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from callscore.core.case import Tool
-from callscore.suites.orchestration.free_run import NO_RESULT, FreeRun
+from callscore.core.case import Failed, Tool
+from callscore.core.scenarios import ScenarioData
+from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.suites.orchestration.free_run import NO_RESULT, FreeRun, free_replies
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
+from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.scenario.model import RawStep, Scenario
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
@@ -59,6 +63,22 @@ def free_run(*answers: RecordedReply) -> FreeRun:
     for answer in answers:
         run.add_reply(answer)
     return run
+
+
+def test_a_request_that_failed_is_named_by_its_cause_or_its_stage(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"agent_card": {"agent_id": "desk_agent"}}')
+    (tmp_path / "1.yaml").write_text("steps: []")
+    part = ScenarioSet(ScenarioData(tmp_path, tmp_path), SCENARIO_FILES)
+    for stored, why in (
+        ({1: Failed("model", "503")}, "503"),
+        ({1: Failed("model", "")}, "model"),
+        ({}, "not run"),
+    ):
+
+        def replies(model: str, case: str, stored: Any = stored) -> Any:
+            return stored
+
+        assert free_replies(part, TRIP, "m", 1, replies) == f"EN/1#2, run 1: {why}"
 
 
 def said(run: FreeRun) -> list[str]:
