@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -230,6 +231,6 @@ def _case_score(measures: Mapping[str, Measure]) -> Measure:
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
         return _value(0.0)
-    score = _value(sum(values) / len(values))
+    score = _value(math.fsum(values) / len(values))
     approximate = any(part.approximate for part in parts)
     return msgspec.structs.replace(score, approximate=approximate)
