@@ -13,13 +13,13 @@ MOST_NAMED = 5
 LONGEST_NAMED = 100
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Text of a case or a reply as a JSON string, distinguishable from our own text."""
     cut = text if len(text) <= LONGEST_NAMED else text[:LONGEST_NAMED] + "…"
     return msgspec.json.encode(cut).decode()
 
 
-def named(items: Sequence[str]) -> str:
+def summarise_items(items: Sequence[str]) -> str:
     """The first few, and how many more."""
     rest = len(items) - MOST_NAMED
     return ", ".join(items[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
@@ -27,5 +27,5 @@ def named(items: Sequence[str]) -> str:
 
 def malformed_reason(task: str, output: Malformed) -> Faults:
     """Why a reply is malformed."""
-    why = f"{output.cause} {quoted(output.detail)}" if output.detail else output.cause
+    why = f"{output.cause} {quote(output.detail)}" if output.detail else output.cause
     return {f"{task}.structure": (why,)}

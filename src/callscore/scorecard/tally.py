@@ -15,7 +15,7 @@ from callscore.core.measure import Measure
 from callscore.core.spec import Criterion
 from callscore.core.task import Measured
 from callscore.scorecard import criteria
-from callscore.scorecard.criteria import Benchmarked, CriterionTally
+from callscore.scorecard.criteria import CriterionMeasures, CriterionTally
 from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
 from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, join_contributions
 
@@ -130,7 +130,7 @@ class ScoredReply(msgspec.Struct, frozen=True, gc=False):
 
     measured: Measured
     score: CaseScore
-    benchmarks: Benchmarked = {}
+    benchmarks: CriterionMeasures = {}
     """The criteria of the second layer; empty if it does not run."""
 
 
@@ -334,9 +334,9 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
-            breaching_runs=_added(self.breaching_runs, other.breaching_runs),
-            malformed=_added(self.malformed, other.malformed),
-            benchmarks=criteria.joined(self.benchmarks, other.benchmarks),
+            breaching_runs=_add_counts(self.breaching_runs, other.breaching_runs),
+            malformed=_add_counts(self.malformed, other.malformed),
+            benchmarks=criteria.add_tallies(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
@@ -358,7 +358,7 @@ def _secondary_of(answers: Sequence[ScoredReply]) -> Mapping[str, Measure]:
     }
 
 
-def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def _add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
 
 

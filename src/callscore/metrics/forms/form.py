@@ -155,12 +155,12 @@ def qa_config(form: Form) -> dict[str, Any]:
     """The form as the `config` of a QA case."""
     sections = {question.id: section for section in form.sections for question in section.questions}
     return {
-        "questions": [_configured(one, sections[one.id]) for one in scored_questions(form)],
+        "questions": [_question_config(one, sections[one.id]) for one in scored_questions(form)],
         "form": msgspec.to_builtins(form),
     }
 
 
-def _configured(question: FormQuestion, section: Section) -> dict[str, Any]:
+def _question_config(question: FormQuestion, section: Section) -> dict[str, Any]:
     wording = [question.title]
     if question.instructions and question.instructions != question.title:
         wording.append(question.instructions)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
-from callscore.metrics.graphs.problem import Problem, Side
+from callscore.metrics.graphs.problem import Problem, SearchGraph
 
 Pairing = tuple[int, list[tuple[int, int]]]
 
@@ -22,7 +22,7 @@ class Shares(Protocol):
     def gains(self) -> Matrix:
         """By node of the small graph, by node of the large one."""
 
-    def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> Self:
+    def map_pair(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> Self:
         """The shares after u -> v; changes the gains of the open `rows` in `bound`."""
 
     def open_pairs(self) -> int:
@@ -35,7 +35,7 @@ class Degrees(NamedTuple):
     near: list[int]
     far: list[int]
 
-    def settled(
+    def remove_edges(
         self, near: set[int], far: set[int], rows: Sequence[int], gains: Matrix, unit: int
     ) -> Degrees:
         """One edge less at `near` and `far`: 2 if both had one, for the halves lost."""
@@ -55,10 +55,10 @@ class Degrees(NamedTuple):
                     gains[row] = changed = gains[row][:]
                     for column in losing:
                         changed[column] -= unit
-        return Degrees(_less(self.near, near), _less(self.far, far))
+        return Degrees(_decrement(self.near, near), _decrement(self.far, far))
 
 
-def _less(degrees: list[int], nodes: set[int]) -> list[int]:
+def _decrement(degrees: list[int], nodes: set[int]) -> list[int]:
     fewer = degrees[:]
     for node in nodes:
         fewer[node] -= 1
@@ -99,12 +99,12 @@ class EvenShares(NamedTuple):
             for row, a, b in near
         ]
 
-    def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> EvenShares:
+    def map_pair(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> EvenShares:
         """Only pairs next to u or v change."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         gains = bound.gains[:]
-        leaving = self.leaving.settled(small.before[u], large.before[v], rows, gains, unit)
-        entering = self.entering.settled(small.after[u], large.after[v], rows, gains, unit)
+        leaving = self.leaving.remove_edges(small.before[u], large.before[v], rows, gains, unit)
+        entering = self.entering.remove_edges(small.after[u], large.after[v], rows, gains, unit)
         for row in rows:
             if gains[row] is not bound.gains[row]:
                 bound.change(row, gains[row])
@@ -117,7 +117,7 @@ class OpenEdges(NamedTuple):
     leaving: list[list[int]]
     entering: list[list[int]]
 
-    def without(self, node: int, graph: Side) -> OpenEdges:
+    def without(self, node: int, graph: SearchGraph) -> OpenEdges:
         """The same after `node` was mapped."""
         leaving, entering = self.leaving[:], self.entering[:]
         for other in graph.before[node]:
@@ -174,7 +174,7 @@ class TunedShares(NamedTuple):
             total += pairing(self.head, near, far)[0]
         return total
 
-    def kept(self, image: Sequence[int]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    def kept_pairs(self, image: Sequence[int]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
         """The pairs of edges that the bound keeps at their tails, and at their heads."""
         near, far = self.near, self.far
         tails: set[tuple[int, int]] = set()
@@ -184,7 +184,9 @@ class TunedShares(NamedTuple):
             heads.update(pairing(self.head, near.entering[row], far.entering[column])[1])
         return tails, heads
 
-    def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> TunedShares:
+    def map_pair(
+        self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment
+    ) -> TunedShares:
         """Edges at u and v are settled: 2 if both have one, else nothing."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         fixed = self.fixed[:]

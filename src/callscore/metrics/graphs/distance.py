@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from callscore.metrics.graphs.graph import Graph, size
-from callscore.metrics.graphs.problem import Side, problem, side
+from callscore.metrics.graphs.problem import SearchGraph, make_problem, make_search_graph
 from callscore.metrics.graphs.search import Effort, Search
 
 Substitution = Callable[[Hashable, Hashable], float]
@@ -58,7 +58,7 @@ def edit_distance(
     costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
     if not all(0 <= cost <= 2 for row in costs for cost in row):
         raise ValueError("a substitution costs between 0 and 2 (2 is delete and insert)")
-    task = problem(costs, _side(first), _side(second))
+    task = make_problem(costs, _side(first), _side(second))
     found = Search(task, Effort(budget)).run()
     everything = (size(first) + size(second)) * task.unit
     low, high = (everything - found.limit) / task.unit, (everything - found.gain) / task.unit
@@ -76,8 +76,8 @@ def _by_size(first: Graph, second: Graph, substitution: Substitution) -> EditDis
     return EditDistance(high, low, high, low == high, 0)
 
 
-def _side(graph: Graph) -> Side:
-    return side(len(graph.labels), graph.edges)
+def _side(graph: Graph) -> SearchGraph:
+    return make_search_graph(len(graph.labels), graph.edges)
 
 
 def similarity(cost: float, first: Graph, second: Graph) -> float:

@@ -11,7 +11,7 @@ from callscore.metrics.graphs.problem import Problem
 MOST_EDGES_SEEN = 5_000_000
 
 
-def polished(problem: Problem, image: Sequence[int]) -> list[int]:
+def improve_by_swaps(problem: Problem, image: Sequence[int]) -> list[int]:
     """The map after all swaps of two images, or with an unused node, that raise the gain."""
     swaps = MOST_EDGES_SEEN // (len(problem.small.edges) + len(image) + 1)
     unused = sorted(set(range(len(problem.large.after))).difference(image))

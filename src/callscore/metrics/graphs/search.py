@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
 from callscore.metrics.graphs.bounds import EvenShares, Shares
-from callscore.metrics.graphs.polish import polished
+from callscore.metrics.graphs.polish import improve_by_swaps
 from callscore.metrics.graphs.problem import Problem
 from callscore.metrics.graphs.symmetry import Twins
-from callscore.metrics.graphs.tuning import padded, tune
+from callscore.metrics.graphs.tuning import pad_rows, tune
 
 # The work of opening a search node is counted, not its time: one of a plan with 16 nodes and 20
 # edges counts once, one of a larger or denser graph as often as it takes longer (measured: with
@@ -44,7 +44,7 @@ class SearchResult(NamedTuple):
     work: int
 
 
-class State(NamedTuple):
+class SearchNode(NamedTuple):
     """A search node: gain of the map so far, open rows, the bound on the rest (and the map)."""
 
     gained: int
@@ -102,12 +102,12 @@ class Search:
 
     def _explore(self, shares: Shares, allowed: int) -> int:
         self._allowed, self._unproven = allowed, -self._problem.step
-        bound = Assignment(padded(shares.gains(), len(self._problem.large.after)))
+        bound = Assignment(pad_rows(shares.gains(), len(self._problem.large.after)))
         bound.settle(0)
-        self._visit(State(0, list(range(len(self._problem.own))), bound, shares))
+        self._visit(SearchNode(0, list(range(len(self._problem.own))), bound, shares))
         return max(self._best, self._unproven)
 
-    def _visit(self, state: State) -> None:
+    def _visit(self, state: SearchNode) -> None:
         limit = state.gained + state.bound.total
         image = state.bound.column_of[: len(self._problem.own)]
         self._offer(image)
@@ -120,7 +120,7 @@ class Search:
         self._work += work
         self._expansions += 1
         if self._expansions == self._effort.before_polish:
-            self._offer(polished(self._problem, self._image))
+            self._offer(improve_by_swaps(self._problem, self._image))
         row, columns = self._branch(state, limit)
         for column in self._twins.worth_trying(row, columns, state.rows, image):
             child = self._child(state, row, column)
@@ -132,7 +132,7 @@ class Search:
         if gain > self._best:
             self._best, self._image = gain, image
 
-    def _branch(self, state: State, limit: int) -> tuple[int, list[int]]:
+    def _branch(self, state: SearchNode, limit: int) -> tuple[int, list[int]]:
         """The row with the fewest columns that may still beat the best, most promising first."""
         bound, target = state.bound, self._best + self._problem.step
         price, chosen, alive = bound.column_price, -1, bound.columns
@@ -144,7 +144,7 @@ class Search:
         gains = bound.gains[chosen]
         return chosen, sorted(alive, key=lambda column: price[column] - gains[column])
 
-    def _child(self, state: State, row: int, column: int) -> State | None:
+    def _child(self, state: SearchNode, row: int, column: int) -> SearchNode | None:
         """The state after row -> column, or None if its bound cannot beat the best."""
         small, large, own, unit, step = self._problem
         image, rows = state.bound.column_of, state.rows[:]
@@ -155,7 +155,7 @@ class Search:
         gained = state.gained + own[row][column] + 2 * unit * len(kept)
         bound = state.bound.copy()
         bound.close(row, column)
-        shares = state.shares.mapped((row, column), rows, bound)
+        shares = state.shares.map_pair((row, column), rows, bound)
         if not bound.settle(self._best + step - gained):
             return None
-        return State(gained, rows, bound, shares)
+        return SearchNode(gained, rows, bound, shares)

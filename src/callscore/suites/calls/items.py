@@ -46,14 +46,16 @@ _FILLED = frozenset(
 """A letter or digit with which no placeholder begins."""
 
 
-class Matched(msgspec.Struct, frozen=True, gc=False):
+class MatchedItems(msgspec.Struct, frozen=True, gc=False):
     """The usable items of a reply by id; conflicting ones count as missing."""
 
     by_id: Mapping[str, Mapping[str, Any]]
     flags: tuple[str, ...] = ()
 
 
-def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[str]) -> Matched:
+def match_items(
+    items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[str]
+) -> MatchedItems:
     """The items whose id is expected; repeats that differ are dropped and flagged."""
     by_id: dict[str, Mapping[str, Any]] = {}
     conflicting: list[str] = []
@@ -74,7 +76,7 @@ def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[
         dropped = set(conflicting)
         by_id = {key: item for key, item in by_id.items() if key not in dropped}
         flags = (*flags, "conflicting_duplicate")
-    return Matched(by_id, flags)
+    return MatchedItems(by_id, flags)
 
 
 def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -116,7 +118,7 @@ def is_empty(value: Any) -> bool:
     return not any(map(str.isalnum, value)) or n2(value) in PLACEHOLDERS
 
 
-def documented_keys(
+def check_keys(
     value: object, keys: Collection[str], case: Case, path: str = "expected_outcome"
 ) -> None:
     """Check that every documented key is present, unless the case declares it absent."""
@@ -131,11 +133,11 @@ def documented_keys(
             )
 
 
-def documented_items(items: list[Any], keys: frozenset[str], case: Case, path: str) -> None:
+def check_items(items: list[Any], keys: frozenset[str], case: Case, path: str) -> None:
     """Check that every item of a list is an object with the documented keys."""
     for index, item in enumerate(items):
         if type(item) is not dict or not item.keys() >= keys:
-            documented_keys(item, sorted(keys), case, f"{path}[{index}]")
+            check_keys(item, sorted(keys), case, f"{path}[{index}]")
 
 
 class ItemFields:
@@ -145,16 +147,16 @@ class ItemFields:
         self._names = names
         self._take = itemgetter(*names)
 
-    def of(self, items: list[Any], case: Case, path: str) -> list[tuple[Any, ...]]:
+    def read(self, items: list[Any], case: Case, path: str) -> list[tuple[Any, ...]]:
         """The fields of every item; None for those that the case declares absent."""
         try:
             return list(map(self._take, items))
         except (KeyError, TypeError):
-            documented_items(items, frozenset(self._names), case, path)
+            check_items(items, frozenset(self._names), case, path)
             return [tuple(map(item.get, self._names)) for item in items]
 
 
-def listed(
+def expected_list(
     value: Mapping[str, Any],
     key: str,
     case: Case,

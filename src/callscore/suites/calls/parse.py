@@ -48,7 +48,7 @@ def allows_nothing(path: str, expected: Names, given: Names) -> bool:
     return False
 
 
-class Part(NamedTuple):
+class AnswerPart(NamedTuple):
     """A part of the reply: an object, a list or an open map, and how to get it."""
 
     path: str
@@ -57,21 +57,21 @@ class Part(NamedTuple):
     """Keys of the object, or of every object in the list; 0 in a list of scalars."""
 
 
-class Layout(NamedTuple):
+class AnswerLayout(NamedTuple):
     """The parts of a reply by kind, and the number of keys that every reply has."""
 
     keys: int
-    objects: tuple[Part, ...]
-    lists: tuple[Part, ...]
-    maps: tuple[Part, ...]
+    objects: tuple[AnswerPart, ...]
+    lists: tuple[AnswerPart, ...]
+    maps: tuple[AnswerPart, ...]
 
 
-class Form(msgspec.Struct, frozen=True):
+class AnswerForm(msgspec.Struct, frozen=True):
     """The documented form of a task's replies."""
 
     decode: Callable[[bytes], Any]
     """Refuses a missing key or a value of another type; ignores unknown keys."""
-    layout: Layout
+    layout: AnswerLayout
 
     def fits(self, expected: Mapping[str, Any]) -> bool:
         """Whether an expected outcome has the documented keys and no others."""
@@ -98,18 +98,18 @@ class Form(msgspec.Struct, frozen=True):
         return keys
 
 
-def form_from_schema(schema: Mapping[str, Any]) -> Form:
+def form_from_schema(schema: Mapping[str, Any]) -> AnswerForm:
     """The form that an answer schema describes.
 
     An object may contain scalars, lists of scalars or flat objects, open maps, and objects.
     """
-    objects: list[Part] = []
-    lists: list[Part] = []
-    maps: list[Part] = []
+    objects: list[AnswerPart] = []
+    lists: list[AnswerPart] = []
+    maps: list[AnswerPart] = []
     make_type: Any = TypedDict  # its fields are known only at run time
 
     def type_of(inner: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-        part = Part(".".join(path), _getter(path))
+        part = AnswerPart(".".join(path), _getter(path))
         if inner.get("type") == "array":
             items = inner["items"].get("properties")
             lists.append(part._replace(width=len(items or ())))
@@ -128,8 +128,8 @@ def form_from_schema(schema: Mapping[str, Any]) -> Form:
 
     kind = type_of(schema, ())
     fixed = sum(part.width for part in objects)
-    layout = Layout(fixed, tuple(objects), tuple(lists), tuple(maps))
-    return Form(msgspec.json.Decoder(kind).decode, layout)
+    layout = AnswerLayout(fixed, tuple(objects), tuple(lists), tuple(maps))
+    return AnswerForm(msgspec.json.Decoder(kind).decode, layout)
 
 
 def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
@@ -144,15 +144,17 @@ def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
     return get
 
 
-def _is_flat(value: Any, width: int, layout: Layout) -> bool:
-    return type(value) is dict and len(value) == width and _containers(value) <= _inside(layout)
+def _is_flat(value: Any, width: int, layout: AnswerLayout) -> bool:
+    return (
+        type(value) is dict and len(value) == width and _container_keys(value) <= _part_keys(layout)
+    )
 
 
-def _containers(value: Mapping[str, Any]) -> set[str]:
+def _container_keys(value: Mapping[str, Any]) -> set[str]:
     return {key for key, inner in value.items() if type(inner) in CONTAINERS}
 
 
-def _inside(layout: Layout) -> set[str]:
+def _part_keys(layout: AnswerLayout) -> set[str]:
     """The keys whose value is another part."""
     parts = (*layout.objects, *layout.lists, *layout.maps)
     return {part.path.rpartition(".")[2] for part in parts}
@@ -170,8 +172,11 @@ def _has_scalars(value: Any) -> bool:
     return type(value) is dict and CONTAINERS.isdisjoint(map(type, value.values()))
 
 
-def read_documented(
-    text: str | bytes, expected: Mapping[str, Any], form: Form, allows: Allows = allows_nothing
+def decode_documented(
+    text: str | bytes,
+    expected: Mapping[str, Any],
+    form: AnswerForm,
+    allows: Allows = allows_nothing,
 ) -> dict[str, Any] | None:
     """The reply if it has the structure of a fitting expected outcome; None proves nothing.
 
@@ -188,19 +193,19 @@ def read_documented(
     keys = form.count_keys(expected, answer, allows)
     if keys and (
         raw.count(b":") == keys
-        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), keys)
+        or _colons_follow_keys(text if isinstance(text, str) else _decode_leniently(raw), keys)
         or keys_preserved(raw, _ENCODE(answer))
     ):
         return answer
     return None
 
 
-def _readable(raw: bytes) -> str:
+def _decode_leniently(raw: bytes) -> str:
     """The text of a reply; ignored parts need not be UTF-8."""
     return raw.decode(errors="replace")
 
 
-def _is_every_key_closed(text: str, keys: int) -> bool:
+def _colons_follow_keys(text: str, keys: int) -> bool:
     """Whether colons follow as many quotation marks as there are keys, and never white space.
 
     This also holds if texts contain colons. It takes half the time of encoding the reply again.
@@ -214,10 +219,10 @@ def _is_every_key_closed(text: str, keys: int) -> bool:
     )
 
 
-class Sources(ShapeSources, frozen=True):
+class StructureSources(ShapeSources, frozen=True):
     """What the structure of replies depends on besides the expected outcome."""
 
-    form: Form | None = None
+    form: AnswerForm | None = None
     """The documented form; None if every reply needs the full parser."""
 
 
@@ -233,7 +238,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
     """The structure that every reply to one case must have."""
 
     expected: Mapping[str, Any]
-    sources: Sources
+    sources: StructureSources
     asked_names: AskedNames = no_names_asked
     """A function, because most replies have exactly the names of the expected outcome."""
 
@@ -270,7 +275,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
 
 def structure_of(
-    case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
+    case: Case, sources: StructureSources, asked_names: AskedNames = no_names_asked
 ) -> Structure:
     """The structure of replies to this case; `sources` are those of its task."""
     if case.expected_parts:
@@ -284,14 +289,14 @@ def parse_reply(
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
     form = structure.sources.form if structure.is_documented and is_finished(reply) else None
     if form is not None:
-        documented = read_documented(reply.text, structure.expected, form, structure.allows)
+        documented = decode_documented(reply.text, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented)
     body = body_of(reply, parse)
     if isinstance(body, Malformed):
         return body
     if form is not None and body.flags:
-        documented = read_documented(body.raw, structure.expected, form, structure.allows)
+        documented = decode_documented(body.raw, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented, body.flags)
     parsed = decode_body(body)

@@ -62,7 +62,7 @@ def _has_sentence(reference: TranslationReference, output: object, name: str) ->
 
 
 def _has_name(reference: TranslationReference, output: object, name: str) -> bool:
-    return any(name == wording.name for wording in reference.wordings.get(NOUNS, ()))
+    return any(name == term.name for term in reference.terms.get(NOUNS, ()))
 
 
 def _has_fact(reference: TranslationReference, output: object, name: str) -> bool:

@@ -33,7 +33,7 @@ def hallucination_rate(supported: Findings) -> Measure:
 
 def answer_relevancy(cosine: float | None) -> Measure:
     """clamp(cosine(output, question or expected_outcome), 0, 1)    003 Answer Relevancy, C-92"""
-    return NO_SIMILARITY if cosine is None else ratio(_clamped(cosine), 1)
+    return NO_SIMILARITY if cosine is None else ratio(_clamp(cosine), 1)
 
 
 def answer_correctness(f1: Measure, cosine: float | None) -> Measure:
@@ -42,7 +42,7 @@ def answer_correctness(f1: Measure, cosine: float | None) -> Measure:
         return f1
     if cosine is None:
         return NO_SIMILARITY
-    return ratio((f1.value + _clamped(cosine)) / 2, 1)
+    return ratio((f1.value + _clamp(cosine)) / 2, 1)
 
 
 def fact_f1(expected: Findings, given: Findings) -> Measure:
@@ -108,7 +108,7 @@ def exact_match(matches: int, fields: int) -> Measure:
     return ratio(matches, fields) if fields else vacuous(1.0)
 
 
-def _clamped(cosine: float) -> float:
+def _clamp(cosine: float) -> float:
     return min(1.0, max(0.0, cosine))
 
 

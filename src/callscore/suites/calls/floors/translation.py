@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.metrics.text import comparable, contains, n2
+from callscore.metrics.text import contains, n2, search_form
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 from callscore.suites.calls.items import is_empty
@@ -20,8 +20,8 @@ from callscore.suites.calls.translation.judge_questions import (
     PROPER_NOUNS,
 )
 from callscore.suites.calls.translation.reference import NOUNS, TERMS, TranslationReference
-from callscore.suites.calls.translation.sentence_match import Sentence, is_near
-from callscore.suites.calls.translation.terms import Wording
+from callscore.suites.calls.translation.sentence_match import SourceSentence, is_near
+from callscore.suites.calls.translation.terms import TermTranslation
 
 LONGEST_SHORT = 64
 """Longer sources that equal their translation are near it too, unless they have few letters."""
@@ -44,13 +44,13 @@ class TranslationFloor(FloorTally):
             return
         translated = sum(map(may_copy, reference.sentences.values()))
         self._sentences[translated, len(reference.sentences)] += 1
-        if TERMS in reference.wordings:
-            kept, total = _kept(TERMS, reference)
+        if TERMS in reference.terms:
+            kept, total = _count_kept(TERMS, reference)
             self._calls_with_terms += 1
             self._terms[0] += kept
             self._terms[1] += total
-        if NOUNS in reference.wordings:
-            kept, total = _kept(NOUNS, reference)
+        if NOUNS in reference.terms:
+            kept, total = _count_kept(NOUNS, reference)
             self._nouns[(kept, total) if total else (1, 1)] += 1
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
@@ -68,7 +68,7 @@ class TranslationFloor(FloorTally):
         return [Strategy("the source copied", rows, {DOMAIN_TERMS: terms})]
 
 
-def may_copy(sentence: Sentence) -> bool:
+def may_copy(sentence: SourceSentence) -> bool:
     """Whether the source counts as a translation of itself        C-66"""
     source, human = sentence.source, sentence.translation
     if source == human or is_near(source, human):
@@ -79,21 +79,21 @@ def may_copy(sentence: Sentence) -> bool:
     return not any(map(str.isalpha, source)) or (not is_long and n2(source) == n2(human))
 
 
-def _kept(part: str, reference: TranslationReference) -> tuple[int, int]:
+def _count_kept(part: str, reference: TranslationReference) -> tuple[int, int]:
     """The terms, or names, that a copy renders as people did, of how many        C-70, C-72"""
-    wordings: Sequence[Wording] = reference.wordings[part]
-    if not wordings:
+    terms: Sequence[TermTranslation] = reference.terms[part]
+    if not terms:
         return 0, 0
     sentences = [(one.source, one.translation) for one in reference.sentences.values()]
     is_noun = part == NOUNS
     if is_noun:
         sentences = [(source.casefold(), human.casefold()) for source, human in sentences]
     lost = {
-        wording.name
-        for wording in wordings
-        if not _is_kept(comparable(wording.form, ignore_case=is_noun), sentences)
+        term.name
+        for term in terms
+        if not _is_kept(search_form(term.form, ignore_case=is_noun), sentences)
     }
-    total = len({wording.name for wording in wordings})
+    total = len({term.name for term in terms})
     return total - len(lost), total
 
 
