@@ -10,22 +10,9 @@ from itertools import pairwise
 import msgspec
 
 from callscore.metrics.facts.extraction import extract
-from callscore.metrics.facts.fact import Fact, Index, agree, keys_of, unmatched_facts
+from callscore.metrics.facts.fact import Fact, Index, keys_of, unmatched_facts
 from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.text import has_form, is_unspaced_script, n2, search_form
-
-__all__ = [
-    "Drift",
-    "Fact",
-    "FactSheet",
-    "GivenFact",
-    "agree",
-    "drift",
-    "extract",
-    "fact_sheet",
-    "preserved",
-    "count_supported",
-]
 
 _LostFact = tuple[str, tuple[Fact, ...]]
 
@@ -136,18 +123,6 @@ def fact_sheet(
         given=None if given is None else tuple(given),
         line_cache={},
     )
-
-
-def preserved(
-    given: GivenFact, translation: str, lang: str | None, *, reference: str = ""
-) -> bool | None:
-    """Its expected form occurs, or all its numbers and units agree        C-74
-
-    None if only a judge can decide: the form does not occur and has no digits to compare.
-    """
-    sheet = fact_sheet("", reference, lang, given=[given])
-    written = search_form(translation, ignore_case=True)
-    return _is_preserved(given, written, lambda: Index(extract(translation, lang)), sheet)
 
 
 def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None = None) -> Drift:
