@@ -1,4 +1,4 @@
-"""Items of expected outcomes and of replies: checked, matched by id, and their values.
+"""Items of expected outcomes and of replies: checked, matched by id, their values and verdicts.
 
 C-19 (ids), C-20 and C-127 (expected items), C-26 (numbers), C-59 (empty values).
 """
@@ -6,7 +6,7 @@ C-19 (ids), C-20 and C-127 (expected items), C-26 (numbers), C-59 (empty values)
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -14,10 +14,13 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.judging import Item, Verdict, Verdicts
 from callscore.core.nearest import instead_of
 from callscore.metrics.text import item_id, n2
 
 NO_PARTS: frozenset[str] = frozenset()
+CANNOT_TELL = "cannot_tell"
+"""The verdict of a judge that abstains."""
 _KINDS_OF_IDS = (str, int, float)
 PLACEHOLDERS = frozenset(
     n2(word)
@@ -188,3 +191,20 @@ def absent_parts(case: Case) -> frozenset[str]:
     if not case.expected_parts:
         return NO_PARTS
     return frozenset(key for key, value in case.expected_parts.items() if value == "absent")
+
+
+def verdict_words(verdicts: Iterable[Verdict], flags: set[str]) -> list[str]:
+    """The words of verdicts; an abstention among them is flagged."""
+    words = [verdict.verdict for verdict in verdicts if verdict.verdict is not None]
+    if CANNOT_TELL in words:
+        flags.add("abstained")
+    return words
+
+
+def is_confirmed(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
+    """Whether every verdict on an item is the good word; None if there is none.
+
+    An abstention counts against the reply.
+    """
+    words = verdict_words(verdicts.get(item, ()), flags)
+    return all(word == good for word in words) if words else None

@@ -9,8 +9,8 @@ from callscore.core.case import Case, turns
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.core.measure import Measure, not_run
 from callscore.suites.calls.benchmarks import measures as formulas
-from callscore.suites.calls.benchmarks.view import finding
 from callscore.suites.calls.benchmarks.words import CONTEXTUAL, OFFERED, PRECISION, RECALL
+from callscore.suites.calls.items import is_confirmed
 
 _CITING_PART: Mapping[str, str] = {"qa": "questions", "text": "summary"}
 """The part of a reply that is based on the call."""
@@ -63,7 +63,7 @@ def measure(
 def _find_turns(
     numbers: Iterable[int], metric: str, good: str, verdicts: Verdicts, flags: set[str]
 ) -> _TurnFindings:
-    found = {n: finding(verdicts, Item(metric, _item_id(n)), good, flags) for n in numbers}
+    found = {n: is_confirmed(verdicts, Item(metric, _item_id(n)), good, flags) for n in numbers}
     return _TurnFindings(
         frozenset(number for number, counts in found.items() if counts),
         sum(counts is None for counts in found.values()),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from callscore.core.case import Case
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.suites.calls.benchmarks.measures import Findings
-from callscore.suites.calls.benchmarks.view import ReplyView, finding
+from callscore.suites.calls.benchmarks.view import ReplyView
 from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
-from callscore.suites.calls.items import is_empty
+from callscore.suites.calls.items import is_confirmed, is_empty
+from callscore.suites.calls.text.measures import Findings
 
 KEPT_BY_SHAPE = (True, True)
 """Valid JSON, and exactly the requested keys: a parsed reply has followed both."""
@@ -47,7 +47,7 @@ def instruction_findings(
 ) -> Findings:
     """For every instruction, those of the task first: was it followed?"""
     free = [
-        finding(verdicts, Item(INSTRUCTIONS, _item_id(number)), "followed", flags)
+        is_confirmed(verdicts, Item(INSTRUCTIONS, _item_id(number)), "followed", flags)
         for number, _ in enumerate(instructions_of(view.case), start=1)
     ]
     return [*KEPT_BY_SHAPE, *rules, *free]

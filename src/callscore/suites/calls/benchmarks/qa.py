@@ -11,7 +11,6 @@ from callscore.suites.calls.benchmarks.view import (
     FactFindings,
     ReplyFindings,
     ReplyView,
-    finding,
     id_usage,
 )
 from callscore.suites.calls.benchmarks.words import (
@@ -21,7 +20,7 @@ from callscore.suites.calls.benchmarks.words import (
     OFFERED,
     VALUES,
 )
-from callscore.suites.calls.items import is_empty, number
+from callscore.suites.calls.items import is_confirmed, is_empty, number
 from callscore.suites.calls.qa.measures import (
     MOST_POINTS,
     Mark,
@@ -123,7 +122,7 @@ def _argument_points(
     values = [v.value for v in verdicts.get(item, ()) if v.value in VALUES[ARGUMENT]]
     if values:
         return min(value for value in values if value is not None)
-    grounded = finding(verdicts, item, "yes", flags)
+    grounded = is_confirmed(verdicts, item, "yes", flags)
     if grounded is None and is_own_words(reason, question.reason):
         grounded = True
     return None if grounded is None else (is_right + grounded) / 2

@@ -12,10 +12,10 @@ from callscore.suites.calls.benchmarks.view import (
     FactFindings,
     ReplyFindings,
     ReplyView,
-    finding,
     id_usage,
 )
 from callscore.suites.calls.benchmarks.words import CORRECTNESS, OFFERED
+from callscore.suites.calls.items import is_confirmed
 from callscore.suites.calls.text import fabrication, sentiment
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.measures import CLASSES, dominant_emotion, top_emotions
@@ -91,7 +91,7 @@ def _match_facts(
     forms = {other.form for other in others}
     return [
         fact.form in forms
-        or finding(verdicts, Item(CORRECTNESS, _item_id(kind, number)), "match", flags)
+        or is_confirmed(verdicts, Item(CORRECTNESS, _item_id(kind, number)), "match", flags)
         for number, fact in enumerate(facts, start=1)
     ]
 

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, JsonObject
-from callscore.core.judging import Item, Verdicts
 from callscore.metrics.text import item_id
-from callscore.suites.calls.benchmarks.measures import Findings
-from callscore.suites.calls.benchmarks.words import CANNOT_TELL
+from callscore.suites.calls.text.measures import Findings
 
 ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
 
@@ -99,11 +97,3 @@ def id_usage(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str
         if given not in expected and seen[given] == 1:
             unexpected.append(item)
     return IdUsage(all(seen.get(key_) == 1 for key_ in expected), unexpected)
-
-
-def finding(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
-    """Whether every verdict on an item is the good word; None if there is none."""
-    words = [verdict.verdict for verdict in verdicts.get(item, ()) if verdict.verdict is not None]
-    if CANNOT_TELL in words:
-        flags.add("abstained")
-    return all(word == good for word in words) if words else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.core.case import Case
+from callscore.suites.calls.items import CANNOT_TELL
 from callscore.suites.calls.spec import load_spec
 
 FAITHFULNESS, HALLUCINATION = "bench.faithfulness", "bench.hallucination_rate"
@@ -14,7 +15,6 @@ CONTEXTUAL = "bench.contextual_relevancy"
 ARGUMENT, INSTRUCTIONS = "bench.argument_correctness", "bench.instruction_following"
 EXACT_MATCH = "bench.exact_match"
 
-CANNOT_TELL = "cannot_tell"
 SUPPORT = (
     "supported_by_transcript",
     "supported_by_reference",

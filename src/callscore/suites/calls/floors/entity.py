@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from callscore.suites.calls.entity.reference import (
     TOPIC_F1,
     EntityReference,
 )
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
 
@@ -58,7 +57,7 @@ class _StrategyCounts:
 
     def strategy(self, name: str) -> Strategy:
         """The rows over all calls."""
-        rows = {slug: _mean(counts) for slug, counts in self.f1.items()}
+        rows = {slug: mean_share(counts) for slug, counts in self.f1.items()}
         adherence = share(self.configured, self.reported)
         if adherence is None and self.calls:
             rows[ADHERENCE] = 0.0 if self.silent else 1.0
@@ -127,8 +126,3 @@ def _f1(expected: frozenset[str], found: frozenset[str]) -> tuple[int, int]:
     """2 TP / (|expected| + |found|) as a fraction; 1 if both are empty        C-13"""
     both = len(expected) + len(found)
     return (2 * len(expected & found), both) if both else (1, 1)
-
-
-def _mean(counts: Counter[tuple[int, int]]) -> float | None:
-    values = (count * part / whole for (part, whole), count in counts.items())
-    return share(math.fsum(values), counts.total())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -63,7 +65,14 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def mean_share(counts: Counter[tuple[int, int]]) -> float | None:
+    """The mean of part / whole over calls that are counted by (part, whole); None without calls"""
+    values = (count * part / whole for (part, whole), count in counts.items())
+    return share(math.fsum(values), counts.total())
+
+
 ENOUGH = 1_000
+"""Cases of a task that are enough for a floor."""
 
 
 class CallFloors:

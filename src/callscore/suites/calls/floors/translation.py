@@ -5,13 +5,12 @@ The source contains the facts of the call, so all of them count as preserved.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from callscore.metrics.text import contains, n2, search_form
 from callscore.scorecard.formula import TaskFormula
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
 from callscore.suites.calls.items import is_empty
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
@@ -58,11 +57,11 @@ class TranslationFloor(FloorTally):
         calls = self._sentences.total()
         terms = share(*self._terms)
         rows = {
-            COMPLETENESS: _mean(self._sentences),
-            MEANING: _mean(self._sentences),
+            COMPLETENESS: mean_share(self._sentences),
+            MEANING: mean_share(self._sentences),
             FLUENCY: share(sum(n for (done, _), n in self._sentences.items() if done), calls),
             DOMAIN_TERMS: terms if terms is not None else 1.0 if self._calls_with_terms else None,
-            PROPER_NOUNS: _mean(self._nouns),
+            PROPER_NOUNS: mean_share(self._nouns),
             CRITICAL_FACTS: 1.0 if calls else None,
         }
         return [Strategy("the source copied", rows, {DOMAIN_TERMS: terms})]
@@ -107,8 +106,3 @@ def _is_kept(form: str, sentences: Sequence[tuple[str, str]]) -> bool:
     if as_words:
         return all(contains(source, form) for source in as_words)
     return all(form in source for source, _ in holding)
-
-
-def _mean(counts: Counter[tuple[int, int]]) -> float | None:
-    values = (count * part / whole for (part, whole), count in counts.items())
-    return share(math.fsum(values), counts.total())

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.judging import Item, Verdict, Verdicts
 from callscore.metrics.card_numbers import card_leaks
 from callscore.metrics.text import n2
-from callscore.suites.calls.items import is_empty
+from callscore.suites.calls.items import is_empty, verdict_words
 from callscore.suites.calls.text.claims import Claim
 from callscore.suites.calls.text.reference import TextReference
 
@@ -70,7 +70,7 @@ def intent_by_verdicts(verdicts: Verdicts, flags: set[str]) -> float | None:
         *verdicts.get(Item(CALL_INTENT, PURPOSE), ()),
         *verdicts.get(Item(CALL_INTENT, OTHER_GOAL), ()),
     )
-    words = _words(given, flags)
+    words = verdict_words(given, flags)
     points = [INTENT_POINTS[word] for word in words if word in INTENT_POINTS]
     points += [v.value for v in given if v.value is not None and v.value in INTENT_POINTS.values()]
     if not points:
@@ -121,15 +121,8 @@ def apply_verdicts(
 
 def verdict_finding(given: Sequence[Verdict], flags: set[str]) -> bool | None:
     """Whether all verdicts on an item are in its favour; None if there is none."""
-    words = _words(given, flags)
+    words = verdict_words(given, flags)
     return COUNTING.issuperset(words) if words else None
-
-
-def _words(given: Sequence[Verdict], flags: set[str]) -> list[str]:
-    words = [verdict.verdict for verdict in given if verdict.verdict is not None]
-    if "cannot_tell" in words:
-        flags.add("abstained")
-    return words
 
 
 def card_data_flags(given: Mapping[str, Any]) -> Sequence[str]:

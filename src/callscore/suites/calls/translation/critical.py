@@ -9,9 +9,10 @@ from typing import Any
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
+from callscore.suites.calls.items import is_confirmed
 from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
-from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, KEEPING_FACTS, holds
+from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, KEEPING_FACTS
 from callscore.suites.calls.translation.measures import FactCount
 from callscore.suites.calls.translation.sentence_match import ModelTranslation
 
@@ -114,12 +115,12 @@ def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
     """The verdict of people or a judge; estimates of a built-in rule are left out."""
     item = Item(CRITICAL_FACTS, item_of(place))
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
-    return holds({item: exact}, item, "preserved", flags)
+    return is_confirmed({item: exact}, item, "preserved", flags)
 
 
 def _is_estimated_kept(place: int, verdicts: Verdicts) -> bool | None:
     """The estimate of a built-in rule: it counts, but no gate uses it (C-125)."""
-    return holds(verdicts, Item(CRITICAL_FACTS, item_of(place)), "preserved", set())
+    return is_confirmed(verdicts, Item(CRITICAL_FACTS, item_of(place)), "preserved", set())
 
 
 def item_of(place: int) -> str:

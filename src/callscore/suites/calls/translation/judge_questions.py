@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from callscore.core.judging import Item, Question, Verdicts
+from callscore.suites.calls.items import CANNOT_TELL, is_confirmed
 from callscore.suites.calls.translation.sentence_match import (
     ModelSentence,
     ModelTranslation,
@@ -21,7 +22,6 @@ from callscore.suites.calls.translation.terms import (
 MEANING, FLUENCY = "translation.meaning", "translation.fluency"
 PROPER_NOUNS, CRITICAL_FACTS = "translation.proper_nouns", "translation.critical_facts"
 
-CANNOT_TELL = "cannot_tell"
 ANCHORS: Mapping[str, float] = {
     "native": 1.0,
     "minor": 0.75,
@@ -80,24 +80,13 @@ def fluency(sentence: ModelSentence, verdicts: Verdicts, flags: set[str]) -> flo
     return min(anchors, default=None)
 
 
-def holds(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
-    """Whether every verdict on an item is the good word; None if there is none.
-
-    An abstention counts against the reply: names and facts are scored strictly.
-    """
-    words = [v.verdict for v in verdicts.get(item, ()) if v.verdict is not None]
-    if CANNOT_TELL in words:
-        flags.add("abstained")
-    return all(word == good for word in words) if words else None
-
-
 def is_same_name(
     noun: LocatedTerm, translation: ModelTranslation, verdicts: Verdicts, flags: set[str]
 ) -> bool:
     """Found by code or accepted by a judge; without a judge an inflected name is wrong      C-72"""
     if has_term(noun, translation):
         return True
-    accepted = holds(verdicts, Item(PROPER_NOUNS, noun.name), "same_name", flags)
+    accepted = is_confirmed(verdicts, Item(PROPER_NOUNS, noun.name), "same_name", flags)
     if accepted is None and may_be_inflected(noun, translation):
         flags.add("maybe_inflected")
     return bool(accepted)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.suites.calls.items import is_confirmed
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FINDING_OUTCOMES,
     KEEPING_FACTS,
     OUTCOME,
-    holds,
 )
 from callscore.suites.calls.translation.reference import TranslationReference
 from callscore.suites.calls.translation.sentence_match import ModelTranslation, SentenceState
@@ -138,7 +138,7 @@ def lost_outcomes(
 def _is_kept(outcome: StatedOutcome, verdicts: Verdicts, flags: set[str]) -> bool | None:
     item = Item(CRITICAL_FACTS, KEPT + outcome.name)
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
-    return holds({item: exact}, item, "preserved", flags)
+    return is_confirmed({item: exact}, item, "preserved", flags)
 
 
 def _is_same(outcome: StatedOutcome, translation: ModelTranslation) -> bool:
