@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from callscore.core.case import Case, Malformed, Reply
+from callscore.core.case import Case, JsonObject, Malformed, Reply
 from callscore.core.strict_json import (
     MAX_BYTES,
     Parsed,
@@ -38,12 +38,11 @@ Scalar = str | int | float | bool | None
 
 _ENCODE = msgspec.json.Encoder().encode
 
-Names = Mapping[str, Any]
-Allows = Callable[[str, Names, Names], bool]
+Allows = Callable[[str, JsonObject, JsonObject], bool]
 """Whether an object at a path may have other names than the expected one there."""
 
 
-def allows_nothing(path: str, expected: Names, given: Names) -> bool:
+def allows_nothing(path: str, expected: JsonObject, given: JsonObject) -> bool:
     """Only the names of the expected outcome are allowed."""
     return False
 

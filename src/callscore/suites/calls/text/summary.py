@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.judging import Item, Verdict, Verdicts
-from callscore.metrics.card_numbers import card_leaks
+from callscore.metrics.payment_cards import card_leaks
 from callscore.metrics.text import n2
 from callscore.suites.calls.items import is_empty, verdict_words
 from callscore.suites.calls.text.claims import Claim
