@@ -80,7 +80,7 @@ def test_twins_can_change_places(edges: set[tuple[int, int]], classes: list[int]
     assert twin_classes(make_search_graph(4, edges), ["same", "same", "same", "other"]) == classes
 
 
-def test_polishing_untangles_a_map_and_uses_the_node_left_over() -> None:
+def test_swaps_untangle_a_map_and_use_the_node_left_over() -> None:
     chain = make_search_graph(3, {(0, 1), (1, 2)})
     longer = make_search_graph(4, {(3, 1), (1, 0), (0, 2)})
     task = make_problem([[0.0] * 4] * 3, chain, longer)

@@ -595,8 +595,8 @@ def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
     [
         ([question(max_score=0)], r"max_score.*'Q1'.*expected a number above 0"),
         ([question(), question()], r"question_id.*'Q1' appears twice"),
-        ([{**question(), "question_id": None}], r"questions\[0\].question_id.*None is no id"),
-        ([{**question(), "question_id": ["Q1"]}], r"questions\[0\].question_id.*is no id"),
+        ([{**question(), "question_id": None}], r"questions\[0\].question_id.*None is not an id"),
+        ([{**question(), "question_id": ["Q1"]}], r"questions\[0\].question_id.*is not an id"),
         ([question(score=6)], r"score.*outside the scale"),
         ([question(score=3)], r"score.*neither 0 nor full marks"),
         ([question(kind="YES_NO")], r"type.*expected PASS_FAIL or SCORE"),

@@ -1,4 +1,4 @@
-"""Normal forms of text, and searching one text in another        C-18, C-46, C-71.
+"""Normal forms of text, and searching one text in another (C-18, C-46, C-71).
 
 N1 compares spelling, N2 compares words. Everything here is pure, independent of the language, and
 linear in the length of its input.
@@ -103,7 +103,7 @@ def contains(haystack: str, needle: str) -> bool:
 def has_form(text: str, form: str, reference: Callable[[], str]) -> bool:
     """Whether the text contains the form exactly as written        C-71, C-72, C-74
 
-    All are `comparable` already. The form must occur as whole words (see `contains`), unless the
+    All are `search_form`s already. The form must occur as whole words (see `contains`), unless the
     reference itself has it only inside other words: then a substring is enough. The reference is a
     function because it is rarely needed.
     """

@@ -48,7 +48,7 @@ class Grounds(NamedTuple):
 
 
 class ModelReply(msgspec.Struct, frozen=True):
-    """The model, the run, and its reply."""
+    """The reply of one run of a model."""
 
     model: str
     run: int

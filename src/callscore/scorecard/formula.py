@@ -53,7 +53,7 @@ def task_score(score: ScoreSpec, values: Values) -> float | None:
 
 
 def formula_value(spec: MetricSpec, metric: MetricScore) -> float | None:
-    """The value in the formula: 0 of a row that ran without a result, if a rule says so    C-113"""
+    """The value of a row in the formula: 0 if undefined and the specification says so    C-113"""
     return 0.0 if counts_zero(spec, metric) else metric.value
 
 

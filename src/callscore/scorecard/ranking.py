@@ -40,7 +40,7 @@ def cost_of(
 
 
 class _RankEntry(msgspec.Struct):
-    """A model while it is ranked."""
+    """A model with a Final Score, and its ranks as they are computed."""
 
     model: str
     score: float

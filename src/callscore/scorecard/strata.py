@@ -1,4 +1,4 @@
-"""Strata of a task: each row is the mean of the strata, as of languages (ORCHESTRATIONBENCH §7)."""
+"""Strata of a task, such as languages: a row is the mean of the strata (ORCHESTRATIONBENCH §7)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from callscore.scorecard.tally import TaskTally
 
 
 def merge_strata(strata: Mapping[str, TaskTally]) -> TaskTally:
-    """All cases of some strata, each row being the mean of the strata; one alone is no stratum."""
+    """The tally of all strata, with rows that are means of the strata; a single one is returned."""
     tallies = list(strata.values())
     total = tallies[0]
     for tally in tallies[1:]:

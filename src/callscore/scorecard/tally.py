@@ -57,7 +57,7 @@ class MetricTally(msgspec.Struct):
         """Cases in which an item that the metric needs is not decided        C-137"""
         return self.waiting + self.failed
 
-    def take(self, measures: Sequence[Measure]) -> None:
+    def add(self, measures: Sequence[Measure]) -> None:
         """Add the measures of some cases, one each.
 
         The sums are local variables until the end, as this runs for every reply.
@@ -260,7 +260,7 @@ class TaskTally(msgspec.Struct):
         rows = [formula.row(answer.measured.measures) for answer in answers]
         for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
             tally = self._metric(slug)
-            tally.take(measures)
+            tally.add(measures)
             if slug in formula.watched:
                 tally.watch(measures)
             self._contribute(formula, slug, measures)
@@ -276,7 +276,7 @@ class TaskTally(msgspec.Struct):
                 measures.append(case)
                 if slug in formula.watched:
                     tally.watch_runs(runs, case)
-            tally.take(measures)
+            tally.add(measures)
             self._contribute(formula, slug, measures)
 
     def _contribute(self, formula: TaskFormula, slug: str, measures: Sequence[Measure]) -> None:
@@ -291,7 +291,7 @@ class TaskTally(msgspec.Struct):
             for key, case in _secondary_of(answers).items():
                 columns.setdefault(key, []).append(case)
         for key, measures in columns.items():
-            self._metric(key).take([case for case in measures if case.value is not None])
+            self._metric(key).add([case for case in measures if case.value is not None])
 
     def _note_breach(self, case_id: str, answer: ScoredReply) -> None:
         score = answer.score

@@ -1,6 +1,6 @@
-"""Extraction of facts in digits, by rule        C-74, C-76.
+"""Extraction of facts in digits, by rule (C-74, C-76).
 
-A number in words, and a month alone, is no such fact: comparing those needs a judge.
+Numbers in words and months alone are left out: comparing them needs a judge.
 """
 
 import re

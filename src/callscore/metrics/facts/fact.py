@@ -1,4 +1,4 @@
-"""A critical fact found in a text, and when two of them say the same        C-76.
+"""A critical fact found in a text, and when two facts agree (C-76).
 
 A key is a fact without its wording:
 
@@ -8,7 +8,7 @@ A key is a fact without its wording:
     ("time", "14:30")             ("identifier", "AB1234")
 
 A fact has every key its wording may mean ("$" is also CAD, and "2:30" also 14:30 in
-English, not in German), the likeliest first, and agrees where one of them does.
+English, not in German), the likeliest first, and agrees with another if any of its keys does.
 An empty unit is unknown: it agrees with any.
 """
 
@@ -25,14 +25,14 @@ Key = tuple[str, ...]
 Span = tuple[int, int]
 
 CLOCK: Final = "o'clock"
-"""The unit of "14 heures" if it may be a time of day and no duration."""
+"""The unit of "14 heures" if it may be a time of day instead of a duration."""
 _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
 _key: Final = attrgetter("key")
 
 
 class FactMatch(msgspec.Struct, frozen=True, gc=False):
-    """What was found at a position; no keys if its digits are no fact."""
+    """A match in a text; without keys, its digits are not a fact."""
 
     kind: Kind
     keys: tuple[Key, ...]
@@ -50,7 +50,7 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     also: tuple[Key, ...] = ()
     """Further keys, if the wording is ambiguous."""
     is_bare: bool = False
-    """A number that certainly has no unit."""
+    """Whether it is a number that certainly has no unit."""
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -1,4 +1,4 @@
-"""Digits that are a name and not a quantity        C-74.
+"""Digits that are a name, not a quantity (C-74).
 
 An identifier is: digits joined to Latin letters (AB-1234, 280TSI), three or more groups joined by
 hyphens, a telephone or card number, a version (1.2.3), seven or more digits without grouping, and

@@ -1,4 +1,4 @@
-"""The words that make a number a fact, by language        C-76.
+"""The words that make a number a fact, by language (C-76).
 
 The tables are in `lexicon.json`, which loads much faster than TOML. A unit with bars ("JPY|CNY")
 may mean either and matches both. A word with a capital letter is matched exactly, any other

@@ -1,4 +1,4 @@
-"""Dates and times of day at a position, and where they end        C-76."""
+"""Dates and times of day at a position, and where they end (C-76)."""
 
 import re
 from typing import Final
@@ -27,9 +27,9 @@ _MARKED: Final = lazy_regex(
     r" ?[:：]|[-/.]\d{1,2}[-/.]|\.\d{2}\s?[Uh]"
     r"|\.\s{0,2}(?:([A-Za-z]{1,12})(?=[\s.,;:!?)]|$)|[^\s\d])"
 )
-"""What follows the first digits of a time or a date, if it is no word; a word after a full stop."""
+"""What follows the first digits of a time or a date: a mark, or a word after a full stop."""
 _EAST_ASIAN: Final = "\u1100"
-"""From here on scripts have no ordinal endings."""
+"""From here on, scripts have no ordinal endings."""
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
 _YEAR: Final = lazy_regex(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
 _LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a full stop ends the sentence

@@ -1,4 +1,4 @@
-"""A written number and its possible values, by the marks of its locale        C-76.
+"""A written number and its possible values, by the number format of its locale (C-76).
 
 A value is a plain decimal string without grouping and unnecessary zeros, so that equality is
 equality of strings and a megabyte of digits costs no more than reading it.
@@ -15,7 +15,7 @@ _HARD_SPACES: Final = "\u00a0\u202f\u2009"
 _THREE: Final = r"(?=\d{3}(?!\d))"
 _TAIL: Final = rf"[.,'’]|[{_HARD_SPACES}]{_THREE}| , {_THREE}| \. "
 
-# A list "1,1,1,…" is searched again from each of its members, so the search must be short.
+# A list "1,1,1,…" is matched again from each of its members, so each match must be short.
 _MOST_GROUPS: Final = 12
 
 # Tokenised speech has "186 , 900" or "4 . 5".
@@ -27,9 +27,7 @@ _SPACE: Final = lazy_regex(rf"[ {_HARD_SPACES}]")
 
 
 def possible_values(written: str, marks: NumberFormat) -> tuple[str, ...]:
-    """The possible values of the written number, the likelier first; none if it is not one
-    number
-    """
+    """The possible values of a written number, the likelier first; empty if it is not one"""
     if written.isdecimal():
         return (written.lstrip("0") or "0",)
     compact = _strip_grouping(written)

@@ -1,4 +1,4 @@
-"""Numbers with currency, scale, unit and range        C-76.
+"""Numbers with currency, scale, unit and range (C-76).
 
 Signs are ignored: a minus is written in too many ways to be compared by rule.
 """

@@ -1,6 +1,4 @@
-"""The meaning of a word next to a number: a month, a currency, a unit, a power of ten
-C-76.
-"""
+"""The meaning of a word next to a number: a month, a currency, a unit, a power of ten (C-76)."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ _NEED_A_CAPITAL: Final = frozenset({"may", "march"})
 _ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written like this
 _SIGNS_OF_MOMENTS: Final = frozenset("年년月월시点點时時")
 _INDIC: Final = "\u0900"
-"""From here on scripts have words with combining marks, which are no letters."""
+"""From here on, scripts have words with combining marks, which are not letters."""
 
 
 class PrecedingWord(msgspec.Struct, frozen=True, gc=False):

@@ -38,7 +38,7 @@ Marks = Mapping[str, float | None]
 
 
 def total(form: Form, marks: Marks) -> FormTotal:
-    """Σ weight · earned / possible over what applies; 0 if an automatic fail applies."""
+    """Σ weight · earned / possible over the questions that apply; 0 after an automatic fail."""
     sections = [_section_total(section, form, marks) for section in form.sections]
     failed_by = [
         question.id for question in form.questions if _fails_form(question, marks.get(question.id))
@@ -111,7 +111,7 @@ def _section_percent(
 
 
 def _weighted_percent(questions: Iterable[FormQuestion], marks: Marks) -> float | None:
-    """100 · Σ weight · (points / most points) / Σ weight, over what applies."""
+    """100 · Σ weight · (points / most points) / Σ weight, over the questions that apply."""
     parts: list[float] = []
     weights: list[float] = []
     for question in questions:

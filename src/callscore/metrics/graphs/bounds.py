@@ -26,7 +26,7 @@ class Shares(Protocol):
         """The shares after u -> v; changes the gains of the open `rows` in `bound`."""
 
     def open_pairs(self) -> int:
-        """Pairs of open edges that mapping a pair visits; 0 if it visits none."""
+        """The number of pairs of open edges that `map_pair` visits."""
 
 
 class Degrees(NamedTuple):
@@ -38,7 +38,10 @@ class Degrees(NamedTuple):
     def remove_edges(
         self, near: set[int], far: set[int], rows: Sequence[int], gains: Matrix, unit: int
     ) -> Degrees:
-        """One edge less at `near` and `far`: 2 if both had one, for the halves lost."""
+        """The degrees with one edge less at `near` and `far`; updates the gains of the open rows.
+
+        A pair loses its halves of the edge, and gains 2 if both nodes have it.
+        """
         for row in rows:
             degree = self.near[row]
             if row in near:
@@ -84,7 +87,7 @@ class EvenShares(NamedTuple):
         return cls(problem, leaving, entering)
 
     def open_pairs(self) -> int:
-        """None: degrees are enough."""
+        """0: degrees are enough."""
         return 0
 
     def gains(self) -> Matrix:
@@ -118,7 +121,7 @@ class OpenEdges(NamedTuple):
     entering: list[list[int]]
 
     def without(self, node: int, graph: SearchGraph) -> OpenEdges:
-        """The same after `node` was mapped."""
+        """The open edges after `node` was mapped."""
         leaving, entering = self.leaving[:], self.entering[:]
         for other in graph.before[node]:
             leaving[other] = [edge for edge in leaving[other] if graph.edges[edge][1] != node]
@@ -164,7 +167,7 @@ class TunedShares(NamedTuple):
         return [[self.gain(row, column) for column in columns] for row in range(len(self.fixed))]
 
     def gain(self, row: int, column: int) -> int:
-        """The same for one pair."""
+        """The gain of one pair."""
         total = self.fixed[row][column]
         near, far = self.near.leaving[row], self.far.leaving[column]
         if near and far:
@@ -187,7 +190,7 @@ class TunedShares(NamedTuple):
     def map_pair(
         self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment
     ) -> TunedShares:
-        """Edges at u and v are settled: 2 if both have one, else nothing."""
+        """Edges at u and v are decided: 2 if both have one, else nothing."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         fixed = self.fixed[:]
         for near, far in ((small.before[u], large.before[v]), (small.after[u], large.after[v])):

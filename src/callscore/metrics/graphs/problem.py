@@ -16,7 +16,7 @@ FINEST = 2**40
 
 
 class SearchGraph(NamedTuple):
-    """One graph: its edges without loops, and by node the edges and neighbours on either way."""
+    """A graph: its edges without loops, and the edges and neighbours of each node by direction."""
 
     edges: list[tuple[int, int]]
     leaving: list[list[int]]
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 def make_search_graph(count: int, edges: Iterable[tuple[int, int]]) -> SearchGraph:
-    """The graph as the search reads it; edges in order, so that runs repeat."""
+    """The graph as the search uses it; edges are sorted, so that every run is the same."""
     loops = {source for source, target in edges if source == target}
     plain = sorted(edge for edge in edges if edge[0] != edge[1])
     leaving: list[list[int]] = [[] for _ in range(count)]

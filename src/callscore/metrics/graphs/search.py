@@ -1,4 +1,4 @@
-"""Depth-first branch and bound over maps of the small graph into the large one."""
+"""Depth-first branch and bound over maps of the small graph into the large one, and swaps."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MOST_EDGES_SEEN = 5_000_000
 
 
 class Effort(NamedTuple):
-    """Work in all, before the best map is polished, and before tuning (of 16 nodes).
+    """How much work is done in all, before swaps, and before tuning (for 16 nodes).
 
-    Measured on 16-node pairs: polishing takes 1 ms and halves the search after few edits; 40
-    nodes prove most edited plans in 5 ms; tuning takes 1 ms a round, counted like a node, and
-    after 100 rounds the bound is within 1 of the linear program's.
+    Measured on 16-node pairs: swaps take 1 ms and halve the search after few edits; 40 nodes prove
+    most edited plans in 5 ms; tuning takes 1 ms per round, counted like a node, and after 100
+    rounds the bound is within 1 of the linear program's.
     """
 
     budget: int
@@ -48,7 +48,7 @@ class SearchResult(NamedTuple):
 
 
 class SearchNode(NamedTuple):
-    """A search node: gain of the map so far, open rows, the bound on the rest (and the map)."""
+    """A partial map: its gain, the open rows, the bound on the rest (and the map itself)."""
 
     gained: int
     rows: list[int]
@@ -57,7 +57,7 @@ class SearchNode(NamedTuple):
 
 
 class Search:
-    """Cheap bounds first; if many nodes are not enough, tuned ones."""
+    """Searches with cheap bounds first; after many nodes, with tuned ones."""
 
     def __init__(self, problem: Problem, effort: Effort) -> None:
         self._problem = problem
@@ -79,7 +79,7 @@ class Search:
         return Twins(self._problem)
 
     def run(self) -> SearchResult:
-        """The best map within the budget, and what the unopened part might still hold."""
+        """The best map within the budget, and the limit of the maps that were not tried."""
         problem = self._problem
         tunable = len(problem.small.edges) * len(problem.large.edges) <= MOST_EDGE_PAIRS
         allowed = self._before_tuning if tunable else self._budget
@@ -110,13 +110,13 @@ class Search:
         self._visit(SearchNode(0, list(range(len(self._problem.own))), bound, shares))
         return max(self._best, self._unproven)
 
-    def _visit(self, state: SearchNode) -> None:
-        limit = state.gained + state.bound.total
-        image = state.bound.column_of[: len(self._problem.own)]
+    def _visit(self, node: SearchNode) -> None:
+        limit = node.gained + node.bound.total
+        image = node.bound.column_of[: len(self._problem.own)]
         self._offer(image)
         if limit < self._best + self._problem.step:
             return
-        work = max(self._node_work, state.shares.open_pairs() // TYPICAL_EDGE_PAIRS)
+        work = max(self._node_work, node.shares.open_pairs() // TYPICAL_EDGE_PAIRS)
         if self._work + work > self._allowed:
             self._unproven = max(self._unproven, limit)
             return
@@ -124,9 +124,9 @@ class Search:
         self._expansions += 1
         if self._expansions == self._effort.before_swaps:
             self._offer(improve_by_swaps(self._problem, self._image))
-        row, columns = self._branch(state, limit)
-        for column in self._twins.worth_trying(row, columns, state.rows, image):
-            child = self._child(state, row, column)
+        row, columns = self._branch(node, limit)
+        for column in self._twins.worth_trying(row, columns, node.rows, image):
+            child = self._child(node, row, column)
             if child:
                 self._visit(child)
 
@@ -135,11 +135,11 @@ class Search:
         if gain > self._best:
             self._best, self._image = gain, image
 
-    def _branch(self, state: SearchNode, limit: int) -> tuple[int, list[int]]:
+    def _branch(self, node: SearchNode, limit: int) -> tuple[int, list[int]]:
         """The row with the fewest columns that may still beat the best, most promising first."""
-        bound, target = state.bound, self._best + self._problem.step
+        bound, target = node.bound, self._best + self._problem.step
         price, chosen, alive = bound.column_price, -1, bound.columns
-        for row in state.rows:
+        for row in node.rows:
             gains, need = bound.gains[row], target - limit + bound.row_price[row]
             here = [column for column in bound.columns if gains[column] - price[column] >= need]
             if chosen < 0 or len(here) < len(alive):
@@ -147,25 +147,25 @@ class Search:
         gains = bound.gains[chosen]
         return chosen, sorted(alive, key=lambda column: price[column] - gains[column])
 
-    def _child(self, state: SearchNode, row: int, column: int) -> SearchNode | None:
-        """The state after row -> column, or None if its bound cannot beat the best."""
+    def _child(self, node: SearchNode, row: int, column: int) -> SearchNode | None:
+        """The node after row -> column, or None if its bound cannot beat the best."""
         small, large, own, unit, step = self._problem
-        image, rows = state.bound.column_of, state.rows[:]
+        image, rows = node.bound.column_of, node.rows[:]
         rows.remove(row)
         open_rows = set(rows)
         kept = [1 for w in small.after[row] - open_rows if image[w] in large.after[column]]
         kept += [1 for w in small.before[row] - open_rows if image[w] in large.before[column]]
-        gained = state.gained + own[row][column] + 2 * unit * len(kept)
-        bound = state.bound.copy()
+        gained = node.gained + own[row][column] + 2 * unit * len(kept)
+        bound = node.bound.copy()
         bound.close(row, column)
-        shares = state.shares.map_pair((row, column), rows, bound)
+        shares = node.shares.map_pair((row, column), rows, bound)
         if not bound.settle(self._best + step - gained):
             return None
         return SearchNode(gained, rows, bound, shares)
 
 
 def improve_by_swaps(problem: Problem, image: Sequence[int]) -> list[int]:
-    """The map after all swaps of two images, or with an unused node, that raise the gain."""
+    """The map after all swaps of two images, or of one and an unused node, that raise the gain."""
     swaps = MOST_EDGES_SEEN // (len(problem.small.edges) + len(image) + 1)
     unused = sorted(set(range(len(problem.large.after))).difference(image))
     better, places = [*image, *unused], len(image)

@@ -26,7 +26,7 @@ class TuningResult(NamedTuple):
 
 
 def pad_rows(gains: Matrix, columns: int) -> Matrix:
-    """One row of 0 for every node of the large graph that must be inserted."""
+    """The gains with a row of 0 for every node of the large graph that must be inserted."""
     return gains + [[0] * columns] * (columns - len(gains))
 
 
@@ -62,7 +62,7 @@ def tune(problem: Problem, best: int, rounds: int) -> TuningResult:
 def _push(
     velocity: dict[tuple[int, int], float], tails: set[tuple[int, int]], heads: set[tuple[int, int]]
 ) -> dict[tuple[int, int], float]:
-    """Less at the end that keeps the pair, more at the end that does not."""
+    """The velocity with a push: less at the end that keeps the pair, more at the other."""
     pushed = {pair: MOMENTUM * speed for pair, speed in velocity.items()}
     for pair in sorted(tails ^ heads):
         pushed[pair] = pushed.get(pair, 0.0) + (1 if pair in heads else -1)

@@ -1,7 +1,7 @@
 """Finds references that would not score 1 if they were given as a reply (C-131).
 
-The checks are a closed form of scoring the reference. What would block a perfect reply is an
-error of the data set (C-20), everything else a warning.
+The checks follow from the formulas; no reference is scored. What would block a perfect reply is an
+error in the data set (C-20), everything else is a warning.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from callscore.suites.calls.translation.critical import given_facts
 
 
 def count_items(case: Case) -> ItemCount:
-    """Items of the tasks."""
+    """The most items that the metrics of the case's task can ask about."""
     expected = case.expected_outcome
     if case.task == "qa":
         return ItemCount(0, len(_list_at(expected, "questions")))
@@ -32,14 +32,14 @@ def _count_translation_items(case: Case) -> ItemCount:
     pieces = 0
     for entry in _list_at(expected, "sentence_translations"):
         text = entry.get("translated_text") if isinstance(entry, dict) else None
-        pieces += max(1, len(list(split_sentences(text)))) if isinstance(text, str) else 1
+        pieces += max(1, len(split_sentences(text))) if isinstance(text, str) else 1
     names = len(_list_at(expected, "named_entities_handled"))
     facts = pieces if listed is None else len(listed)
     return ItemCount(pieces if listed is None else 0, pieces + names + facts)
 
 
 def count_benchmark_items(case: Case) -> ItemCount:
-    """Items of the benchmarks, in addition."""
+    """The most items that the benchmarks can ask about in addition."""
     instructions, expected = len(instructions_of(case)), case.expected_outcome
     spoken = len(turns(case.transcript))
     if case.task == "qa":

@@ -46,7 +46,7 @@ _OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
     char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
 )
-"""A letter or digit with which no placeholder begins."""
+"""Letters and digits that begin no placeholder."""
 
 
 class MatchedItems(msgspec.Struct, frozen=True, gc=False):
@@ -167,7 +167,10 @@ def expected_list(
     path: str = "expected_outcome",
     filled: bool = True,
 ) -> list[Any]:
-    """The list under a key; empty if the part is absent, refused if it must not be empty."""
+    """The list under a key; empty if the case declares it absent.
+
+    Raises DataError if it is not a list, or if it is empty and `filled` is set.
+    """
     if case.expected_parts and case.is_absent(key):
         return []
     items = value.get(key)
@@ -182,12 +185,14 @@ def expected_id(value: object, key: str, path: str, index: int | None = None) ->
     """The id of an expected item; without one no reply could be matched to it (C-19)."""
     if type(value) not in _KINDS_OF_IDS:
         place = path if index is None else f"{path}[{index}]"
-        raise DataError(f"{value!r} is no id; expected text or a number", field=f"{place}.{key}")
+        raise DataError(
+            f"{value!r} is not an id; expected text or a number", field=f"{place}.{key}"
+        )
     return item_id(value)
 
 
 def absent_parts(case: Case) -> frozenset[str]:
-    """The keys that the reference declares absent; only the exact word counts (C-127)."""
+    """The keys that the reference declares absent, with exactly this word (C-127)."""
     if not case.expected_parts:
         return NO_PARTS
     return frozenset(key for key, value in case.expected_parts.items() if value == "absent")

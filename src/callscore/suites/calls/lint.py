@@ -17,13 +17,13 @@ from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference
 
 _SPECIFIC = lazy_regex(r"[\"\u201c\u201e\u00ab\u300c]|(?<!\w)['\u2018]\w|\d")
-"""A quotation or a number: the best signs that a reason names a moment of the call."""
+"""A quotation or a number, the best signs that a reason names a moment of the call."""
 FEWEST_WORDS = 7
 """A shorter reason without such a sign names nothing specific (C-37)."""
 
 
 def config_warnings(case: Case, reference: object) -> Iterator[DataError]:
-    """What is missing in a case; not a reason to refuse stored replies."""
+    """Warnings about a case; none is a reason to refuse stored replies."""
     yield from contradictions(case, reference)
     if isinstance(reference, QAReference):
         yield from _form_warnings(case, reference)

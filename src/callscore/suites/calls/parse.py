@@ -1,8 +1,8 @@
 """Parses replies: one JSON object each, in the structure of the expected outcome (C-23).
 
 Most expected outcomes, and most replies to them, have exactly the keys of the task's answer schema:
-one typed decoding reads these and checks their structure. Everything else is left to the full
-parser, which says what differs.
+a typed decoder reads these and checks their structure. Everything else goes to the full parser,
+which says what differs.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def decode_documented(
     form: AnswerForm,
     allows: Allows = allows_nothing,
 ) -> dict[str, Any] | None:
-    """The reply if it has the structure of a fitting expected outcome; None proves nothing.
+    """The reply, decoded by its documented form; None if only the full parser can decide.
 
     Every key has a colon: as many colons as keys prove that no key appears twice and that none
     was ignored.
@@ -200,7 +200,7 @@ def decode_documented(
 
 
 def _decode_leniently(raw: bytes) -> str:
-    """The text of a reply; ignored parts need not be UTF-8."""
+    """The text of a reply; the decoder ignores parts that are not UTF-8."""
     return raw.decode(errors="replace")
 
 

@@ -24,7 +24,7 @@ from callscore.suites.calls.structure import SCALAR, Shape
 NEVER_SHOWN = frozenset({"critical_facts"})
 """Config keys that would give the answer away (C-123)."""
 OMITTED = msgspec.UNSET
-"""The value of a config key that adds nothing to the transcript."""
+"""Replaces a config key that the prompt leaves out, as the transcript has its content."""
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
 """The schema of a value whose name the framework does not document."""
 
@@ -79,10 +79,10 @@ def answer_form(task: str) -> AnswerForm:
 def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     """The instructions of the task, then config and transcript as one JSON document.
 
-    `asked` says what is asked for in place of what the config says. The schema of the answer, and
-    its form if it is not the documented one, come from the structure it is checked by (C-130).
-    The call is data, never part of the instructions: it is JSON-encoded, so that nothing
-    said in it can close its block.
+    `asked` replaces keys of the config by what is asked for. The schema of the reply, and its form
+    if it is not the documented one, come from the structure that it is checked with (C-130). The
+    call is data, never part of the instructions: it is JSON-encoded, so that no text in it can end
+    its block.
     """
     file = prompt_file(case.task)
     config = {key: value for key, value in case.config.items() if key not in NEVER_SHOWN}

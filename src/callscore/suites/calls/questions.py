@@ -1,4 +1,4 @@
-"""Which items a verdict may be about: those of a case or of a reply to it."""
+"""The items that a verdict may name: those of a case or of a reply to it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def measure(
     used = _find_turns(numbers if said else (), PRECISION, "used", verdicts, flags)
     waiting = needed.waiting + used.waiting
     if waiting:
-        absent = not_run(f"{waiting} verdicts on turns are missing: they await a verdict")
+        absent = not_run(f"{waiting} verdicts on turns are missing")
         return {PRECISION: absent, RECALL: absent, CONTEXTUAL: absent}
     precision = formulas.contextual_precision(needed.found, used.found)
     recall = formulas.contextual_recall(needed.found, used.found)

@@ -20,7 +20,7 @@ def similarity_questions(view: ReplyView) -> list[Question]:
 
 
 def cosine(view: ReplyView, metric: str, verdicts: Verdicts) -> float | None:
-    """By code if the texts are equal or one is empty, else the given value        C-92"""
+    """1 if the texts are equal, 0 if one is empty, else the lowest value given        C-92"""
     decided = _cosine_by_code(view, metric)
     if decided is not None:
         return decided

@@ -1,4 +1,4 @@
-"""One reply in the terms of the benchmarks, for any task."""
+"""One reply as the benchmarks see it, for any task, and what they find in it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ClosedFields(NamedTuple):
 
 
 class ReplyFindings(msgspec.Struct, frozen=True):
-    """What the criteria count in one reply (C-90)."""
+    """What the criteria count in one reply        C-90"""
 
     supported: Findings
     """Every claim: is it supported?"""

@@ -38,7 +38,7 @@ from callscore.suites.calls.entity.reference import (
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import answer_form, build_prompt, distinct_texts
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 
 STRUCTURE = "entity.structure"
 OFFERED: Mapping[str, tuple[str, ...]] = {}
@@ -154,5 +154,5 @@ def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) ->
 def _malformed_measures(reference: EntityReference, output: Malformed) -> Measured:
     measures = dict.fromkeys(spec.metric_names().by_task["entity"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
-    measures[STRUCTURE] = DEPARTS
+    measures[STRUCTURE] = DIFFERS
     return Measured(measures, sorted({output.cause, *reference.flags}))

@@ -23,7 +23,7 @@ WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said li
 
 
 class _EntityReport(NamedTuple):
-    """What a strategy reports in one call."""
+    """The entities that a strategy reports in one call."""
 
     keywords: frozenset[str]
     topics: frozenset[str]
@@ -88,7 +88,7 @@ class EntityFloor(FloorTally):
 
 
 def _configured_entities(reference: EntityReference) -> _EntityReport:
-    """The configured keywords and topics; one list is used for both."""
+    """The configured keywords and topics; a single list is used for both."""
     config = reference.case.config
     keywords, topics = config.get("keywords"), config.get("topics")
     if keywords is None and topics is None:

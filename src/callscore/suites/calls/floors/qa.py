@@ -13,8 +13,8 @@ from callscore.suites.calls.qa.measures import EVIDENCE, Mark, is_correct, norma
 from callscore.suites.calls.qa.reference import ExpectedQuestion, QAReference
 
 MOST_COUNTED = 20_000
-"""Kinds of marks that are counted per question; beyond, all questions are counted together,
-to bound memory."""
+"""Distinct counts by question; beyond this number all questions are counted together, to bound
+memory."""
 FALSE_PASS = "qa.false_pass_rate"
 
 
@@ -64,7 +64,7 @@ class QAFloor(FloorTally):
 
     @property
     def failures(self) -> tuple[int, int]:
-        """PASS_FAIL questions that people failed, of all        C-35, C-135"""
+        """PASS_FAIL questions that people failed, and all        C-35, C-135"""
         pass_fail = [
             (expected, count)
             for expected, count in self._human_marks()
@@ -86,7 +86,7 @@ class QAFloor(FloorTally):
                 yield self._strategy(name + reasons, mark, evidence)
 
     def _usual_marks(self) -> Mapping[_AskedQuestion, float]:
-        """The mark that people gave most often to each question, the lowest of several."""
+        """The mark that people gave most often to each question; of several the lowest."""
         given: dict[_AskedQuestion, Counter[float]] = {}
         for expected, count in self._human_marks():
             given.setdefault(expected.question, Counter())[expected.score] += count

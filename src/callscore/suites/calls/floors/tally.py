@@ -31,7 +31,7 @@ class FloorTally(ABC):
 
     @property
     def failures(self) -> tuple[int, int]:
-        """PASS_FAIL questions that people failed, of all; only QA has any."""
+        """PASS_FAIL questions that people failed, and all; only QA has any."""
         return 0, 0
 
     @abstractmethod
@@ -78,8 +78,8 @@ ENOUGH = 1_000
 class CallFloors:
     """The scores of trivial answers on the cases added so far        C-135
 
-    In a large data set every k-th case of a task is counted, about `ENOUGH` in all, which gives
-    floors to a hundredth in little time. The strategy mentions it.
+    In a large data set every k-th case of a task is counted, about `ENOUGH` in all, which is exact
+    to about 0.01. The name of the strategy mentions it.
     """
 
     def __init__(self, settings: Settings, cases: int = 0) -> None:
@@ -119,7 +119,7 @@ class CallFloors:
 
     @property
     def failures(self) -> tuple[int, int]:
-        """PASS_FAIL questions that people failed, of all        C-135"""
+        """PASS_FAIL questions that people failed, and all        C-135"""
         tally = self._tallies.get("qa")
         return tally.failures if tally is not None else (0, 0)
 
@@ -171,7 +171,7 @@ def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator
 
 
 def _undemonstrated_note(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str | None:
-    """If passing every question would block no model: people failed too few        C-135"""
+    """A note if passing every question would block no model, as people failed too few    C-135"""
     qa, tally = model.tasks.get("qa"), tallies.get("qa")
     if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
         return None

@@ -53,7 +53,7 @@ class TextFloor(FloorTally):
             self._judged[slug] += slug not in absent
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The only strategy, which is the best of its kind."""
+        """The only strategy: the most frequent label and emotion, every field empty."""
         rows: dict[str, float | None] = {
             slug: 1.0 if self._judged[slug] else None for slug in LENIENT
         }

@@ -32,7 +32,7 @@ class TranslationFloor(FloorTally):
 
     def __init__(self) -> None:
         self._sentences: Counter[tuple[int, int]] = Counter()
-        """Calls by how many of how many sentences may be copied."""
+        """Calls by (sentences that may be copied, all sentences)."""
         self._terms: list[int] = [0, 0]
         self._calls_with_terms = 0
         self._nouns: Counter[tuple[int, int]] = Counter()
@@ -79,7 +79,7 @@ def may_copy(sentence: SourceSentence) -> bool:
 
 
 def _count_kept(part: str, reference: TranslationReference) -> tuple[int, int]:
-    """The terms, or names, that a copy renders as people did, of how many        C-70, C-72"""
+    """How many terms, or names, a copy renders as people did, and their number      C-70, C-72"""
     terms: Sequence[TermTranslation] = reference.terms[part]
     if not terms:
         return 0, 0

@@ -25,7 +25,7 @@ from callscore.suites.calls.qa.reference import (
     read_reference,
 )
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
@@ -126,7 +126,7 @@ def _malformed_measures(reasons_absent: bool, output: Malformed) -> Measured:
         "qa.score_gap_accuracy": MALFORMED,
         EVIDENCE: ABSENT if reasons_absent else MALFORMED,
         "qa.false_pass_rate": MALFORMED,
-        "qa.structure": DEPARTS,
+        "qa.structure": DIFFERS,
     }
     return Measured(missing, (output.cause,))
 

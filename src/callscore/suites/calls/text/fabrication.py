@@ -1,9 +1,8 @@
 """Which claims of a summary are supported: by code, or by verdicts on `claim:N` (C-60).
 
-Verdicts come in two kinds. Those without `text` answer the claims that code has split, in
-order. Those with `text` bring their own claim list, which then is the claim list; but where
-each repeats a claim of ours under our number, they answer our questions, and the claims
-that code had decided still count.
+There are two kinds of verdicts. Those without `text` are about the claims that code has split, in
+order. Those with `text` bring their own claims, which replace ours; if each repeats the claim that
+has its number here, they answer our questions, and the claims that code has decided still count.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ CLAIM_METRICS = (
     "bench.faithfulness",
     "bench.hallucination_rate",
 )
-"""One claim list serves them all (C-60)."""
+"""All of them use one claim list (C-60)."""
 CLAIM_PREFIX = "claim:"
 
 MOST_TIMES, FEWEST_COUNTED = 3, 12

@@ -27,7 +27,7 @@ from callscore.suites.calls.prompt import (
     build_prompt,
 )
 from callscore.suites.calls.spec import Settings, load_spec, metric_names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
@@ -199,7 +199,7 @@ def _emotions_of(reference: TextReference, value: Mapping[str, Any]) -> Mapping[
 def _malformed_measures(reference: TextReference, output: Malformed) -> Measured:
     measures = dict.fromkeys(metric_names().by_task["text"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
-    measures[STRUCTURE] = DEPARTS
+    measures[STRUCTURE] = DIFFERS
     return Measured(measures, (output.cause,))
 
 

@@ -36,7 +36,7 @@ def _read_fact(fact: Any, path: str) -> GivenFact:
     forms = (fact, fact) if isinstance(fact, str) else _fact_forms(fact)
     if not all(isinstance(form, str) and form.strip() for form in forms):
         raise DataError(
-            f'{fact!r} is no fact; expected text, or {{"fact": text, "expected": text}}',
+            f'{fact!r} is not a fact; expected text, or {{"fact": text, "expected": text}}',
             field=path,
         )
     return GivenFact(*forms)
@@ -82,7 +82,7 @@ def count_facts(
 
 
 def lost_facts(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
-    """The facts that `count` counts as lost, as the reference words them."""
+    """The facts that `count_facts` counts as lost, as the reference words them."""
     texts = _expected_texts(sheet)
     refuted = [at for at in found.undecided if _is_refuted(at, verdicts)]
     spelled = [at for at in _spelled_positions(sheet, found) if _is_kept(at, verdicts, set())]

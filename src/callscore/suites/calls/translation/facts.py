@@ -1,4 +1,4 @@
-"""Critical facts of a translation: expected, lost and added ones   C-74 … C-76.
+"""Critical facts of a translation: expected, lost and added (C-74 … C-76).
 
 `fact_sheet` reads a case once, before any reply; `drift` compares a translation with it.
 """
@@ -31,7 +31,7 @@ class FactSheet(msgspec.Struct, dict=True):
     """
 
     source_text: str | Callable[[], str]
-    """The source, or a function that returns it: few translations need it."""
+    """The source, or a function that returns it, as few translations need it."""
     source_lang: str | None
     reference: str
     lang: str | None
@@ -56,12 +56,12 @@ class FactSheet(msgspec.Struct, dict=True):
 
     @cached_property
     def expected(self) -> Sequence[Fact]:
-        """The same, each key once."""
+        """The facts of the reference, each key once."""
         return tuple({fact.key: fact for fact in reversed(self.reference_facts)}.values())[::-1]
 
     @cached_property
     def reference_index(self) -> Index:
-        """The same, for comparison with an answer."""
+        """The facts of the reference, indexed for comparison with a translation."""
         return Index(self.reference_facts)
 
     @cached_property
@@ -85,7 +85,7 @@ class Drift(msgspec.Struct, frozen=True, gc=False):
 
     total: int
     lost: tuple[str, ...]
-    """Omitted or altered, one each."""
+    """The texts of expected facts that are omitted or altered."""
     added: tuple[str, ...]
     undecided: tuple[int, ...]
     """Positions in the list of given facts that only a judge can decide."""
@@ -99,7 +99,7 @@ class Drift(msgspec.Struct, frozen=True, gc=False):
 
 
 class FactSupport(msgspec.Struct, frozen=True):
-    """How many facts a translation states, with or without a counterpart."""
+    """How many facts of a translation have a counterpart, and how many have none."""
 
     supported: int
     added: int
@@ -218,7 +218,7 @@ def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:
 
 
 def _pair_altered(lost: list[tuple[Fact, ...]], added: list[Fact]) -> tuple[set[int], list[Fact]]:
-    """An altered fact is not also an added one: a lost fact is paired with its replacement   C-75
+    """Pair lost facts with their replacements: an altered fact is not also an added one    C-75
 
     Both are taken in the order of their keys, so that the order of sentences does not matter.
     """

@@ -1,8 +1,8 @@
-"""Outcomes as critical facts: found once a case in the reference, then sought in answers   C-74.
+"""Outcomes as critical facts: found in the reference once per case, then checked in replies (C-74).
 
-The text of one source id may be several sentences: each has its own question. The judge
-says which of them state an outcome, and quotes the words; that list is frozen before any answer is
-seen. Numbers, dates and ids stay with `facts`.
+The text of one source id may be several sentences, each with its own question. The judge says which
+of them state an outcome, and quotes the words; that list is frozen before any reply is judged.
+Numbers, dates and ids are in `facts`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class StatedOutcome(NamedTuple):
     """An outcome that the reference states: its name, its source id, and its wording."""
 
     name: str
-    """The source id; of a second and third outcome under that id, `id[2]` and `id[3]`."""
+    """The source id, or `id[2]`, `id[3]` … for further outcomes under that id."""
     source_id: str
     words: str
 
@@ -42,7 +42,7 @@ class StatedOutcomes(NamedTuple):
 
 
 class OutcomeCount(NamedTuple):
-    """Outcomes that a reply has lost, of how many, and whether one awaits a verdict."""
+    """The outcomes that a reply lost, all outcomes, and whether one awaits a verdict."""
 
     lost: int
     total: int
@@ -112,9 +112,7 @@ def count_outcomes(
     verdicts: Verdicts,
     flags: set[str],
 ) -> OutcomeCount:
-    """Outcomes altered or omitted; one that was not judged counts as preserved
-    C-75
-    """
+    """Outcomes altered or omitted; one that was not judged counts as preserved        C-75"""
     if not verdicts:
         return NOTHING_LOST if translation.is_reference else NOT_JUDGED
     found, is_complete = outcomes_of(reference, verdicts)
@@ -127,7 +125,7 @@ def count_outcomes(
 def lost_outcomes(
     reference: TranslationReference, translation: ModelTranslation, verdicts: Verdicts
 ) -> list[str]:
-    """The outcomes that `count` counts as lost, as the reference words them."""
+    """The outcomes that `count_outcomes` counts as lost, as the reference words them."""
     return [
         outcome.words
         for outcome in outcomes_of(reference, verdicts).found

@@ -53,7 +53,7 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def located_terms(self) -> Mapping[str, Sequence[LocatedTerm]]:
-        """Terms and nouns, and where the human translation has them; nouns ignore case     C-72"""
+        """Terms and nouns, with the sentences that have them; nouns ignore case        C-72"""
         written = {key: sentence.n1_text for key, sentence in self.sentences.items()}
         return {
             part: locate_terms(terms, written, ignore_case=part == NOUNS)
@@ -85,7 +85,7 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def total_facts(self) -> int:
-        """total_critical_facts; a given list is counted without reading the texts        C-74"""
+        """total_critical_facts; a given list is counted without reading any text        C-74"""
         return self.facts.total if self.given_facts is None else len(self.given_facts)
 
 

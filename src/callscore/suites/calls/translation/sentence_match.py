@@ -34,7 +34,7 @@ class SourceSentence(msgspec.Struct, frozen=True, dict=True):
 
 
 class SentenceState(Enum):
-    """The state of a sentence; all but the last two count as translated."""
+    """What a reply has for a sentence; the first two count as translated."""
 
     SAME = "the human's own words"
     OTHER = "another wording"
@@ -43,7 +43,7 @@ class SentenceState(Enum):
 
 
 class ModelSentence(msgspec.Struct, frozen=True, gc=False):
-    """One sentence of a reply, with its N1 if it is not the human's own."""
+    """The text of a reply for one source sentence; `n1_text` may be empty if it is the human's."""
 
     expected: SourceSentence
     state: SentenceState
@@ -57,7 +57,7 @@ class ModelSentence(msgspec.Struct, frozen=True, gc=False):
 
 
 class ModelTranslation(msgspec.Struct, frozen=True, dict=True):
-    """A whole reply, one rendering per expected sentence, in the order of the reference."""
+    """The translation of a reply: a sentence per source sentence, in the order of the reference."""
 
     by_id: Mapping[str, ModelSentence]
     is_reference: bool

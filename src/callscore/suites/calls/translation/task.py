@@ -17,7 +17,7 @@ from callscore.suites.calls.items import match_items
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import OMITTED, answer_form, asked_sentences, build_prompt
 from callscore.suites.calls.spec import Settings, metric_names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.translation import critical, judge_questions, outcomes
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.judge_questions import (
@@ -152,7 +152,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         if isinstance(output, Malformed):
             missing = dict.fromkeys(metric_names().by_task["translation"], MALFORMED)
             return Measured(
-                missing | _absent_measures(reference) | {STRUCTURE: DEPARTS}, (output.cause,)
+                missing | _absent_measures(reference) | {STRUCTURE: DIFFERS}, (output.cause,)
             )
         flags = set(output.flags)
         found = _absent_measures(reference)

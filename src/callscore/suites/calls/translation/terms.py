@@ -22,7 +22,7 @@ MOST_CLAIMS = 500
 
 
 class TermTranslation(msgspec.Struct, frozen=True):
-    """A term in the source (N1), and its form in a translation."""
+    """A term or name in the source (N1), and its form in a translation."""
 
     name: str
     form: str
@@ -34,11 +34,11 @@ class LocatedForm(msgspec.Struct, frozen=True):
     form: str
     sentences: Sequence[str]
     inside_words: bool
-    """The human translation has the form only within other words, so a substring is enough."""
+    """Whether the human translation has the form only inside other words: a substring is enough."""
 
 
 class LocatedTerm(msgspec.Struct, frozen=True):
-    """One term or name: all its forms, and those that can be searched for per sentence."""
+    """A term or name: all its forms, and those that occur in the human translation."""
 
     name: str
     forms: frozenset[str]
