@@ -26,6 +26,7 @@ from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, 
 from callscore.config.models import checked_model, embedder_of, judge_of
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
+from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
@@ -284,6 +285,8 @@ def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings |
 def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
     try:
         scoring.check_options()
+    except PluginError:
+        raise  # the file is not at fault
     except ConfigError as error:
         part = str(error).partition(":")[0]
         part = part if part in ("weights", "workload") else "settings"
