@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from callscore.judges.offline.markup import strip_markup
 from callscore.judges.offline.passages import Passage, PassageIndex
 from callscore.judges.offline.text_analysis import Scope, TextAnalysis
-from callscore.metrics.facts.fact import Fact, unmatched
+from callscore.metrics.facts.fact import Fact, unmatched_facts
 
 DoubtKind = Literal[
     "number",
@@ -145,7 +145,7 @@ def closest_passage(analysis: TextAnalysis, index: PassageIndex) -> Passage | No
 
 
 def _number_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
-    for fact in unmatched(analysis.facts, index.facts):
+    for fact in unmatched_facts(analysis.facts, index.facts):
         if not _was_said(fact, index):
             yield Doubt("number", fact.text)
     for count in sorted(analysis.counts - index.numbers):
