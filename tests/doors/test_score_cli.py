@@ -237,7 +237,7 @@ BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("unknown case", output("zz", "{}"), "'zz' is not in the case files"),
     ("twice", output("c1", "{}"), "run 1 appears twice"),
     ("no output", {"case_id": "c1", "model": "n"}, "expected `output`, or `error`"),
-    ("run 0", output("c1", "{}", "n", run=0), "0 is no run; expected 1 or more"),
+    ("run 0", output("c1", "{}", "n", run=0), "0 is not a run; expected 1 or more"),
     ("negative cost", output("c1", "{}", "n", cost_usd=-1), "is negative; expected 0 or more"),
     ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "appears twice"),
     ("broken", '{"case_id":"c1"', "expected one JSON object per line"),

@@ -163,7 +163,7 @@ def test_a_spreadsheet_may_separate_cells_as_its_country_does(
         (f"case_id,metric,item,verdict\nc1,{EVIDENCE},Q0,splendid\n", "v.csv:2"),
         (f"case_id,metric,item,verdict\nc9,{EVIDENCE},Q0,vague\n", "'c9' is not in the case files"),
         (f"case_id,metric,item,verdict,run\nc1,{EVIDENCE},Q0,vague,two\n", "v.csv:2"),
-        (f'case_id,metric,item,verdict\nc1,{EVIDENCE},Q0,"va"gue\n', "is no CSV"),
+        (f'case_id,metric,item,verdict\nc1,{EVIDENCE},Q0,"va"gue\n', "is not valid CSV"),
         ("\x00\xff", "v.csv"),
     ],
 )

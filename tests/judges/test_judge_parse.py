@@ -86,8 +86,8 @@ def test_what_stands_around_an_answer_has_no_effect(text: str) -> None:
         (answer(lambda item: item.update(score=1)), "not asked for"),
         (answer(lambda item: item.update(quote=1)), "text"),
         (answer(lambda item: item.pop("model_output_field")), "model_output_field missing"),
-        (PLAIN.replace(TRUE, "ZZZZ"), "none of this request"),
-        (PLAIN.replace(TRUE, f"{TRUE} {TRUE}"), "none of this request"),
+        (PLAIN.replace(TRUE, "ZZZZ"), "not in this request"),
+        (PLAIN.replace(TRUE, f"{TRUE} {TRUE}"), "not in this request"),
         (answer(lambda item: item.update(id=key_of("The agent promised"))), "twice"),
         ("[" * 100_000, "JSON"),
         ('{"items": NaN}', "JSON"),
@@ -102,9 +102,9 @@ def test_a_wrong_shape_breaks_the_whole_answer(text: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"verdict": "supported"}, "none of those allowed; expected one of supported_by"),
-        ({"verdict": "1.0"}, "none of those allowed"),
-        ({"verdict": "stated"}, "none of those allowed"),
+        ({"verdict": "supported"}, "is not allowed; expected one of supported_by"),
+        ({"verdict": "1.0"}, "is not allowed"),
+        ({"verdict": "stated"}, "is not allowed"),
         ({"quote": "I was charged three times"}, "letter by letter"),
         ({"quote": "charged … each time"}, "letter by letter"),
         ({"quote": "I"}, "too short"),

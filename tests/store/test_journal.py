@@ -291,7 +291,9 @@ def test_a_file_that_is_no_store_is_called_so_and_left_alone(
 ) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="cases.jsonl: is no Callscore store; expected a new") as e:
+    with pytest.raises(
+        StoreError, match="cases.jsonl: is not a Callscore store; expected a new"
+    ) as e:
         Journal(path)
     assert "damaged" not in str(e.value) and "salvage" not in str(e.value)
     assert path.read_bytes() == content

@@ -100,7 +100,9 @@ def _parse_vectors(answer: bytes, wanted: int) -> list[Vector] | Failed:
     except (msgspec.DecodeError, RecursionError) as error:
         return Failed(STAGE, f"not an answer of /embeddings: {error}")
     if sorted(row.index for row in rows) != list(range(wanted)):
-        return Failed(STAGE, f"{len(rows)} vectors for {wanted} texts, or not each once")
+        return Failed(
+            STAGE, f"expected one vector for each of {wanted} texts; got {len(rows)}, or one twice"
+        )
     if not all(row.embedding and all(map(math.isfinite, row.embedding)) for row in rows):
-        return Failed(STAGE, "a vector is empty or not of finite numbers")
+        return Failed(STAGE, "a vector is empty, or has a number that is not finite")
     return [row.embedding for row in sorted(rows, key=lambda row: row.index)]

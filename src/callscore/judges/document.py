@@ -162,9 +162,9 @@ def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | 
         return problem
     expected, observed, reason = (_as_text(value[key]) for key in RECORD_KEYS[2:])
     if not is_cited(expected, judge_request.expected_outcome):
-        return "expected_outcome_reference is no value of expected_outcome"
+        return "expected_outcome_reference is not a value of expected_outcome"
     if not is_cited(observed, judge_request.model_output):
-        return "model_output_observed is no value of model_output"
+        return "model_output_observed is not a value of model_output"
     if not reason.strip():
         return "the reason is empty"
     return Verdict(
@@ -174,7 +174,7 @@ def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | 
 
 def _score_fault(score: Any, metric: JudgedMetric) -> str:
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        return "the score is no number"
+        return "the score is not a number"
     fault = metric.fault(score)
     return f"the score {fault}" if fault else ""
 

@@ -122,7 +122,7 @@ def _entries_by_id(
             return {}, f"items[{position}]: {problem}"
         key = item["id"]
         if key not in request.items:
-            return {}, f"items[{position}]: its id is none of this request"
+            return {}, f"items[{position}]: its id is not in this request"
         if key in entries:
             return {}, f"items[{position}]: the id {key} appears twice"
         cited = Citation(
@@ -183,7 +183,7 @@ def _fault(entry: VerdictEntry | None, asked: JudgeItem, sources: QuoteSources) 
         return "no verdict given"
     rubric, cited = asked.rubric, entry.cited
     if entry.verdict not in rubric.words:
-        return f"its verdict is none of those allowed; expected one of {', '.join(rubric.words)}"
+        return f"its verdict is not allowed; expected one of {', '.join(rubric.words)}"
     if len(cited.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
     if asked.canary is None:  # a canary's own text is in no field

@@ -178,7 +178,7 @@ def read_output(line: Line) -> OutputRecord:
         strict_value(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run is not msgspec.UNSET and record.run < 1:
         raise locate_error(
-            line, DataError(f"{record.run} is no run; expected 1 or more", field="run")
+            line, DataError(f"{record.run} is not a run; expected 1 or more", field="run")
         )
     cost = record.cost_usd
     if cost is not None and not 0 <= MAX_PRICED_CALLS * cost < math.inf:
@@ -231,7 +231,7 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
 
 
 def _text(raw: bytes) -> str | bytes:
-    """The text of a JSON string or null; bytes that are no text are left to the task."""
+    """The text of a JSON string or null; bytes that are not text are left to the task."""
     try:
         return _TEXT.decode(raw) or ""
     except UnicodeDecodeError:
@@ -299,7 +299,7 @@ def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError
 
 
 def _keys_at(record: Any, path: str) -> Iterable[str]:
-    """The keys of the object at a path such as `transcript[3]`; empty if it is no object."""
+    """The keys of the object at a path such as `transcript[3]`; empty if it is not an object."""
     for step in _STEP.findall(path):
         try:
             record = record[int(step) if step.isdecimal() else step]

@@ -30,7 +30,7 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     expected_outcome_field: str = ""
     """The reference field that the verdict relies on, if it names one."""
     model_output_field: str = ""
-    """The output field, likewise."""
+    """The output field that the verdict relies on, if it names one."""
     note: str = ""
     """The reason."""
     judge: str | None = None

@@ -75,7 +75,7 @@ def worklist_writer(path: Path) -> Iterator[OnOpen]:
 
 
 def check_worklist(path: Path) -> None:
-    """Refuse a file whose extension is no supported format."""
+    """Refuse a file whose extension is not a supported format."""
     if path.suffix.lower() not in (CSV, JSONL):
         raise UsageError(f"{path}: unknown format; expected a file that ends in {JSONL} or {CSV}")
 
@@ -179,7 +179,9 @@ def _csv_lines(path: Path) -> Iterator[Line]:
             raise DataError("is not UTF-8; expected a CSV file in UTF-8", place=str(path)) from None
         except csv.Error as error:
             place = f"{path}:{rows.line_num + 1}"
-            raise DataError(f"is no CSV: {error}; expected a CSV file", place=place) from None
+            raise DataError(
+                f"is not valid CSV: {error}; expected a CSV file", place=place
+            ) from None
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:

@@ -89,7 +89,7 @@ def _merge_tables(tables: Mapping[str, NumberTable], names: Sequence[str]) -> Nu
 
 
 def _hints(tables: Iterable[NumberTable]) -> Mapping[str, Sequence[str]]:
-    """Words that are no number, with all their possible meanings"""
+    """Words that only suggest a number, with all their possible values"""
     found: dict[str, list[str]] = {}
     for line in (line for table in tables for line in table.hints.strip().splitlines()):
         value, *words = line.split()

@@ -14,7 +14,7 @@ from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.metrics.text import n2
 
 SHARED_RUN = 3
-"""Consecutive content words that are no coincidence."""
+"""The number of consecutive content words that do not occur twice by coincidence."""
 LEAST_OVERLAP = 0.5
 QUOTE_LIKENESS = 90.0
 """Percent; quotes are often tidied up."""
@@ -77,8 +77,8 @@ def has_shared_run(one: TextAnalysis, other: TextAnalysis) -> bool:
 
 def _rarity(form: str, turns: Sequence[Passage]) -> float:
     """log(1 + N / (1 + turns with the word))"""
-    held = sum(form in turn.analysis.content for turn in turns)
-    return log(1 + len(turns) / (1 + held))
+    number = sum(form in turn.analysis.content for turn in turns)
+    return log(1 + len(turns) / (1 + number))
 
 
 def _runs(analysis: TextAnalysis) -> set[tuple[str, ...]]:

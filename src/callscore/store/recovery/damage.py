@@ -47,7 +47,7 @@ def _check_kind(path: Path) -> None:
         beginning = file.read(len(SQLITE))
     if beginning and beginning != SQLITE and not holds_records(path):
         raise StoreError(
-            f"{path}: is no Callscore store; expected a new file, or one that a run has written"
+            f"{path}: is not a Callscore store; expected a new file, or one that a run has written"
         )
 
 
@@ -68,7 +68,7 @@ def _check_log(path: Path) -> bool:
     log = log_of(path)
     found: list[str | None] = []
     for _ in range(CHECKS):
-        # Another process may be writing: what changes until the second check is no damage.
+        # Another process may be writing: what changes before the next check is not damage.
         try:
             wal = log.read_bytes()
         except FileNotFoundError:
