@@ -54,6 +54,15 @@ def test_a_repeat_sends_the_same_bytes_under_another_key() -> None:
     assert provider.request(prompt, 0).key != provider.request(prompt, 1).key
 
 
+def test_a_fake_model_reads_the_prompts_of_its_own_library() -> None:
+    files = dict(built_in_files())
+    files["support.toml"] = files["support.toml"].replace(b"Is all of it", b"Is everything")
+    library = parse_library(files)
+    answer = judge(judge_request(SUPPORT), LLMJudge(LiteralModel(library=library), library))
+    assert not hasattr(answer, "why")
+    assert [verdict.metric for verdict in answer.verdicts] == [SUPPORT.metric]
+
+
 @pytest.mark.parametrize("name", sorted(built_in_files()))
 def test_one_character_of_any_file_changes_the_signature(name: str) -> None:
     files = dict(built_in_files())

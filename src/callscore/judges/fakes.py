@@ -97,7 +97,7 @@ class LiteralModel:
 
     def answer(self, messages: Sequence[Message]) -> str:
         """The text of the answer."""
-        seen = parse_prompt(messages)
+        seen = parse_prompt(messages, self._library)
         return _write_answer(seen, {item: self.entry(item, seen) for item in seen.items})
 
     def entry(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
@@ -128,7 +128,7 @@ class ObedientModel(LiteralModel):
 
     def answer(self, messages: Sequence[Message]) -> str:
         """The most lenient answer if a text asks for it, else the literal one."""
-        seen = parse_prompt(messages)
+        seen = parse_prompt(messages, self._library)
         obeys = self.obeys(messages[1].content)
         give = self.most_lenient if obeys else self.entry
         return _write_answer(seen, {item: give(item, seen) for item in seen.items})
@@ -194,7 +194,7 @@ def _comparison_text(item: Mapping[str, str], rubric: Rubric, places: Mapping[st
 def _leaves(value: Any) -> Mapping[str, str]:
     """The fields with a text or a number."""
     fields = fields_of(value).items()
-    return {path: text_of(held) for path, held in fields if not isinstance(held, (dict, list))}
+    return {path: text_of(leaf) for path, leaf in fields if not isinstance(leaf, (dict, list))}
 
 
 def _write_answer(seen: ParsedPrompt, entries: Mapping[PromptItem, FakeVerdict]) -> str:
