@@ -30,7 +30,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.worklist import open_items
-from callscore.scorecard.strata import stratified
+from callscore.scorecard.strata import merge_strata
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
@@ -210,7 +210,7 @@ def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
 def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
     """The scenarios of every model as one task; a row is the mean of the languages."""
     return Tallied(
-        tallies={model: {SCENARIO: stratified(score.tallies)} for model, score in scores.items()},
+        tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
         skipped=(),
