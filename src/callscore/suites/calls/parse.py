@@ -228,7 +228,7 @@ class StructureSources(ShapeSources, frozen=True):
 AskedNames = Callable[[], Mapping[str, Sequence[str]]]
 
 
-def no_names_asked() -> Mapping[str, Sequence[str]]:
+def no_asked_names() -> Mapping[str, Sequence[str]]:
     """No names are content."""
     return {}
 
@@ -238,7 +238,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
     expected: Mapping[str, Any]
     sources: StructureSources
-    asked_names: AskedNames = no_names_asked
+    asked_names: AskedNames = no_asked_names
     """A function, because most replies have exactly the names of the expected outcome."""
 
     @cached_property
@@ -274,7 +274,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
 
 def structure_of(
-    case: Case, sources: StructureSources, asked_names: AskedNames = no_names_asked
+    case: Case, sources: StructureSources, asked_names: AskedNames = no_asked_names
 ) -> Structure:
     """The structure of replies to this case; `sources` are those of its task."""
     if case.expected_parts:
