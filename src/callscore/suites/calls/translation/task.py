@@ -15,7 +15,7 @@ from callscore.metrics.text import n1, n2
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
-from callscore.suites.calls.prompt import OMITTED, answer_form, asked_sentences, build_prompt
+from callscore.suites.calls.prompt import OMITTED, asked_sentences, build_prompt, reply_form
 from callscore.suites.calls.spec import Settings, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.translation import critical, judge_questions, outcomes
@@ -76,7 +76,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._sources = StructureSources(
-            SAMPLE_ITEMS, "source_id", settings.open_maps, form=answer_form("translation")
+            SAMPLE_ITEMS, "source_id", settings.open_maps, form=reply_form("translation")
         )
 
     def reference(self, case: Case) -> TranslationReference:
