@@ -155,4 +155,4 @@ def _malformed_measures(reference: EntityReference, output: Malformed) -> Measur
     measures = dict.fromkeys(spec.metric_names().by_task["entity"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
     measures[STRUCTURE] = DIFFERS
-    return Measured(measures, sorted({output.cause, *reference.flags}))
+    return Measured(measures, [output.cause, *reference.flags])
