@@ -193,7 +193,8 @@ def _why_no_final(model: ModelScore, spec: Spec) -> str:
         for name in final.reasons
         if name in spec.tasks and (name not in model.tasks or model.tasks[name].n == 0)
     ]
-    ran = [name for name in spec.tasks if name in model.tasks and name not in missing]
+    weighted = [name for name in spec.tasks if name in final.weights]
+    ran = [name for name in weighted if name in model.tasks and name not in missing]
     if final.status != "incomplete" or missing != list(final.reasons) or not ran:
         return f"Final Score {final.status}: {_task_labels(spec, final.reasons)}"
     verb = "was" if len(missing) == 1 else "were"

@@ -52,7 +52,10 @@ class SpecSuite:
     @cached_property
     def spec(self) -> Spec:
         """The specification; without final weights, all tasks have the same weight."""
-        spec = read_spec(self.spec_file)
+        try:
+            spec = read_spec(self.spec_file)
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            raise ConfigError(f"suite {self.name!r}: {self.spec_file.name}: {error}") from error
         if spec.final:
             return spec
         share = {task: 1 / len(spec.tasks) for task in spec.tasks}
@@ -76,8 +79,10 @@ class SpecSuite:
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Task[Any, Any]:
         """The task of this name."""
-        made = (make() for make in self.task_types)
-        return next(task for task in made if task.name == name)
+        for make in self.task_types:
+            if (task := make()).name == name:
+                return task
+        raise ConfigError(f"suite {self.name!r}: `task_types` has no task {name!r}")
 
     def names_in(self, line: bytes) -> Iterable[str]:
         """No task depends on the whole data set."""
@@ -152,6 +157,11 @@ class TaskSuite(SpecSuite):
             final={"b": {task.name: 1.0}},
             digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
         )
+
+    @cached_property
+    def verdict_rules(self) -> VerdictRules:
+        """The words that the task allows."""
+        return VerdictRules(words=self._task.verdict_words)
 
     def task(
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
