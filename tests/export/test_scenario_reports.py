@@ -90,6 +90,8 @@ def test_the_page_shows_decisions_and_plans(source: ReportSource) -> None:
     page = written(source, "html").decode()
     for heading in ("Call or reject", "Plans", "Plan of p", "Expected plan", "Scenario Score"):
         assert heading in page
+    for part in ("Plan", "Function Calling", "Call / Rejection"):
+        assert f"<b>{part}</b></figcaption>" in page  # a picture of its own
     assert page.count("wrong value: ") > 1
     without = written(source, "html", without_text=True).decode()
     assert "wrong value: " not in without and "Shall I refund" not in without
