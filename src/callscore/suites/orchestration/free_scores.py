@@ -103,7 +103,7 @@ def _summary(evaluated: Sequence[Evaluated]) -> Json:
         **{name: measure.value for name, measure in named.items()},
         "step_success": fmean(record.success for record in records) if records else None,
         "progress_rate": progress_rate(records),
-        "scenario_success": repeated_runs(records)["scenario_success"],
+        "scenario_success": repeated_runs(records, has_intervals=False)["scenario_success"],
     }
 
 

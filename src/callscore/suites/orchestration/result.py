@@ -141,7 +141,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             shown["intervals"] = intervals.intervals(task, method, statistics, scenarios)
         if self.mode == "compat":
             return shown | {"plan": self._exact_plan()}
-        return shown | self._standard_extension()
+        return shown | self._standard_extension(has_intervals=method is not None)
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
@@ -163,7 +163,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             ],
         }
 
-    def _standard_extension(self) -> Json:
+    def _standard_extension(self, *, has_intervals: bool) -> Json:
         records = self.records
         open_items = extension.undecided(records)
         positive = self.overall.call.value_positive_only.value
@@ -173,7 +173,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             "value_score_positive_only": positive,
             "choice": extension.choice_extension(self.overall.confusion, records),
             "plan": extension.plan_extension(records),
-            "runs": extension.repeated_runs(records),
+            "runs": extension.repeated_runs(records, has_intervals=has_intervals),
             "breakdown": extension.breakdowns(records),
             "errors": extension.error_taxonomy(records),
             "data_report": [msgspec.structs.asdict(finding) for finding in self.findings],
