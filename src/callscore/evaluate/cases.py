@@ -73,10 +73,6 @@ def load_case(
     case, content = (read_checked_case(line), b"") if checked else read_case(line)
     try:
         task = tasks[case.task]
-        reference = task.reference(case)
-        suite = suite_of(case.task)
-        assert suite is not None  # the task is known
-        return LoadedCase(case, task, reference, suite, content)
     except KeyError:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
@@ -86,8 +82,13 @@ def load_case(
             case_id=case.id,
             place=line.place,
         ) from None
+    try:
+        reference = task.reference(case)
     except DataError as error:
         raise error.located(line.place, case.id) from None
+    suite = suite_of(case.task)
+    assert suite is not None  # the task is known
+    return LoadedCase(case, task, reference, suite, content)
 
 
 def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
