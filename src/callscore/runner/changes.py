@@ -37,7 +37,7 @@ def changes(prepared: Prepared) -> Changed | None:
 
 def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Changed | None:
     """The unfinished run, if it was started with another file or other data."""
-    record = journal.unfinished(header)
+    record = journal.find_unfinished(header)
     if record is None:
         return None
     what = _difference(record.header, header, prepared)
@@ -48,7 +48,7 @@ def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Ch
     for model in prepared.models:
         cases, repeats = prepared.read_cases(), prepared.config.repeats
         for work in work_of(model.spec.name, model.provider, cases, repeats):
-            if journal.stored(work.request.key) is not None:
+            if journal.find_reply(work.request.key) is not None:
                 continue
             if not journal.has_answered(record.id, work):
                 new += 1
