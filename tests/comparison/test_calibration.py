@@ -52,7 +52,7 @@ def compared(seed: int, gap: float, calls: int = 60) -> tuple[float, tuple[float
     noise = [random.beta(8, 2, (4, calls)) for _ in range(2)]
     first, second = (0.5 * of_call + 0.5 * of_model for of_model in noise)
     pair = pair_models(model(first), model(second + gap), SHAPE)
-    (row,) = row_differences(pair, FINAL, resamples=1_000)
+    (row,) = row_differences([pair], FINAL, resamples=1_000)
     assert row.difference is not None
     assert row.ci95 is not None
     assert row.p is not None

@@ -10,7 +10,7 @@ import callscore
 from builders import Json
 from callscore.core.scorecard import Scorecard
 from commands import run
-from eval_files import PRICE, cases_file, eval_file
+from eval_files import PRICE, cases_file, eval_file, read_json
 from scenario_runs import PERFECT, SCENARIOS
 
 SAME: Json = {**PERFECT, "name": "same"}
@@ -79,6 +79,23 @@ def test_a_baseline_holds_later_runs_of_scenarios(folder: Path, tmp_path: Path) 
     assert "same: " not in done.stderr
 
 
+def test_a_baseline_keeps_calls_and_scenarios_apart(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    config = eval_file(tmp_path, [PERFECT], data=["cases.jsonl", SCENARIOS])
+    store, target = tmp_path / "runs.db", tmp_path / "baseline.json"
+    assert run("run", config, "--store", store).returncode == 0
+    done = run("baseline", "set", config, "--store", store, "-o", target)
+    assert done.returncode == 0, done.stderr
+    per_call = read_json(target)["models"]["p"]["per_call"]
+    known = {of: sum(value is not None for value in values) for of, values in per_call.items()}
+    assert (known["qa"], known["scenario"], known["scenario/plan"]) == (3, 6, 6)
+    gate = {"of": "qa", "sure": True, "no_regression": {"baseline": target.name, "margin": 0.01}}
+    config = eval_file(tmp_path, [PERFECT], data=["cases.jsonl", SCENARIOS], gates=[gate])
+    done = run("run", config, "--store", store)
+    assert done.returncode == 1
+    assert "on 3 common calls" in done.stderr
+
+
 def test_without_intervals_neither_card_nor_document_has_one(tmp_path: Path) -> None:
     card = callscore.run(eval_file(tmp_path, [PERFECT], data=SCENARIOS), intervals=False)
     assert isinstance(card, Scorecard) and card.intervals is None
@@ -94,7 +111,9 @@ def test_scenarios_beside_calls_are_compared_and_cost_nothing_of_a_call(tmp_path
     config = eval_file(tmp_path, priced, data=["cases.jsonl", SCENARIOS])
     card = callscore.run(config, store=tmp_path / "runs.db")
     found = callscore.compare(f"{config}:w", f"{config}:p", store=tmp_path / "runs.db")
-    assert (found.calls, found.unit) == (9, "call")
+    assert (found.calls, found.unit) == (3, "call")  # scenarios say nothing about calls
+    calls = {row.key: row.calls for row in found.rows}
+    assert (calls["final"], calls["qa"], calls["cost"], calls["scenario"]) == (3, 3, 3, 6)
     assert {row.key for row in found.rows} >= {"final", "qa", "scenario", "cost"}
     costs = [model.cost.per_1000_calls for model in card.models]
     cost = found.row("cost")

@@ -318,6 +318,38 @@ class TestWithoutText:
         forged = {**files, "card.json": with_other_number(files["card.json"], change)}
         assert named in told(verified(resealed(forged), tmp_path))
 
+    @pytest.mark.parametrize(
+        ("place", "value", "named"),
+        [
+            (("models", 3, "final", "status"), "valid", "sample-small.final.status"),
+            (("models", 3, "blockers"), [], "sample-small.blockers: has 0 entries"),
+            (("models", 0, "final", "official"), False, "sample-large.final.official"),
+            (("models", 0, "cost", "per_1000_calls"), 1.0, "sample-large.cost.per_1000_calls"),
+            (("models", 0, "cost", "total"), 1.0, "sample-large.cost.total"),
+            (("ranking", 0, "cost_per_1000_calls"), 1.0, "ranking.cost_per_1000_calls"),
+            (("zeroed_ranking", -1, "obstacles"), [], "zeroed_ranking.obstacles"),
+            (("estimate",), True, "estimate: True is stored"),
+            (
+                ("models", 3, "tasks", "qa", "metrics", "qa.false_pass_rate", "rating"),
+                "Good",
+                "qa.false_pass_rate.rating",
+            ),
+        ],
+        ids=lambda value: "/".join(map(str, value)) if isinstance(value, tuple) else "",
+    )
+    def test_what_follows_from_scores_is_recomputed(
+        self, sample: ReportSource, place: Sequence[Any], value: Any, named: str, tmp_path: Path
+    ) -> None:
+        files = unzipped(written(sample, ReportOptions(without_text=True)))
+        card = json.loads(files["card.json"])
+        inner = card
+        for key in place[:-1]:
+            inner = inner[key]
+        assert inner[place[-1]] != value, "the sample says something else"
+        inner[place[-1]] = value
+        forged = {**files, "card.json": json.dumps(card).encode()}
+        assert named in told(verified(resealed(forged), tmp_path))
+
     @pytest.mark.parametrize("seed", range(3))
     def test_an_honest_dossier_of_random_answers_is_not_accused(
         self, seed: int, tmp_path: Path

@@ -25,6 +25,7 @@ from callscore.comparison.row_differences import (
     joint_shape,
     pair_models,
     row_differences,
+    shapes_by_unit,
 )
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
@@ -133,10 +134,11 @@ def compare_models(
     if "unknown" in (first.score.cost.status, second.score.cost.status):
         del names[COST]
     rows, pair = _rows(first, second, shape, names)
+    final_shape = shapes_by_unit(shape)[0] if pair is None else pair.shape
     changes = find_changes(first.results, second.results, shape.zeroed, first.call_gates)
     final = next((row for row in rows if row.kind == "final"), None)
     blockers = [_blockers(side.score) for side in (first, second)]
-    unit = _unit_of(shape)
+    unit = _unit_of(final_shape)
     distinguishable, conclusion = conclude(
         final, _side_of(first), _side_of(second), pair is not None, unit
     )
@@ -175,10 +177,14 @@ def _rows(
 ) -> tuple[list[RowDifference], PairedCalls | None]:
     if first.contributions is None or second.contributions is None:
         return _card_rows(first.score, second.score, names), None
-    pair = pair_models(first.contributions, second.contributions, shape)
-    if not pair.calls:
+    pairs = [
+        pair_models(first.contributions, second.contributions, part)
+        for part in shapes_by_unit(shape)
+    ]
+    pairs = [pair for pair in pairs if pair.calls]
+    if not pairs:
         raise UsageError(f"{first.label} and {second.label}: no call was answered by both")
-    return row_differences(pair, names, RESAMPLES), pair
+    return row_differences(pairs, names, RESAMPLES), pairs[0]
 
 
 def _card_rows(

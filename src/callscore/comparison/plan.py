@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
-from callscore.comparison.row_differences import FINAL, joint_shape, pair_models
+from callscore.comparison.row_differences import (
+    FINAL,
+    joint_shape,
+    pair_models,
+    shapes_by_unit,
+)
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore
@@ -100,8 +105,8 @@ def _pairs(models: Sequence[Competitor]) -> Sequence[tuple[Competitor, Competito
 def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     assert first.contributions is not None
     assert second.contributions is not None
-    shape = joint_shape(
-        first.shape, second.shape, has_counts=first.has_counts and second.has_counts
+    shape, *_ = shapes_by_unit(
+        joint_shape(first.shape, second.shape, has_counts=first.has_counts and second.has_counts)
     )
     pair = pair_models(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
@@ -151,9 +156,11 @@ def _width_line(goals: PlanGoals, name: str, deviation: float) -> PlanLine:
 
 def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     assert model.contributions is not None
-    units = make_units([model.contributions], most=ALL_CALLS)
-    matrix = call_matrix(model.contributions, model.shape, units)
-    jackknifed = _leave_one_out(model.shape, matrix.place, matrix.sums)
+    shape, *_ = shapes_by_unit(model.shape)
+    contributions = {task: of for task, of in model.contributions.items() if task in shape.tasks}
+    units = make_units([contributions], most=ALL_CALLS)
+    matrix = call_matrix(contributions, shape, units)
+    jackknifed = _leave_one_out(shape, matrix.place, matrix.sums)
     if FINAL not in jackknifed or units.size < 2:
         return
     deviation = influence_deviation(jackknifed[FINAL][1], units.size)

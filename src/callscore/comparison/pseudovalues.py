@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.comparison.inputs import ComparisonInput, shapes_by_model
+from callscore.comparison.row_differences import shapes_by_unit
 from callscore.config.baseline import Baseline, BaselineModel, baseline_of
 from callscore.core.errors import UsageError
 from callscore.core.task import SCENARIO
@@ -19,10 +20,28 @@ def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineMod
     """n·θ − (n − 1)·θ without the call, for the Final Score and every task        Tukey 1958
 
     For a score that is linear in the calls, their mean is the score; the interval of a difference
-    follows from their spread.
+    follows from their spread. Calls have no value for scores of scenarios, and the reverse.
     """
+    calls: list[str] = []
+    by_name: dict[str, list[float | None]] = {}
+    for part in shapes_by_unit(shape):
+        found = {task: of for task, of in contributions.items() if task in part.tasks}
+        of_part, values = _pseudovalues_of_unit(found, part)
+        for name in {**by_name, **values}:
+            before: list[float | None] = by_name.get(name, [None] * len(calls))
+            by_name[name] = [*before, *values.get(name, [None] * len(of_part))]
+        calls += of_part
+    return BaselineModel({}, calls, by_name)
+
+
+def _pseudovalues_of_unit(
+    contributions: Contributions, shape: ModelShape
+) -> tuple[list[str], dict[str, list[float]]]:
+    """The keys of calls (or scenarios), and the pseudovalues of each score."""
     import numpy as np
 
+    if not contributions:
+        return [], {}
     units = make_units([contributions], most=ALL_CALLS)
     matrix = call_matrix(contributions, shape, units)
     sums = round_to_grid(matrix.sums)
@@ -30,6 +49,16 @@ def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineMod
     score = scores(shape, matrix.place, whole)
     without = scores(shape, matrix.place, whole - sums)
     n = units.size
+    by_name: dict[str, list[float]] = {}
+    for name, key in _score_keys(shape).items():
+        if key in score:
+            values = n * score[key] - (n - 1) * without[key]
+            if np.isfinite(values).all():
+                by_name[name] = values.tolist()
+    return [f"{key:016x}" for key in units.calls.tolist()], by_name
+
+
+def _score_keys(shape: ModelShape) -> dict[str, ScoreKey]:
     keys: dict[str, ScoreKey] = {
         "final": ("final",),
         **{task: ("task", task) for task in shape.tasks},
@@ -37,13 +66,7 @@ def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineMod
     if SCENARIO in shape.tasks:  # gates may be about parts of its score
         addresses = registry.scenario_suite().headlines.values()
         keys |= {name: ("part", *name.split("/")) for name in addresses if "/" in name}
-    by_name: dict[str, list[float]] = {}
-    for name, key in keys.items():
-        if key in score:
-            values = n * score[key] - (n - 1) * without[key]
-            if np.isfinite(values).all():
-                by_name[name] = values.tolist()
-    return BaselineModel({}, [f"{key:016x}" for key in units.calls.tolist()], by_name)
+    return keys
 
 
 def pseudovalues_by_model(

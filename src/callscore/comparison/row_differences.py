@@ -28,6 +28,7 @@ from callscore.stats.power import (
 from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import ModelValues, Replicates, make_replicates, round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
+from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
@@ -36,6 +37,7 @@ SEED = 16_068
 FINAL: ScoreKey = ("zeroed",)
 COST: ScoreKey = ("cost",)
 COST_QUANTITIES = ("spend", "answers")
+CALL = "call"
 LOWER_IS_BETTER = ("percent", "count", "usd")
 
 
@@ -102,6 +104,28 @@ def _without_counts(shape: TaskShape) -> TaskShape:
     return msgspec.structs.replace(shape, rows=rows)
 
 
+def shapes_by_unit(shape: ModelShape) -> list[ModelShape]:
+    """The formula by what its tasks are taken from, that of the Final Score first.
+
+    Calls and scenarios are never paired or drawn together: neither says anything about the other.
+    """
+    spec = Catalog().spec_with(shape.tasks)
+    by_unit: dict[str, dict[str, TaskShape]] = {}
+    for task, of_task in shape.tasks.items():
+        unit = spec.scores[task].unit if task in spec.scores else CALL
+        by_unit.setdefault(unit, {})[task] = of_task
+    if len(by_unit) < 2:
+        return [shape]
+    groups = sorted(by_unit.values(), key=lambda tasks: not tasks.keys() & shape.zeroed.keys())
+    return [
+        msgspec.structs.replace(shape, tasks=groups[0]),
+        *(
+            msgspec.structs.replace(shape, tasks=tasks, final={}, zeroed={}, criteria=[])
+            for tasks in groups[1:]
+        ),
+    ]
+
+
 def pair_models(first: Contributions, second: Contributions, shape: ModelShape) -> PairedCalls:
     """The contributions of both models, limited to the calls that both answered in a task."""
     import numpy as np
@@ -138,19 +162,34 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
 
 
 def row_differences(
-    pair: PairedCalls, names: Mapping[ScoreKey, RowLabel], resamples: int
+    pairs: Sequence[PairedCalls], names: Mapping[ScoreKey, RowLabel], resamples: int
 ) -> list[RowDifference]:
-    """The difference of every row with interval and p; Holm-corrected over all rows."""
+    """The difference of every row with interval and p; Holm-corrected over all rows.
+
+    Final Score and cost are those of the first pair.
+    """
+    rows: dict[ScoreKey, RowDifference] = {}
+    for pair in pairs:
+        open_names = {key: name for key, name in names.items() if key not in rows}
+        rows |= _rows_of_pair(pair, open_names, resamples)
+    found = [rows[key] for key in names if key in rows]
+    corrected = holm_adjust([row.p for row in found])
+    return [msgspec.structs.replace(row, p_holm=p) for row, p in zip(found, corrected, strict=True)]
+
+
+def _rows_of_pair(
+    pair: PairedCalls, names: Mapping[ScoreKey, RowLabel], resamples: int
+) -> dict[ScoreKey, RowDifference]:
     by_model = _replicates(pair, resamples)
     tested = {key: name for key, name in names.items() if key in by_model[0]}
     sum_indices = {key: _sum_indices(key, pair) for key in tested if key != COST}
     flip_p = _sign_flip_p(pair, sum_indices)
-    rows = [
-        _row_difference(pair, key, name, [of_model[key] for of_model in by_model], flip_p.get(key))
+    return {
+        key: _row_difference(
+            pair, key, name, [of_model[key] for of_model in by_model], flip_p.get(key)
+        )
         for key, name in tested.items()
-    ]
-    corrected = holm_adjust([row.p for row in rows])
-    return [msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
+    }
 
 
 def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[ScoreKey, Replicates]]:

@@ -28,7 +28,8 @@ class BaselineModel(msgspec.Struct, frozen=True):
     """By `final`, task, metric, `task/part` or `cost`, if it has a value."""
     calls: Sequence[str] = ()
     """Keys of the calls, in the order of `per_call`: hashes that reveal nothing."""
-    per_call: Mapping[str, Sequence[float]] = {}
+    per_call: Mapping[str, Sequence[float | None]] = {}
+    """None for a call that a score is not about."""
 
 
 class Baseline(msgspec.Struct, frozen=True):
@@ -97,7 +98,7 @@ def baseline_json(baseline: Baseline) -> bytes:
     for name, model in baseline.models.items():
         parts = [f'   "values": {_json(model.values)}', f'   "calls": {_json(model.calls)}']
         per_call = {
-            of: [float(f"{value:.{DIGITS}g}") for value in values]
+            of: [None if v is None else float(f"{v:.{DIGITS}g}") for v in values]
             for of, values in model.per_call.items()
         }
         lines = [f"    {_json(of)}: {_json(values)}" for of, values in per_call.items()]

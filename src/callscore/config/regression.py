@@ -122,8 +122,14 @@ def paired_differences(before: BaselineModel, now: BaselineModel, of: str) -> li
     """now − before on the calls that both have"""
     if of not in before.per_call or of not in now.per_call:
         return []
-    old = dict(zip(before.calls, before.per_call[of], strict=True))
-    new = dict(zip(now.calls, now.per_call[of], strict=True))
+    old, new = (
+        {
+            call: value
+            for call, value in zip(side.calls, side.per_call[of], strict=True)
+            if value is not None
+        }
+        for side in (before, now)
+    )
     return [new[call] - old[call] for call in old if call in new]
 
 

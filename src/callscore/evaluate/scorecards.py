@@ -52,7 +52,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
             *no_better_notes(models, tallied.tallies, spec),
             *(note for suite in suites for note in suite.notes(models, tallied.tallies)),
         ],
-        estimate=any(map(_is_estimate, models)),
+        estimate=any(map(is_estimate, models)),
         judging=judging_of(
             judge_runner, _related(tallied, judge_runner), intervals=config.intervals
         )
@@ -181,7 +181,7 @@ def _is_covered(tallies: Mapping[str, TaskTally], settings: ScoreSettings) -> bo
     )
 
 
-def _is_estimate(model: ModelScore) -> bool:
+def is_estimate(model: ModelScore) -> bool:
     """Whether a value of this model comes from a built-in substitute        C-125"""
     metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)

@@ -8,34 +8,48 @@ are those of the replies cannot be checked without the text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
-from callscore.core.scorecard import CaseResult, ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import Blocker, CaseResult, ModelScore, Scorecard, TaskScore
 from callscore.core.task import Measured
+from callscore.evaluate.scorecards import is_estimate
 from callscore.report.cells import tasks_run
-from callscore.report.dossier import CARD, RESULTS
+from callscore.report.dossier import CARD, OUTPUTS, RESULTS
 from callscore.scorecard.final import final_score
 from callscore.scorecard.formula import CaseScore, TaskFormula, task_score
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.ranking import rank
+from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.store.files import lines_of
 
 ROW_KEYS = ("value", "macro", "micro")
+RATING_KEYS = ("rating", "meets_threshold")
+"""Not compared for estimates: no gate applies to them."""
 TASK_KEYS = ("n", "cases", "blocked_calls", "unblocked_share", "ungated_score")
 GATED_KEYS = ("status", "score", "zeroed_score")
 """Not compared for estimates, which no gate applies to, and for tasks that wait for verdicts: the
 lines do not say what was estimated or why a value is missing."""
-FINAL_KEYS = ("score", "b", "floor_score", "zeroed_final")
-RANK_KEYS = ("model", "rank", "quality_rank", "final_score", "efficiency")
+FINAL_KEYS = (
+    *("option", "status", "score", "official", "a", "b", "reasons", "weights"),
+    *("floor_score", "zeroed_final", "zeroed_tasks"),
+)
+COST_KEYS = ("status", "per_1000_calls", "total", "calls", "per_1000_requests", "workload")
+BLOCKER_KEYS = ("task", "metric", "value", "limit", "cases", "share_of_runs", "gating")
+RANK_KEYS = (
+    *("model", "rank", "efficiency", "final_score", "cost_per_1000_calls", "normalised_cost"),
+    *("cost_status", "quality_rank", "pareto", "estimate", "reason"),
+)
+ZEROED_KEYS = (
+    *("model", "rank", "zeroed_final", "cost_per_1000_calls", "tasks", "estimate", "obstacles"),
+)
 TOLERANCE = 1e-9
 
 
@@ -45,11 +59,23 @@ class ResultLine(CaseResult, frozen=True, gc=False, kw_only=True):
     measures: Mapping[str, tuple[float, float]] = {}
 
 
+class PaidOutput(Protocol):
+    """What a line of the outputs says about the cost of a request."""
+
+    case_id: str
+    model: str
+    cost_usd: float | None
+    error: Any
+
+
 class MeasureRecount:
     """Recomputes all scores that follow from the measures, and collects differences by file."""
 
-    def __init__(self, results: Path, config: ScoreConfig) -> None:
+    def __init__(
+        self, results: Path, config: ScoreConfig, outputs: Iterable[PaidOutput] = ()
+    ) -> None:
         self._config = config
+        self._tasks: dict[str, str] = {}
         self.differences: dict[str, list[str]] = {}
         self.results = 0
         self._tallies: dict[str, dict[str, TaskTally]] = {}
@@ -59,12 +85,25 @@ class MeasureRecount:
                 by_model.setdefault(line.model, []).append(line)
             for model, runs in by_model.items():
                 self._add_case(model, runs)
+        for output in outputs:
+            self._charge(output)
+
+    def _charge(self, output: PaidOutput) -> None:
+        """Add the cost of a request; a failed one is no answer (C-83)."""
+        tallies = self._tallies.get(output.model, {})
+        tally = tallies.get(self._tasks.get(output.case_id, ""))
+        if tally is None:
+            self._add(OUTPUTS, f"case {output.case_id!r}, model {output.model!r}: has no result")
+            return
+        has_failed = output.error is not None
+        cost = output.cost_usd or 0.0 if has_failed else output.cost_usd
+        tally.add_calls([cost], int(has_failed))
 
     def _add(self, file: str, what: str) -> None:
         self.differences.setdefault(file, []).append(what)
 
     def _add_case(self, model: str, runs: Sequence[ResultLine]) -> None:
-        task = runs[0].task
+        task = self._tasks[runs[0].case_id] = runs[0].task
         tally = self._tallies.setdefault(model, {}).setdefault(task, TaskTally())
         self.results += len(runs)
         if all(run.status == "not_run" for run in runs):
@@ -72,6 +111,7 @@ class MeasureRecount:
             return
         formula = self._config.catalog.formula(task)
         replies = [self._scored(run, formula) for run in runs if run.metrics]
+        tally.most_runs = max(tally.most_runs, len(runs))
         if replies:
             tally.add_case(runs[0].case_id, formula, replies)
         else:
@@ -105,47 +145,79 @@ class MeasureRecount:
         """Compare the rows, tasks, Final Scores and ranks of a scorecard."""
         for model in card.models:
             self._compare_model(model)
-        ranked = rank(card.models, self._config.catalog.spec_with(tasks_run(card)))
-        self._compare("ranking", RANK_KEYS, card.ranking, ranked)
+        spec = self._config.catalog.spec_with(tasks_run(card))
+        for path, keys, stored, recomputed in (
+            ("ranking", RANK_KEYS, card.ranking, rank(card.models, spec)),
+            ("zeroed_ranking", ZEROED_KEYS, card.zeroed_ranking, rank_zeroed(card.models, spec)),
+        ):
+            self._compare(path, keys, stored, recomputed, skip_missing=False)
+        if card.estimate != any(map(is_estimate, card.models)):
+            self._add(CARD, f"estimate: {card.estimate} is stored, but not what the rows say")
 
     def _compare_model(self, model: ModelScore) -> None:
-        catalog = self._config.catalog
+        catalog, path = self._config.catalog, f"models.{model.model}"
+        tallies = self._tallies.get(model.model, {})
         for task, stored in model.tasks.items():
-            tally = self._tallies.get(model.model, {}).get(task, TaskTally())
             settings = catalog.settings_of(catalog.suite_of(task))
-            recomputed = score_task(catalog.formula(task), tally, settings).score
-            self._compare_task(f"models.{model.model}.{task}", stored, recomputed)
-        spec = catalog.spec_with(model.tasks)
+            formula = catalog.formula(task)
+            recomputed = score_task(formula, tallies.get(task, TaskTally()), settings)
+            self._compare_task(f"{path}.{task}", stored, recomputed.score)
+            self._compare_blockers(model, task, recomputed.blockers)
         suite = catalog.suites_with(model.tasks)[0]
         final = final_score(
-            spec,
+            catalog.spec_with(model.tasks),
             model.tasks,
             model.benchmarks,
             catalog.settings_of(suite),
             self._config.weights or None,
         )
-        self._compare(f"models.{model.model}.final", FINAL_KEYS, [model.final], [final])
+        cost = cost_of(tallies, self._config.workload, self._config.cost_per_1000.get(model.model))
+        for name, keys, one, other in (
+            ("final", FINAL_KEYS, model.final, final),
+            ("cost", COST_KEYS, model.cost, cost),
+        ):
+            self._compare(f"{path}.{name}", keys, [one], [other], skip_missing=False)
+
+    def _compare_blockers(
+        self, model: ModelScore, task: str, recomputed: Sequence[Blocker]
+    ) -> None:
+        """Compare what blocks a task; if gates cannot be recomputed, with its reasons."""
+        path, score = f"models.{model.model}.blockers", model.tasks[task]
+        stored = [blocker for blocker in model.blockers if blocker.task == task]
+        if _follows_from_measures(score):
+            decided = [each for each in recomputed if score.metrics[each.metric].value is not None]
+            self._compare(path, BLOCKER_KEYS, stored, decided, skip_missing=False)
+            return
+        reasons = score.reasons if score.status == "invalid" else ()
+        if sorted(reasons) != sorted(each.metric for each in stored if each.gating):
+            self._add(CARD, f"{path}: are not the reasons why {task} is {score.status}")
 
     def _compare_task(self, path: str, stored: TaskScore, recomputed: TaskScore) -> None:
-        estimated = any(metric.approximate for metric in stored.metrics.values())
-        is_open = stored.status not in ("valid", "invalid")
-        keys = TASK_KEYS if estimated or is_open else (*TASK_KEYS, *GATED_KEYS)
+        gated = GATED_KEYS if _follows_from_measures(stored) else ()
+        keys = (*TASK_KEYS, *gated)
         self._compare(path, keys, [stored], [recomputed])
         for slug, metric in stored.metrics.items():
             if slug in recomputed.metrics and metric.value is not None:
-                self._compare(f"{path}.{slug}", ROW_KEYS, [metric], [recomputed.metrics[slug]])
+                keys = ROW_KEYS if metric.approximate else (*ROW_KEYS, *RATING_KEYS)
+                self._compare(f"{path}.{slug}", keys, [metric], [recomputed.metrics[slug]])
         for name, part in stored.subscores.items():
             self._compare(f"{path}.{name}", ("score",), [part], [recomputed.subscores[name]])
 
     def _compare(
-        self, path: str, keys: Sequence[str], stored: Sequence[Any], recomputed: Sequence[Any]
+        self,
+        path: str,
+        keys: Sequence[str],
+        stored: Sequence[Any],
+        recomputed: Sequence[Any],
+        *,
+        skip_missing: bool = True,
     ) -> None:
         if len(stored) != len(recomputed):
             self._add(CARD, f"{path}: has {len(stored)} entries, {len(recomputed)} are recomputed")
         for one, other in zip(stored, recomputed, strict=False):
             for key in keys:
                 values = getattr(one, key), getattr(other, key)
-                if values[0] is not None and not _same(*values):
+                if not (skip_missing and values[0] is None) and not _same(*values):
                     what = f"{values[0]} is stored, {values[1]} is recomputed"
                     self._add(CARD, f"{path}.{key}: {what}")
 
@@ -171,8 +243,18 @@ def _measure(slug: str, line: ResultLine) -> Measure:
     return Measure(value, numerator, denominator, vacuous=not denominator)
 
 
+def _follows_from_measures(task: TaskScore) -> bool:
+    """Whether the lines say all that the gates of a task depend on."""
+    estimated = any(metric.approximate for metric in task.metrics.values())
+    return not estimated and task.status in ("valid", "invalid")
+
+
 def _same(one: Any, other: Any) -> bool:
     """Whether two values are equal, numbers up to the rounding of their sums."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return list(one) == list(other)
     if isinstance(one, float) and isinstance(other, (int, float)):
         return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
     return bool(one == other)

@@ -119,6 +119,7 @@ class _OutputLine(msgspec.Struct):
     usage: _Usage = _Usage()
     cost_usd: float | None = None
     cost_from: str = ""
+    error: Any = None
 
 
 def verify(path: Path, key: Path | None = None, max_bytes: int = MAX_BYTES) -> VerificationResult:
@@ -257,16 +258,17 @@ class _Verification:
 
     def _check_measures(self) -> None:
         """Recompute scores from the measures of the answers; the text is not there."""
-        recount = MeasureRecount(self._files.path(RESULTS), self._job())
+        recount = MeasureRecount(self._files.path(RESULTS), self._job(), self._outputs())
         recount.compare(self._read(CARD, Scorecard))
         for file, sentences in recount.differences.items():
             self._add_all(file, sentences)
         self._checked.append(
-            f"{recount.results} results, and the rows, tasks, Final Scores and ranks of the "
+            f"{recount.results} results, and the rows, tasks, Final Scores, costs and ranks of the "
             "scorecard, from the recorded measures"
         )
         self._not_checked.append(
-            "that the measures are those of the replies, intervals and prompts: the dossier was "
+            "that the measures are those of the replies, the number of calls behind a row, "
+            "intervals, benchmarks, scores of trivial answers, notes and prompts: the dossier was "
             "written without text; its hashes are checked"
         )
 
