@@ -57,7 +57,7 @@ def render_eval(choices: Choices) -> str:
         "name: first evaluation",
         "",
         "# Case files or globs, relative to this file; `sample` is the bundled sample.",
-        f"data: {_quoted(choices.data)}",
+        f"data: {_quote(choices.data)}",
         "",
     ]
     if choices.tasks:
@@ -97,7 +97,7 @@ def render_eval(choices: Choices) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 

@@ -53,12 +53,12 @@ def set_baseline(
     from callscore.store.files import atomic_write
 
     baseline = make_baseline(load_input(run, SearchPaths(store, eval_file)), models)
-    path = target or _beside(run)
+    path = target or _default_path(run)
     with atomic_write(path) as file:
         file.write(baseline_json(baseline))
     say(f"{path}: {show_count(len(baseline.models), 'model')}: {', '.join(baseline.models)}")
 
 
-def _beside(run: str) -> Path:
+def _default_path(run: str) -> Path:
     is_eval = Path(run).suffix.lower() in (".yaml", ".yml")
     return (Path(run).parent if is_eval else Path()) / DEFAULT_FILE

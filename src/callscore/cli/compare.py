@@ -68,13 +68,13 @@ def compare(
     import msgspec
 
     from callscore.cli import output
-    from callscore.comparison.compare import compare as compared
+    from callscore.comparison.compare import compare as compare_models
     from callscore.report.comparison_markdown import comparison_markdown
     from callscore.report.comparison_terminal import comparison_lines
     from callscore.report.safe_text import escape_json
     from callscore.store.files import atomic_write
 
-    found = compared(
+    found = compare_models(
         first,
         second,
         results=results,

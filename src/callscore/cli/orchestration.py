@@ -110,7 +110,7 @@ def score(
     if records is not None and mode == "compat":
         raise UsageError("compat has no records of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
-    scored = _scored(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
+    scored = _score(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
     document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
@@ -122,13 +122,13 @@ def score(
         output.require_complete(scored)
 
 
-def _scored(job: OutputsJob, targets: OutputPaths) -> Scorecard:
+def _score(job: OutputsJob, targets: OutputPaths) -> Scorecard:
     """Score the job, and write the files that are asked for."""
-    from callscore.app import opened_sinks
+    from callscore.app import open_sinks
     from callscore.core.scenarios import ScenarioSinks
     from callscore.evaluate.scenarios import score_outputs
 
-    with opened_sinks(targets) as sinks:
+    with open_sinks(targets) as sinks:
         if targets.html is None:
             return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
         from callscore.export.report_file import write_html
@@ -163,7 +163,7 @@ def write(document: Mapping[str, object], path: Path) -> None:
         file.write(_as_file(document))
 
 
-def write_beside(ran: RunResult, joint: Path) -> None:
+def write_result_files(ran: RunResult, joint: Path) -> None:
     """Write one file per model and language, unless the run's own file is just that."""
     if not ran.documents:
         return

@@ -59,7 +59,7 @@ def _range(low: float | None, high: float | None) -> str:
 def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflight]) -> list[str]:
     """The result of the run by model, with the causes of failures."""
     headings = ("model", "answered", "cached", "failed", "not run", "attempts", "spend")
-    everybody = {**summary.models, **summary.judges}
+    all_models = {**summary.models, **summary.judges}
     rows = [
         (
             name,
@@ -70,19 +70,19 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
             str(model.attempts),
             _spend(model),
         )
-        for name, model in everybody.items()
+        for name, model in all_models.items()
     ]
     status = STATUS.get(summary.status, summary.status)
     lines = [f"run {run_id}: {status}", *(align_columns(headings, rows) if rows else ())]
     lines += [
         f"{plain(name)} was stopped: {plain(model.stopped)}"
-        for name, model in everybody.items()
+        for name, model in all_models.items()
         if model.stopped
     ]
     lines += [
         f"{plain(name)}: up to {show_money(model.uncertain_usd)} more may be billed for attempts "
         "without a complete reply"
-        for name, model in everybody.items()
+        for name, model in all_models.items()
         if model.uncertain_usd
     ]
     if preflights:

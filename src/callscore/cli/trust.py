@@ -8,12 +8,12 @@ from contextlib import ExitStack
 
 import click
 
-from callscore.core.consent import answered_by, yes
+from callscore.core.consent import answer_yes, ask_user_with
 
 VARIABLE = "CALLSCORE_TRUST_CONFIG"
 
 
-def asked_at_the_terminal(question: str) -> bool | None:
+def ask_at_terminal(question: str) -> bool | None:
     """The user's answer; None if stdin or stderr is no terminal."""
     if os.environ.get(VARIABLE) == "1":
         return True
@@ -27,7 +27,7 @@ def asked_at_the_terminal(question: str) -> bool | None:
 def _trust(context: click.Context, parameter: click.Parameter, given: bool) -> None:
     if given:
         stack = ExitStack()
-        stack.enter_context(answered_by(yes))
+        stack.enter_context(ask_user_with(answer_yes))
         context.call_on_close(stack.close)
 
 

@@ -20,13 +20,13 @@ class GreedyCommand(click.Command):
             if isinstance(parameter, click.Option) and parameter.multiple
             for name in parameter.opts
         }
-        spread = _spread(args, greedy)
-        if spread != args and _positionals(spread, self) == 0:
+        spread = _repeat_options(args, greedy)
+        if spread != args and _count_positionals(spread, self) == 0:
             spread = args
         return super().parse_args(ctx, spread)
 
 
-def _spread(args: list[str], greedy: set[str]) -> list[str]:
+def _repeat_options(args: list[str], greedy: set[str]) -> list[str]:
     spread: list[str] = []
     current = ""
     expects_value = False
@@ -42,7 +42,7 @@ def _spread(args: list[str], greedy: set[str]) -> list[str]:
     return spread
 
 
-def _positionals(args: list[str], command: click.Command) -> int:
+def _count_positionals(args: list[str], command: click.Command) -> int:
     flags = {
         name
         for parameter in command.params

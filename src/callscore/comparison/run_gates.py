@@ -20,13 +20,13 @@ from callscore.core.checks import Check
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import off_loop
-from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
 
 
 def check_run(
-    config: EvalConfig, result: RunResult, tallies: Sequence[Tallied] = ()
+    config: EvalConfig, result: RunResult, tallies: Sequence[ScoringResult] = ()
 ) -> list[Check]:
     """Check every gate of the file for each of its models.
 
@@ -49,7 +49,7 @@ class GatedRun(NamedTuple):
 
     config: EvalConfig
     result: RunResult
-    tallies: Sequence[Tallied]
+    tallies: Sequence[ScoringResult]
 
     @property
     def card(self) -> Scorecard | None:
@@ -69,9 +69,9 @@ class GatedRun(NamedTuple):
 
 def run_eval(path: Path) -> GatedRun:
     """Run an eval file, or continue its unfinished run; gates are not checked yet."""
-    tallies: list[Tallied] = []
+    tallies: list[ScoringResult] = []
     config = load_eval(path)
-    options = RunOptions(resume=True, accept_changed=True, on_tallied=tallies.append)
+    options = RunOptions(resume=True, accept_changed=True, on_scoring_result=tallies.append)
 
     load_baselines(config)  # an invalid file is an error before any request is paid
 

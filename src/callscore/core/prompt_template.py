@@ -24,7 +24,7 @@ VARIABLES: Mapping[str, str] = {
     "form": "the form of the answer, where it is not the documented one, as JSON",
     "schema": "the JSON schema of the answer",
 }
-SHOWING_THE_CALL = frozenset({"data", "transcript", "transcript_text"})
+CALL_VARIABLES = frozenset({"data", "transcript", "transcript_text"})
 _VARIABLE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 
@@ -45,8 +45,8 @@ class PromptTemplate(msgspec.Struct, frozen=True):
         """The built-in prompt in the user's words; schema and tools stay as they are."""
         data = prompt.messages[-1].content
         values = _values(data, prompt)
-        user = data if self.user is None else _filled(self.user, values)
-        messages = (Message("system", _filled(self.system, values)), Message("user", user))
+        user = data if self.user is None else _fill(self.user, values)
+        messages = (Message("system", _fill(self.system, values)), Message("user", user))
         return msgspec.structs.replace(prompt, messages=messages)
 
 
@@ -67,13 +67,13 @@ def parse_template(text: str, place: str) -> PromptTemplate:
     user = "\n".join(lines[marks[0] + 1 :]).strip() if marks else None
     if not system:
         raise ConfigError(f"{place}: contains no instructions; expected some before {USER_PART!r}")
-    if user is not None and not SHOWING_THE_CALL & set(_VARIABLE.findall(user)):
-        wanted = ", ".join(f"{{{{{name}}}}}" for name in sorted(SHOWING_THE_CALL))
+    if user is not None and not CALL_VARIABLES & set(_VARIABLE.findall(user)):
+        wanted = ", ".join(f"{{{{{name}}}}}" for name in sorted(CALL_VARIABLES))
         raise ConfigError(f"{place}: the user message never shows the call; expected {wanted}")
     return PromptTemplate(system, user)
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill(template: str, values: Mapping[str, str]) -> str:
     """The template with its variables replaced; what is filled in is never searched again."""
     return _VARIABLE.sub(lambda found: values[found[1]], template)
 

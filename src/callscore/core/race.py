@@ -11,7 +11,7 @@ RaceStatus = Literal["decided", "tie", "none", "open"]
 """One model is left; several that are not distinguishable; no valid model; not finished."""
 
 
-class OutOfRace(msgspec.Struct, frozen=True, omit_defaults=True):
+class RaceExit(msgspec.Struct, frozen=True, omit_defaults=True):
     """When and why a model was eliminated."""
 
     why: str
@@ -37,7 +37,7 @@ class RacingModel(msgspec.Struct, frozen=True):
     """The estimated cost of the requests that were not sent."""
     mean_score: tuple[float, float] | None
     """Lower and upper bound of the mean score of its calls; equal if no call failed."""
-    out: OutOfRace | None
+    out: RaceExit | None
     gates: Mapping[str, str]
     """By rate gate: `held`, `breached` or `open`."""
 

@@ -160,7 +160,7 @@ class Progress(msgspec.Struct, frozen=True):
 class Stopping(msgspec.Struct, frozen=True):
     """The run is shutting down: nothing more is sent, requests in flight are awaited."""
 
-    under_way: int
+    in_flight: int
     at_most_s: float
 
 
@@ -216,7 +216,7 @@ class ModelSummary(msgspec.Struct, frozen=True):
         """Work that is left for a resumed run; failures do not count."""
         return self.total - self.answered - self.failed
 
-    def followed_by(self, later: ModelSummary) -> ModelSummary:
+    def merge(self, later: ModelSummary) -> ModelSummary:
         """This part of a run and the next one, combined."""
         counted = {
             field: getattr(self, field) + getattr(later, field)
@@ -233,10 +233,10 @@ class RunSummary(msgspec.Struct, frozen=True):
     models: Mapping[str, ModelSummary]
     judges: Mapping[str, ModelSummary] = {}
 
-    def followed_by(self, later: RunSummary) -> RunSummary:
+    def merge(self, later: RunSummary) -> RunSummary:
         """This session of a run and the next one, combined."""
         models = {
-            name: model.followed_by(later.models[name]) if name in later.models else model
+            name: model.merge(later.models[name]) if name in later.models else model
             for name, model in self.models.items()
         }
         return RunSummary(later.status, models, self.judges)

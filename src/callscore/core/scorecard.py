@@ -235,7 +235,7 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     identity of the column (R-26)."""
 
 
-class Ranked(msgspec.Struct, frozen=True):
+class RankingLine(msgspec.Struct, frozen=True):
     """One line of the ranking; `rank` is null where `reason` says why."""
 
     model: str
@@ -259,7 +259,7 @@ class Ranked(msgspec.Struct, frozen=True):
     quality_band: tuple[int, int] | None = None
 
 
-class Zeroed(msgspec.Struct, frozen=True):
+class ZeroedRankingLine(msgspec.Struct, frozen=True):
     """One line of the second ranking, in which a blocked call counts 0; never official (C-129)."""
 
     model: str
@@ -316,8 +316,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     framework: str
     signature: str
     models: Sequence[ModelScore]
-    ranking: Sequence[Ranked]
-    zeroed_ranking: Sequence[Zeroed] = ()
+    ranking: Sequence[RankingLine]
+    zeroed_ranking: Sequence[ZeroedRankingLine] = ()
     """Filled where a model is invalid: who is closest, and what keeps it from passing (C-129)."""
     notes: Sequence[str] = ()
     estimate: bool = False

@@ -75,7 +75,7 @@ class Gate(msgspec.Struct, frozen=True):
     limit: float
     formula: bool = True
 
-    def breached(self, value: float) -> bool:
+    def is_breached(self, value: float) -> bool:
         """Whether this value is in breach."""
         return holds(value, self.comparison, self.limit)
 
@@ -266,7 +266,7 @@ def with_tasks(spec: Spec, tasks: Collection[str]) -> Spec:
     )
 
 
-def combined(specs: Sequence[Spec]) -> Spec:
+def combine_specs(specs: Sequence[Spec]) -> Spec:
     """Several suites on one scorecard: all rows, and the Final Score of the first."""
     if len(specs) == 1:
         return specs[0]

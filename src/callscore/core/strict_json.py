@@ -53,7 +53,7 @@ class JsonFault(ValueError):
         super().__init__(f"{cause}: {detail}")
 
 
-class _Unusable(msgspec.Struct, frozen=True):
+class _UnusablePart(msgspec.Struct, frozen=True):
     """Placeholder for a part that cannot be used, until its path is known."""
 
     cause: str
@@ -62,14 +62,14 @@ class _Unusable(msgspec.Struct, frozen=True):
     """The key, if the part is a member of an object."""
 
 
-class Decoded(msgspec.Struct, frozen=True, gc=False):
+class DecodedValue(msgspec.Struct, frozen=True, gc=False):
     """A JSON value and the flags raised while reading it."""
 
     value: Any
     flags: tuple[str, ...] = ()
 
 
-def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
+def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> DecodedValue:
     """The one JSON value in `raw`; raises JsonFault."""
     if len(raw) > max_bytes:
         raise JsonFault("too_large", f"{len(raw)} bytes, the limit is {max_bytes}")
@@ -82,7 +82,7 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
         return _decode_slowly(raw)
     if may_be_deep(encoded) and _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
-    return Decoded(value)
+    return DecodedValue(value)
 
 
 def keys_preserved(raw: bytes, encoded: bytes) -> bool:
@@ -128,7 +128,7 @@ def _depth(value: object) -> int:
     return deepest
 
 
-def _decode_slowly(raw: bytes) -> Decoded:
+def _decode_slowly(raw: bytes) -> DecodedValue:
     import json  # imported here: hardly any text needs it
 
     try:
@@ -139,9 +139,9 @@ def _decode_slowly(raw: bytes) -> Decoded:
     try:
         value = json.loads(
             text,
-            object_pairs_hook=lambda pairs: _unique(pairs, flags),
-            parse_constant=lambda name: _Unusable("non_finite", f"{name} is not JSON"),
-            parse_float=_finite,
+            object_pairs_hook=lambda pairs: _unique_object(pairs, flags),
+            parse_constant=lambda name: _UnusablePart("non_finite", f"{name} is not JSON"),
+            parse_float=_finite_float,
             parse_int=_bounded_integer,
         )
     except RecursionError:
@@ -152,48 +152,50 @@ def _decode_slowly(raw: bytes) -> Decoded:
         ) from None
     if _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
-    return Decoded(_usable(value, "", flags), tuple(sorted(flags)))
+    return DecodedValue(_checked_value(value, "", flags), tuple(sorted(flags)))
 
 
-def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _Unusable:
+def _unique_object(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _UnusablePart:
     value: dict[str, Any] = {}
     for written, item in pairs:
-        key = _well_formed(written, flags)
+        key = _replace_surrogates(written, flags)
         if key in value:
-            return _Unusable("duplicate_key", f"the key {key!r} appears twice in one object", key)
+            return _UnusablePart(
+                "duplicate_key", f"the key {key!r} appears twice in one object", key
+            )
         value[key] = item
     return value
 
 
-def _finite(digits: str) -> float | _Unusable:
+def _finite_float(digits: str) -> float | _UnusablePart:
     value = float(digits)
     if not math.isfinite(value):
-        return _Unusable("non_finite", f"{digits[:20]} is beyond the range of numbers")
+        return _UnusablePart("non_finite", f"{digits[:20]} is beyond the range of numbers")
     return value
 
 
-def _bounded_integer(digits: str) -> int | _Unusable:
+def _bounded_integer(digits: str) -> int | _UnusablePart:
     if len(digits) > MAX_INTEGER_DIGITS:
-        return _Unusable("huge_integer", f"an integer of {len(digits)} digits")
+        return _UnusablePart("huge_integer", f"an integer of {len(digits)} digits")
     return int(digits)
 
 
-def _well_formed(text: str, flags: set[str]) -> str:
+def _replace_surrogates(text: str, flags: set[str]) -> str:
     replaced = _LONE_SURROGATE.sub("\ufffd", text)
     if replaced != text:
         flags.add("lone_surrogate")
     return replaced
 
 
-def _usable(value: Any, path: str, flags: set[str]) -> Any:
+def _checked_value(value: Any, path: str, flags: set[str]) -> Any:
     """The value without lone surrogates; raises with the path of a part that cannot be used."""
     if isinstance(value, str):
-        return _well_formed(value, flags)
+        return _replace_surrogates(value, flags)
     if isinstance(value, list):
-        return [_usable(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
+        return [_checked_value(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
     if isinstance(value, dict):
-        return {key: _usable(item, _member(path, key), flags) for key, item in value.items()}
-    if isinstance(value, _Unusable):
+        return {key: _checked_value(item, _member(path, key), flags) for key, item in value.items()}
+    if isinstance(value, _UnusablePart):
         raise JsonFault(value.cause, value.detail, _member(path, value.key) if value.key else path)
     return value
 
@@ -235,8 +237,8 @@ def body_of(reply: Reply, parse: str) -> Body | Malformed:
     if text.startswith("{"):
         return Body(text.encode("utf-8", "replace"), flags)
     if text.startswith(("```", "~~~")):
-        return _fenced(text, parse, flags)
-    return Malformed(*_what_it_is(text))
+        return _unfence(text, parse, flags)
+    return Malformed(*_classify_text(text))
 
 
 def _without_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
@@ -255,7 +257,7 @@ def is_finished(reply: Reply) -> bool:
     return reply.finish_reason is None or reply.finish_reason.lower() not in _CUT_SHORT
 
 
-def _fenced(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
+def _unfence(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
     opening = _FENCE.match(text)
     assert opening is not None  # checked by the caller
     marks, inner = opening[1], text[opening.end() :]
@@ -286,7 +288,7 @@ def _cause(fault: JsonFault, raw: bytes) -> str:
     return "truncated_json" if not raw.rstrip().endswith(b"}") else "not_json"
 
 
-def _what_it_is(text: str) -> tuple[str, str]:
+def _classify_text(text: str) -> tuple[str, str]:
     if "{" in text:
         return "prose_around_json", "text precedes the JSON object"
     if _REFUSAL.search(text):

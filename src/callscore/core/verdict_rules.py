@@ -35,7 +35,7 @@ def no_group(item: Item) -> str | None:
     return None
 
 
-def nothing_judged() -> Mapping[str, JudgedMetric]:
+def no_judged_metrics() -> Mapping[str, JudgedMetric]:
     """No metric is judged as a whole."""
     return {}
 
@@ -63,7 +63,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
     """Measures that say themselves whether an estimate decides them."""
     needs_a_word: Callable[[Question], bool] = lambda question: False
     """Whether abstaining leaves a question open (C-69)."""
-    whole: Callable[[], Mapping[str, JudgedMetric]] = nothing_judged
+    whole: Callable[[], Mapping[str, JudgedMetric]] = no_judged_metrics
     """The metrics that a judge may score as a whole (C-100)."""
     complements: Mapping[str, str] = {}
     """The percentages that are 100 × (1 − another metric)."""
@@ -75,7 +75,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
         own = self.item_words(metric, item)
         return self.words.get(metric, ()) if own is None else own
 
-    def checked(self, metric: str, word: str | None, value: float | None) -> str:
+    def check_verdict(self, metric: str, word: str | None, value: float | None) -> str:
         """The slug of the metric; raises DataError if metric, word or value is not offered."""
         slug = self.slug_of(metric)
         if slug is None or slug not in self.words:
@@ -105,7 +105,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
         if not -1 <= value <= 1:
             raise DataError(f"{value} is no cosine; expected a number from -1 to 1", field="value")
 
-    def checked_whole(self, metric: str, score: float | None) -> str | None:
+    def check_whole_score(self, metric: str, score: float | None) -> str | None:
         """The slug of a metric scored as a whole; None if code computes it; raises DataError."""
         slug = self.slug_of(metric)
         if slug is None:
@@ -118,7 +118,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
             raise DataError(f"{score} {fault}" if score is not None else fault, field="score")
         return slug
 
-    def left_open(self, questions: Sequence[Question], given: Verdicts) -> list[Question]:
+    def open_questions(self, questions: Sequence[Question], given: Verdicts) -> list[Question]:
         """The questions that no given verdict answers.
 
         Some verdicts answer more than their own item: one on a claim brings a claim list of its
@@ -147,7 +147,9 @@ class VerdictRules(msgspec.Struct, frozen=True):
     def _groups(self, verdicts: Verdicts) -> set[str]:
         return {group for item in verdicts if (group := self.group(item)) is not None}
 
-    def bounded(self, questions: Sequence[Question]) -> tuple[list[Question], list[Verdict]]:
+    def limit_statements(
+        self, questions: Sequence[Question]
+    ) -> tuple[list[Question], list[Verdict]]:
         """The questions that are asked about an answer, and verdicts on what it states beyond.
 
         The author of a reference decides how much is asked about it. Statements that a model adds
@@ -207,9 +209,9 @@ class VerdictRules(msgspec.Struct, frozen=True):
         """What still waits for a judge that failed has failed, not merely not run        C-102"""
         if not failures:
             return measures
-        return {slug: self._or_failed(slug, m, failures) for slug, m in measures.items()}
+        return {slug: self._mark_failed(slug, m, failures) for slug, m in measures.items()}
 
-    def _or_failed(self, slug: str, measure: Measure, failures: Mapping[str, str]) -> Measure:
+    def _mark_failed(self, slug: str, measure: Measure, failures: Mapping[str, str]) -> Measure:
         if measure.absence != "not_run":
             return measure
         why = [failures[metric] for metric in self.sources_of(slug) if metric in failures]

@@ -123,7 +123,7 @@ def ask_after(read: ParsedCase, parsed: ParsedReply, known: Verdicts) -> Sequenc
     if isinstance(parsed.output, Malformed):
         return ()
     asked = read.loaded.task.ask_after(read.loaded.reference, parsed.output, known)
-    return read.loaded.rules.left_open(asked, parsed.given) if asked else ()
+    return read.loaded.rules.open_questions(asked, parsed.given) if asked else ()
 
 
 def parsed_replies(read: ParsedCase) -> list[ParsedReply]:

@@ -87,7 +87,7 @@ def load_case(
             place=line.place,
         ) from None
     except DataError as error:
-        raise error.located(line.place, case.id) from None
+        raise error.with_place(line.place, case.id) from None
 
 
 def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
@@ -167,12 +167,12 @@ class Contradictions:
         self._cases = 0
         self._first: DataError | None = None
 
-    def look(self, loaded: LoadedCase, line: Line) -> None:
+    def check(self, loaded: LoadedCase, line: Line) -> None:
         """Check the reference of one case."""
         found = next(iter(loaded.task.contradictions(loaded.case, loaded.reference)), None)
         if found is not None:
             self._cases += 1
-            self._first = self._first or found.located(line.place, loaded.case.id)
+            self._first = self._first or found.with_place(line.place, loaded.case.id)
 
     @property
     def notes(self) -> list[str]:
@@ -216,7 +216,7 @@ class CaseReader:
         self.positions: Mapping[str, int] = case_positions(config)
         self._tasks = tasks_for(config)
         self._hash = hashlib.blake2b(digest_size=16)
-        self._contradicted = Contradictions()
+        self._contradictions = Contradictions()
         self.skipped: list[str] = []
 
     @property
@@ -227,7 +227,7 @@ class CaseReader:
     @property
     def contradictions(self) -> Sequence[str]:
         """Notes on references that contradict themselves        C-131"""
-        return self._contradicted.notes
+        return self._contradictions.notes
 
     def __iter__(self) -> Iterator[IndexedCase]:
         """Read the files once, one case at a time."""
@@ -249,7 +249,7 @@ class CaseReader:
             next_position = position + 1
             if not config.tasks or loaded.case.task in config.tasks:
                 given += 1
-                self._contradicted.look(loaded, line)
+                self._contradictions.check(loaded, line)
                 indexed = IndexedCase(position, line, loaded)
                 indexed.add_to(self._hash)
                 yield indexed

@@ -49,9 +49,11 @@ class DataStatistics:
             name = f"{case.task}.{path}"
             counts = self._labels.setdefault(name, Counter())
             if len(counts) <= MOST_LABELS:
-                counts[_shown(value)] += 1
+                counts[_label_text(value)] += 1
             if owner and path.endswith(".score"):
-                self._questions.setdefault(f"{case.task} {owner}", Counter())[_shown(value)] += 1
+                self._questions.setdefault(f"{case.task} {owner}", Counter())[
+                    _label_text(value)
+                ] += 1
 
     def lines(self) -> Iterator[str]:
         """The statistics as lines of text."""
@@ -75,13 +77,13 @@ class DataStatistics:
             if len(counts) == 1 and sum(counts.values()) > 1
         ]
         if single:
-            yield f"questions with one answer only: {_some(single)}; they tell models little"
+            yield f"questions with one answer only: {_first_names(single)}; they tell models little"
 
     def _doubles(self) -> Iterator[str]:
         groups = [calls for calls in self._by_words.values() if len(calls) > 1]
         if groups:
             shown = [" = ".join(calls) for calls in groups]
-            yield f"calls with the same words: {_some(shown)}"
+            yield f"calls with the same words: {_first_names(shown)}"
 
     def _power(self) -> str:
         calls = len(self._calls)
@@ -110,7 +112,7 @@ def _leaves(value: Any, path: str = "", owner: str = "") -> Iterator[tuple[str, 
         yield path, owner, value
 
 
-def _shown(value: Any) -> str:
+def _label_text(value: Any) -> str:
     if value is None:
         return "N/A"
     return f"{value:g}" if isinstance(value, int | float) and value is not True else str(value)
@@ -120,6 +122,6 @@ def _median(numbers: list[int]) -> float:
     return statistics.median(numbers)
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -29,10 +29,10 @@ def check_judge(config: ScoreConfig) -> Reliability:
             raise UsageError("no judge to check; expected offline, or a YAML file")
         if judge_runner.judges_whole:
             raise UsageError("the suite tests verdicts on items; expected a judge of style items")
-        return asyncio.run(_checked(judge_runner))
+        return asyncio.run(_check_and_close(judge_runner))
 
 
-async def _checked(judge_runner: JudgeRunner) -> Reliability:
+async def _check_and_close(judge_runner: JudgeRunner) -> Reliability:
     assert judge_runner.judge is not None  # checked by the caller
     try:
         return await check(judge_runner.judge)
@@ -109,11 +109,11 @@ def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord]
         record = read_verdict(line)
         try:
             rules = rules_for(record.metric)
-            metric = rules.checked(record.metric, record.verdict, record.value)
+            metric = rules.check_verdict(record.metric, record.verdict, record.value)
             if record.judge is not None:
-                rules.checked(record.metric, record.judge, None)
+                rules.check_verdict(record.metric, record.judge, None)
         except DataError as error:
-            raise error.located(line.place, record.case_id) from None
+            raise error.with_place(line.place, record.case_id) from None
         item = str(record.item)
         yield _LabelKey(record.case_id, record.model, record.run, metric, item), record
 

@@ -129,13 +129,13 @@ class ModelIdentities:
         versions = [name for name in kinds if kinds[name] == "version"]
         subject = f"{plain(model)}: asked for {plain(asked, LONGEST_NAME)}"
         if others:
-            return f"{subject}, answered by another model: {_listed(others, names)}"
+            return f"{subject}, answered by another model: {_list_names(others, names)}"
         if len(versions) > 1:
-            return f"{subject}, answered by several versions of it: {_listed(versions, names)}"
-        return f"{subject}, answered by {_listed(versions, names)}" if versions else None
+            return f"{subject}, answered by several versions of it: {_list_names(versions, names)}"
+        return f"{subject}, answered by {_list_names(versions, names)}" if versions else None
 
 
-def _listed(shown: list[str], names: Counter[str]) -> str:
+def _list_names(shown: list[str], names: Counter[str]) -> str:
     parts = [
         f"{plain(name, LONGEST_NAME)} ({show_count(names[name], 'answer')})"
         for name in shown[:NAMES_SHOWN]

@@ -27,7 +27,7 @@ from callscore.core.scenarios import (
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.evaluate.scenario_judging import judging_together
-from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.strata import stratified
 from callscore.store.orchestration_files import SCENARIO_FILES
@@ -104,7 +104,7 @@ async def _judge_steps(
 
     from callscore.evaluate.scorecards import judging_of
 
-    own = judge_runner.apart()
+    own = judge_runner.without_embedder()
     found = await asyncio.gather(*(own.ask(step.case, step.questions) for step in steps))
     verdicts = {
         (step.case.id, step.run, item.item): given[-1]
@@ -206,9 +206,9 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         return asyncio.run(judge_attempts(attempts, judge_runner))
 
 
-def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
+def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
     """The scenarios of every model as one task, each row being the mean of the languages."""
-    return Tallied(
+    return ScoringResult(
         tallies={model: {SCENARIO: stratified(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
@@ -218,7 +218,7 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
     )
 
 
-def of_language(tallied: Tallied, language: str) -> Tallied:
+def of_language(tallied: ScoringResult, language: str) -> ScoringResult:
     """The scenarios of one language."""
     tallies = {
         model: {SCENARIO: score.tallies[language]} for model, score in tallied.scenarios.items()

@@ -13,7 +13,7 @@ from callscore.judges.rubric import CANNOT_TELL, shipped
 from callscore.store.worklists import OpenItem
 
 
-def still_open(
+def undecided_questions(
     rules: VerdictRules, questions: Iterable[Question], verdicts: Verdicts
 ) -> list[Question]:
     """The questions with a choice of verdicts that have none; an estimate does not count."""
@@ -21,11 +21,11 @@ def still_open(
         question
         for question in questions
         if question.offered
-        and not _answers(rules, question, verdicts.get(Item(question.metric, question.item), ()))
+        and not _is_decided(rules, question, verdicts.get(Item(question.metric, question.item), ()))
     ]
 
 
-def _answers(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
+def _is_decided(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
     """Whether verdicts decide a question; for some, abstaining decides nothing (C-69)."""
     exact = [verdict for verdict in given if not verdict.approximate]
     if rules.needs_a_word(question):
@@ -41,7 +41,7 @@ def waiting_items(
     """Items that still await a verdict: about the case itself, then about its replies."""
     case_id = read.loaded.case.id
     task, rules = read.loaded.task, read.loaded.rules
-    frozen = still_open(rules, read.frozen, about_case)
+    frozen = undecided_questions(rules, read.frozen, about_case)
     waiting = [*open_items(case_id, None, 1, frozen)]
     # Whether an outcome is preserved is asked together with whether it is an outcome.
     known = {**task.presume(frozen), **about_case}
@@ -49,7 +49,7 @@ def waiting_items(
         for answer in runs:
             if isinstance(answer, MeasuredReply):
                 asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
-                left = still_open(rules, asked, answer.verdicts)
+                left = undecided_questions(rules, asked, answer.verdicts)
                 waiting += open_items(case_id, answer.read.model, answer.read.run, left)
     return waiting
 

@@ -71,13 +71,13 @@ class MeasureRecount:
             tally.add_not_run()
             return
         formula = self._config.catalog.formula(task)
-        replies = [self._scored(run, formula) for run in runs if run.metrics]
+        replies = [self._score_line(run, formula) for run in runs if run.metrics]
         if replies:
             tally.add_case(runs[0].case_id, formula, replies)
         else:
             tally.add_error()
 
-    def _scored(self, line: ResultLine, formula: TaskFormula) -> ScoredReply:
+    def _score_line(self, line: ResultLine, formula: TaskFormula) -> ScoredReply:
         place = f"case {line.case_id!r}, model {line.model!r}, run {line.run}"
         values = {slug: line.metrics.get(slug) for slug in formula.slugs}
         ungated = task_score(formula.score, values)
@@ -94,7 +94,7 @@ class MeasureRecount:
         reasons = line.reasons if line.status == "invalid" else ()
         for slug in reasons:
             value = values.get(slug)
-            if slug not in gates or value is None or not gates[slug].breached(value):
+            if slug not in gates or value is None or not gates[slug].is_breached(value):
                 self._add(RESULTS, f"{place}: {slug} = {value} does not breach a gate")
         of_calls = [slug for slug in reasons if slug in gates and gates[slug].kind == "call"]
         scored = CaseScore(line.status, line.score, ungated, reasons, of_calls, values)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
-from callscore.core.scorecard import ModelScore, Ranked, Scorecard
+from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.report.cells import Tone, count_undecided_gates, tasks_run
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
@@ -84,7 +84,7 @@ def _why_unofficial(card: Scorecard) -> str:
 
 
 def _leaders(
-    card: Scorecard, entries: Sequence[Ranked], models: Mapping[str, ModelScore]
+    card: Scorecard, entries: Sequence[RankingLine], models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
     """State best value and best quality, as far as the calls distinguish models        STATS §7"""
     value = [entry for entry in entries if entry.rank == 1]
@@ -109,18 +109,23 @@ def _leaders(
         yield from _quality(card, quality, leader, models)
 
 
-def _keyword(entry: Ranked, official: str) -> str:
+def _keyword(entry: RankingLine, official: str) -> str:
     return "ESTIMATE" if entry.estimate else official
 
 
-def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Sequence[ModelContrast]:
+def _ties_with_others(
+    card: Scorecard, of: str, best: Sequence[RankingLine]
+) -> Sequence[ModelContrast]:
     """Return the ties of the best models with all other models."""
     first, named = best[0].model, {entry.model for entry in best}
     return [pair for pair in find_ties(card, of, first) if other_model(pair, first) not in named]
 
 
 def _quality(
-    card: Scorecard, best: Sequence[Ranked], leader: Ranked, models: Mapping[str, ModelScore]
+    card: Scorecard,
+    best: Sequence[RankingLine],
+    leader: RankingLine,
+    models: Mapping[str, ModelScore],
 ) -> Iterator[Statement]:
     """State the model of best quality, if it is not the leader, and the models tied with it."""
     first, ties = best[0].model, _ties_with_others(card, "final", best)
@@ -239,7 +244,7 @@ def _unpriced(card: Scorecard) -> Iterator[str]:
         yield f"the cost of {_join_names(unpriced)} (--cost, or `price` in the eval file)"
 
 
-def _names(entries: Sequence[Ranked]) -> str:
+def _names(entries: Sequence[RankingLine]) -> str:
     return _join_names([entry.model for entry in entries])
 
 
@@ -249,11 +254,11 @@ def _join_names(names: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _final(entries: Sequence[Ranked]) -> str:
+def _final(entries: Sequence[RankingLine]) -> str:
     return show(entries[0].final_score or 0.0)
 
 
-def _price(entry: Ranked) -> str:
+def _price(entry: RankingLine) -> str:
     return _cost(entry.cost_per_1000_calls)
 
 
@@ -261,7 +266,7 @@ def _cost(cost: float | None) -> str:
     return "cost unknown" if cost is None else f"{show_money(cost)} per 1000 calls"
 
 
-def _times_the_cost(entry: Ranked, cheaper: Ranked) -> str:
+def _times_the_cost(entry: RankingLine, cheaper: RankingLine) -> str:
     one, other = entry.cost_per_1000_calls, cheaper.cost_per_1000_calls
     if one is None or not other:
         return _price(entry)

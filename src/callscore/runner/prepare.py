@@ -18,7 +18,7 @@ from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
 from callscore.core.scenarios import Mode, OnStep, ScenarioCases
 from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnTallied
+from callscore.evaluate.scoring_pass import OnScoringResult
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
@@ -68,7 +68,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives every case with all its replies, for a report."""
     on_step: OnStep | None = None
     """Receives every step of scenarios with the answers of one model, for a report."""
-    on_tallied: OnTallied | None = None
+    on_scoring_result: OnScoringResult | None = None
     """Receives the tallies of calls, for a comparison."""
 
     @property
@@ -110,7 +110,7 @@ class ModelHandle(msgspec.Struct, frozen=True):
         return self.spec.provider not in OFFLINE
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedRun(msgspec.Struct, frozen=True):
     """A run that has been checked and not yet started."""
 
     config: EvalConfig
@@ -218,7 +218,7 @@ def _check_race(config: EvalConfig) -> None:
         raise UsageError("--race needs at least two models; expected another one under `models`")
 
 
-def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
+def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> PreparedRun:
     """Read and check config and data; nothing is sent, nothing is written.
 
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
@@ -247,7 +247,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if not survey.ids:
         raise UsageError(f"{config.path}: no case of the selected tasks in the data")
     models = open_models(config, sending=sending)
-    return Prepared(config, models, files, scenarios, sources, survey, options)
+    return PreparedRun(config, models, files, scenarios, sources, survey, options)
 
 
 def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
@@ -276,7 +276,7 @@ def open_models(
             provider: Provider = ReplayProvider(spec.name, recordings)
             reached.append(ModelHandle(priced, provider, recordings))
         else:
-            if (offline := _offline(spec)) is not None:
+            if (offline := _offline_provider(spec)) is not None:
                 provider = offline
             else:
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
@@ -307,7 +307,7 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
         raise ConfigError("; ".join(dict.fromkeys(problems)))
 
 
-def _offline(spec: ModelSpec) -> Provider | None:
+def _offline_provider(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 

@@ -34,7 +34,7 @@ class Recordings:
         self._lines = LinesByKey(paths)
         self._positions: dict[str, int] = {}
         models = {read_output_head(line).model for line in lines_of(paths)}
-        self._model = _chosen(name, model, models) if paths else ""
+        self._model = _choose_model(name, model, models) if paths else ""
         for line in lines_of(paths):
             head = read_output_head(line)
             if head.model == self._model:
@@ -65,7 +65,7 @@ class Recordings:
         self._lines.close()
 
 
-def _chosen(name: str, model: str, models: set[str]) -> str:
+def _choose_model(name: str, model: str, models: set[str]) -> str:
     """The recorded model: the one named by `model`, by `name`, or the only one."""
     for wanted in (model, name):
         if wanted in models:
@@ -109,4 +109,4 @@ def _replies(path: Path) -> Mapping[tuple[int, int], Reply | Failed]:
     try:
         return scenario_suite().read_outputs(read_whole(path), path.name)
     except DataError as error:
-        raise error.located(str(path)) from None
+        raise error.with_place(str(path)) from None

@@ -96,9 +96,9 @@ class RunReplies:
         """
         if case_id in self._found:
             return True
-        found = self._taken_from_memory(case_id)
+        found = self._take_from_memory(case_id)
         if found is None and (self._all_dropped or case_id in self._dropped):
-            found = self._stored(case_id)
+            found = self._read_journal(case_id)
             if _count_replies(found) != self._wanted:
                 found = None
         if found is not None:
@@ -107,8 +107,8 @@ class RunReplies:
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every reply to a case."""
-        replies = self._found.pop(case.id, None) or self._taken_from_memory(case.id)
-        replies = replies or self._stored(case.id)
+        replies = self._found.pop(case.id, None) or self._take_from_memory(case.id)
+        replies = replies or self._read_journal(case.id)
         self._count -= _count(self._in_memory.pop(case.id, {}))
         for model, runs in replies.items():
             self._note_names(model, runs)
@@ -116,9 +116,9 @@ class RunReplies:
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The replies of one model to the case with this id."""
-        return self._stored(case_id).get(model, {})
+        return self._read_journal(case_id).get(model, {})
 
-    def counted_of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+    def of_model_for_scoring(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The same for scoring; counts the names under which the model replied."""
         runs = self.of_model(model, case_id)
         self._note_names(model, runs)
@@ -129,10 +129,10 @@ class RunReplies:
             if isinstance(reply, Reply):
                 self.answered_by.count(model, reply.model, reply.asked_as)
 
-    def _stored(self, case_id: str) -> CaseReplies:
+    def _read_journal(self, case_id: str) -> CaseReplies:
         return self._journal.answers_to(self._run_id, case_id)
 
-    def _taken_from_memory(self, case_id: str) -> CaseReplies | None:
+    def _take_from_memory(self, case_id: str) -> CaseReplies | None:
         """Remove and return the replies to a case, if all of them are in memory."""
         if _count(self._in_memory.get(case_id, {})) != self._wanted:
             return None

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.scorecard import Blocker, Cost, CostStatus, ModelScore, Ranked, Zeroed
+from callscore.core.scorecard import (
+    Blocker,
+    Cost,
+    CostStatus,
+    ModelScore,
+    RankingLine,
+    ZeroedRankingLine,
+)
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.scorecard.tally import TaskTally
 
@@ -57,7 +64,7 @@ class _Entry(msgspec.Struct):
     pareto: bool = False
 
 
-def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
+def rank(models: Sequence[ModelScore], spec: Spec) -> list[RankingLine]:
     """Cost Efficiency = Final Score / normalised cost, descending        003, C-84 … C-86
 
     Official results come first, then estimates, ranked among themselves (C-125), then models
@@ -65,7 +72,7 @@ def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
     """
     official: list[_Entry] = []
     estimates: list[_Entry] = []
-    unranked: list[Ranked] = []
+    unranked: list[RankingLine] = []
     for model in models:
         if model.final.score is None:
             unranked.append(_unranked(model, spec))
@@ -153,8 +160,8 @@ def _dominates(one: _Entry, other: _Entry) -> bool:
     )
 
 
-def _ranked(entry: _Entry) -> Ranked:
-    return Ranked(
+def _ranked(entry: _Entry) -> RankingLine:
+    return RankingLine(
         model=entry.model,
         rank=entry.rank,
         efficiency=entry.efficiency,
@@ -169,8 +176,8 @@ def _ranked(entry: _Entry) -> Ranked:
     )
 
 
-def _unranked(model: ModelScore, spec: Spec) -> Ranked:
-    return Ranked(
+def _unranked(model: ModelScore, spec: Spec) -> RankingLine:
+    return RankingLine(
         model=model.model,
         rank=None,
         efficiency=None,
@@ -217,7 +224,7 @@ def _scaled(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, flo
     return {task: share / 100 for task, share in shares.items()}
 
 
-def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[Zeroed]:
+def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[ZeroedRankingLine]:
     """By `zeroed_final`, descending; empty if no model is invalid        C-129
 
     It shows which model is closest and why it fails. No gate, official rank or exit code uses it.
@@ -232,10 +239,10 @@ def _zeroed_of(model: ModelScore) -> float:
     return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
 
 
-def _zeroed(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zeroed:
+def _zeroed(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> ZeroedRankingLine:
     score = model.final.zeroed_final
     better = sum(_zeroed_of(other) - _zeroed_of(model) > TOLERANCE for other in models)
-    return Zeroed(
+    return ZeroedRankingLine(
         model=model.model,
         rank=None if score is None else 1 + better,
         zeroed_final=score,

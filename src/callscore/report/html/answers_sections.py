@@ -229,7 +229,7 @@ def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
     """Return the mean scores by language, tag and length."""
     tables = [
         join(tag("h3", kind), _slice_table(kind, parts, models), _left_out(kind, slices))
-        for kind, parts in slices.comparable()
+        for kind, parts in slices.comparable_kinds()
     ]
     if not tables:
         return None

@@ -97,7 +97,7 @@ def is_resolution_limited(total: int) -> bool:
     """Whether a single drift is already beyond the limit        C-77"""
     gate = load().metrics[CRITICAL_FACTS].gate
     assert gate is not None  # the framework makes it a blocker
-    return total > 0 and gate.breached(1 - 1 / total)
+    return total > 0 and gate.is_breached(1 - 1 / total)
 
 
 def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:

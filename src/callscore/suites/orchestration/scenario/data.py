@@ -49,7 +49,7 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
         try:
             cards.append(read_card(files.read_whole(path)))
         except DataError as error:
-            raise error.located(str(path)) from None
+            raise error.with_place(str(path)) from None
     known = collect(cards)
     content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
     return known, canonical_hash(content)
@@ -62,7 +62,7 @@ def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> Protoco
     try:
         return with_public_prompts(files.read_text(settings.prompts))
     except DataError as error:
-        raise error.located(str(settings.prompts)) from None
+        raise error.with_place(str(settings.prompts)) from None
 
 
 class ScenarioSet:
@@ -91,7 +91,7 @@ class ScenarioSet:
                 text = self._files.read_text(path)
                 yield read_scenario(text, Place(self.lang, path.stem), self.cards)
             except DataError as error:
-                raise error.located(str(path)) from None
+                raise error.with_place(str(path)) from None
 
     def askable(self, scenario: Scenario) -> list[StepCase]:
         """The steps of agents with a card; without one there is no tool to call."""
@@ -138,7 +138,7 @@ def check_scenarios(
                 text = files.read_text(path)
                 scenarios.append(read_scenario(text, Place(lang, path.stem), known))
             except DataError as error:
-                problems.append(error.located(str(path)))
+                problems.append(error.with_place(str(path)))
     return ScenarioCheck(
         len(scenarios),
         sum(len(scenario.plans) for scenario in scenarios),
