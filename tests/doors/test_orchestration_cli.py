@@ -12,7 +12,7 @@ import pytest
 import callscore
 import commands
 from callscore.core.scenarios import ScenarioData
-from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.scenario.data import ScenarioSet, read_cards
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures

@@ -202,7 +202,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     from callscore.core.errors import DataError
     from callscore.report.safe_text import escape_json, plain
     from callscore.store.files import atomic_write, check_targets
-    from callscore.store.orchestration_files import SCENARIO_FILES
+    from callscore.store.scenario_files import SCENARIO_FILES
     from callscore.suites.registry import scenario_suite
 
     check_targets((json_file,), ())

@@ -30,7 +30,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
-from callscore.store.orchestration_files import output_files
+from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
 

@@ -30,7 +30,7 @@ from callscore.evaluate.scenario_judging import judging_together
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.strata import stratified
-from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
 from callscore.suites.registry import scenario_suite

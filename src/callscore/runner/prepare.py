@@ -252,7 +252,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
 
 def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
     """The scenarios of the run; their suite is imported only if there are some."""
-    from callscore.store.orchestration_files import SCENARIO_FILES
+    from callscore.store.scenario_files import SCENARIO_FILES
 
     settings = config.scenario_settings
     return scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)

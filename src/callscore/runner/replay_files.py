@@ -12,7 +12,7 @@ from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
 from callscore.providers.replay import Recorded
 from callscore.store.files import LinesByKey, lines_of
 from callscore.store.input_records import read_output, read_output_head, reply_of, run_of
-from callscore.store.orchestration_files import OUTPUT_SUFFIX, read_whole
+from callscore.store.scenario_files import OUTPUT_SUFFIX, read_whole
 from callscore.suites.registry import scenario_suite
 
 MOST_KEPT = 4

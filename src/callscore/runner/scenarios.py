@@ -32,7 +32,7 @@ from callscore.evaluate.scoring_pass import ScoringResult, Sinks
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
-from callscore.runner.scenario_files import OutputFolder, Trajectories, trajectories_in
+from callscore.runner.scenario_exports import OutputFolder, Trajectories, trajectories_in
 
 NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
 

@@ -1,4 +1,4 @@
-"""The folders of the orchestration suite: recorded outputs, agent cards, scenarios."""
+"""Folders of scenarios: recorded outputs, agent cards, scenario files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ OUTPUT_SUFFIX = "_out.json"
 
 def output_files(folder: Path) -> list[Path]:
     """Every `*_out.json` below the folder, but not in hidden folders (Q45)."""
-    return _found(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
+    return _find_files(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
 
 
 def card_files(folder: Path) -> list[Path]:
     """The agent cards in the folder, or in its `multiagent_cards`."""
-    return _found(folder, ["*.json"], ("multiagent_cards",), "agent cards (*.json)")
+    return _find_files(folder, ["*.json"], ("multiagent_cards",), "agent cards (*.json)")
 
 
 def scenario_files(folder: Path) -> list[Path]:
     """The scenarios in the folder, or in its `scenario_data`."""
-    return _found(folder, ["*.yaml", "*.yml"], ("scenario_data",), "scenarios (*.yaml)")
+    return _find_files(folder, ["*.yaml", "*.yml"], ("scenario_data",), "scenarios (*.yaml)")
 
 
-def _found(folder: Path, patterns: Sequence[str], inside: Sequence[str], what: str) -> list[Path]:
+def _find_files(
+    folder: Path, patterns: Sequence[str], inside: Sequence[str], what: str
+) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; expected {what}")
     for place in (*(folder / name for name in inside), folder):
