@@ -1,4 +1,4 @@
-"""`python -m callscore` is `callscore`: the little that happens before anything is imported."""
+"""Runs `python -m callscore`; handles an interrupt before the commands are imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public Python API: configuration in, frozen Scorecard out."""
+"""`callscore.score(...)`, and the scoring of files for commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from callscore.suites.registry import AllFloors
 
 
 class DataFrame(Protocol):
-    """A frame of pandas or polars: anything with columns and rows."""
+    """A data frame of pandas or polars."""
 
     @property
     def columns(self) -> Any:
@@ -177,7 +177,7 @@ T = TypeVar("T")
 
 
 def _check_method(given: T, option: str, method: str) -> T:
-    """An object that a caller passes as a judge or an embedder."""
+    """Check an object that was passed as a judge or an embedder."""
     if not callable(getattr(given, method, None)):
         found = type(given).__name__
         raise UsageError(f"{option}: {found} was given; expected a name, a file, or `{method}()`")
@@ -351,7 +351,7 @@ def as_path(path: str | os.PathLike[str] | None) -> Path | None:
 
 
 def _write_records(records: Records, spool: Path) -> Sequence[Path]:
-    """Paths unchanged; dicts are written to a file first, so that there is one parser."""
+    """The paths as they are; records in memory are written to a file, to be parsed like others."""
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
     if isinstance(records, tuple) and not records:

@@ -46,7 +46,7 @@ def _eval_files(config: pytest.Config) -> list[Path]:
 
 
 class EvalFileCollector(pytest.File):
-    """An eval file; it is run with the first of its tests."""
+    """Collects the gates of an eval file; the file is run with the first test."""
 
     def collect(self) -> Iterator[GateItem]:
         """One test per gate and model; a single test of the run if there are no gates."""

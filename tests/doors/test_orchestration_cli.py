@@ -340,9 +340,7 @@ def test_validate_prints_the_data_report_of_the_sample() -> None:
     scenarios = SAMPLES / "scenarios" / "EN"
     done = run_afresh("orchestration", "validate", scenarios, "--cards", CARDS)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == (
-        "6 scenarios: 7 plan steps and 14 agent steps can be asked; 0 findings\n"
-    )
+    assert done.stdout == ("6 scenarios: 7 plan steps and 14 agent steps can be run; 0 findings\n")
 
 
 def test_validate_names_what_is_no_scenario(tmp_path: Path) -> None:

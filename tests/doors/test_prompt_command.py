@@ -87,7 +87,7 @@ def test_variants_are_columns_of_the_card(folder: Path) -> None:
     ("file", "text", "problem"),
     [
         ("entity.md", "Use {{call}}.", "entity.md:1: unknown variable 'call'"),
-        ("b.md", "Be brief.\n=== user ===\nNo call.", "never shows the call"),
+        ("b.md", "Be brief.\n=== user ===\nNo call.", "does not contain the call"),
         ("b.md", "=== user ===\n{{data}}", "contains no instructions"),
     ],
 )

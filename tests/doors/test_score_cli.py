@@ -365,8 +365,8 @@ def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
     assert (done.returncode, done.stdout) == (
         0,
         "2 cases can be scored: qa 2\n"
-        "calls 2; languages: not named 2; words a call: 2 to 2, median 2\n"
-        "questions with one answer only: qa Q1 (always 5); they tell models little\n"
+        "calls 2; languages: not named 2; words per call: 2 to 2, median 2\n"
+        "questions with one answer only: qa Q1 (always 5); they hardly distinguish models\n"
         "calls with the same words: c1 = c2\n"
         "2 calls cannot show which of two models is better\n"
         "an answer that reads nothing scores qa 1.000: always full marks, a quoted line as"

@@ -29,9 +29,11 @@ def test_languages_lengths_labels_and_doubles_are_counted() -> None:
         case(2, "Agent: One  two three", 0, "ko"),
         case(3, "Agent: something else entirely here", None),
     )
-    assert "calls 3; languages: en 2, ko 1; words a call: 3 to 4, median 3" in said
+    assert "calls 3; languages: en 2, ko 1; words per call: 3 to 4, median 3" in said
     assert "labels of qa.questions.score: 5 4, 0 1, N/A 1" in said
-    assert "questions with one answer only: qa Q2 (always 5); they tell models little" in said
+    assert (
+        "questions with one answer only: qa Q2 (always 5); they hardly distinguish models" in said
+    )
     assert "calls with the same words: call-1 = call-2" in said
 
 

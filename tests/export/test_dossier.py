@@ -410,7 +410,7 @@ def test_the_command_ends_with_1_where_something_differs(project: Path, tmp_path
     assert done.returncode == 0, done.stderr
     done = run("verify", target)
     assert done.returncode == 0, done.stderr
-    assert "The dossier holds" in done.stdout
+    assert "The dossier is valid" in done.stdout
     files = unzipped(target.read_bytes())
     target.write_bytes(zipped({**files, "card.json": another_digit(files["card.json"])}))
     done = run("verify", target)

@@ -1,4 +1,4 @@
-"""`callscore import`: files of other systems as transcripts or cases."""
+"""`callscore import`: convert files of other systems to transcripts or cases."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def callscore() -> None:
 
 
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
-"""Matrix products are small here: a second thread of numpy waits longer than it helps."""
+"""Matrices are small here: more threads of numpy cost more than they save."""
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ def main() -> None:
         stack.enter_context(relaxed_gc())
         try:
             _run_command()
-        except KeyboardInterrupt:  # while the error that ended it was being printed
+        except KeyboardInterrupt:  # while the error of the command is printed
             exit_at_once()
 
 
@@ -122,7 +122,7 @@ def report_crash(
 
 
 def _run_command() -> None:
-    """Errors for users become one clear message and their exit code."""
+    """Run the command; an expected error becomes one message and its exit code."""
     if sys.stdout is None:  # closed by the parent process
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
@@ -134,7 +134,7 @@ def _run_command() -> None:
         _print_error(str(error))
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        shown = io.StringIO()  # it may quote what was typed
+        shown = io.StringIO()  # it may quote the arguments
         error.show(file=shown)
         say(shown.getvalue().rstrip("\n"), err=True)
         sys.exit(error.exit_code)
@@ -165,5 +165,5 @@ def _describe_os_error(error: OSError) -> str:
 
 def _print_error(message: str) -> None:
     """One line on stderr; names from files are stripped of control characters (S-19)."""
-    with suppress(BrokenPipeError):  # the exit code says it, too
+    with suppress(BrokenPipeError):  # the exit code reports the error as well
         say(" ".join(f"error: {message}".split("\n")), err=True)

@@ -123,7 +123,7 @@ def score(
 
 
 def _score(job: OutputsJob, targets: OutputPaths) -> Scorecard:
-    """Score the job, and write the files that are asked for."""
+    """Score the job, and write the requested files."""
     from callscore.app import open_sinks
     from callscore.core.scenarios import ScenarioSinks
     from callscore.evaluate.scenarios import score_outputs
@@ -143,7 +143,7 @@ def _score(job: OutputsJob, targets: OutputPaths) -> Scorecard:
 
 
 def show(document: dict[str, object], json_file: Path | None) -> None:
-    """Write the result file where asked; print the result unless the file is the terminal."""
+    """Write the result file if requested; print the result unless the file is stdout."""
     from callscore.cli.output import STANDARD_OUTPUT
     from callscore.report.orchestration_terminal import result_text
 
@@ -156,7 +156,7 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
 
 
 def write(document: Mapping[str, object], path: Path) -> None:
-    """The result as a file."""
+    """Write a result file."""
     from callscore.store.files import atomic_write
 
     with atomic_write(path) as file:
@@ -164,7 +164,7 @@ def write(document: Mapping[str, object], path: Path) -> None:
 
 
 def write_result_files(ran: RunResult, joint: Path) -> None:
-    """Write one file per model and language, unless the run's own file is just that."""
+    """Write one file per model and language, unless the joint file is already that."""
     if not ran.documents:
         return
     from callscore.runner.document import result_files
@@ -176,7 +176,7 @@ def write_result_files(ran: RunResult, joint: Path) -> None:
 
 
 def _as_file(document: Mapping[str, object]) -> bytes:
-    """The result as JSON; half a character from a model's answer stays an escape sequence."""
+    """The result as JSON; a lone surrogate in a reply becomes an escape sequence."""
     import json
 
     from callscore.report.safe_text import escape_json
@@ -218,7 +218,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
             file.write(escape_json(raw) + b"\n")
     say(
         f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
-        f"{report.agent_steps} agent steps can be asked; {len(report.findings)} findings"
+        f"{report.agent_steps} agent steps can be run; {len(report.findings)} findings"
     )
     for problem in report.problems:
         say(plain(str(problem)), err=True)
@@ -227,7 +227,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
 
 
 def score_samples(on_step: OnStep) -> Scorecard:
-    """The bundled sample runs, scored; `on_step` receives every step of them."""
+    """Score the bundled sample runs; `on_step` receives every step."""
     from callscore.core.scenarios import ScenarioSinks
     from callscore.demo.orchestration import sample_runs
     from callscore.evaluate.scenarios import score_outputs

@@ -1,4 +1,4 @@
-"""Shows a scorecard: shared by the commands."""
+"""Prints and writes scorecards, for all commands."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _width() -> int:
     """The width of the terminal, or COLUMNS; a default that is wide enough for files."""
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
         return PIPE_WIDTH
-    import shutil  # with all its archives, and only a terminal has a width
+    import shutil  # slow to import, and only needed for a terminal
 
     return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
 
@@ -126,7 +126,7 @@ def require_complete(card: Scorecard) -> None:
         if score.status in ("incomplete", "error", "not_run")
     ]
     unfinished += [
-        f"{model.model}: {task} rests on estimates of {', '.join(score.undecided_gates)}"
+        f"{model.model}: {task} depends on estimates of {', '.join(score.undecided_gates)}"
         for model in card.models
         for task, score in model.tasks.items()
         if score.status == "valid" and score.undecided_gates

@@ -1,4 +1,4 @@
-"""`callscore prompt`: exactly what a model is sent for a case."""
+"""`callscore prompt`: show what a model is sent for a case."""
 
 from __future__ import annotations
 

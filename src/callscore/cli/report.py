@@ -1,4 +1,4 @@
-"""`callscore report`: any stored run or scorecard in any format."""
+"""`callscore report`: write a report of a stored run or a scorecard."""
 
 from __future__ import annotations
 

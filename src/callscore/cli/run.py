@@ -187,7 +187,7 @@ def _load_config(
 
 
 class _HtmlReport:
-    """The HTML report of a run, if one is requested: cases are kept as they are scored."""
+    """The HTML report of a run, if requested; stores cases as they are scored."""
 
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
         self._html = html
@@ -211,7 +211,7 @@ class _HtmlReport:
                 kept.close()
 
     def add_to(self, options: RunOptions) -> RunOptions:
-        """The options of the run, with the cases passed on."""
+        """Add the callbacks that receive cases and steps to the options of the run."""
         if self._cases is None or self._steps is None:
             return options
         import msgspec
@@ -267,7 +267,7 @@ def _run(
     from callscore.comparison.run_gates import load_baselines
     from callscore.runner.run import rescore
 
-    load_baselines(prepared.config)  # a broken file is an error before anything is spent
+    load_baselines(prepared.config)  # an invalid file is an error before anything is sent
     if stored_run is not None and prepared.options.race:
         raise click.UsageError("--rescore sends nothing; expected it without --race")
     if stored_run is None:
@@ -327,7 +327,7 @@ def _show_estimate(prepared: PreparedRun) -> None:
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
-        say("history: own sends at most as many requests for scenarios again; not counted here.")
+        say("history: own sends up to as many further requests for scenarios, not counted here.")
     if prepared.options.race:
         say("A race sends at most these requests; models that are clearly worse get fewer.")
     if prepared.options.preflight:
@@ -357,7 +357,7 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
-    if is_race:  # the card has its result, the documents have what it left out
+    if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():
         say(result_text(document))

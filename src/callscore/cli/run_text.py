@@ -38,8 +38,8 @@ def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
     mosts = [found.most_cost_usd for found in estimates]
     total = _range(_sum(costs), _sum(mosts))
     return [
-        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated: replies are as "
-        "long as the human's answer, and at most as long as the model may write.",
+        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated: replies as "
+        "long as the reference are expected; the maximum is what the model may write.",
         *align_columns(headings, rows),
         f"In total: {total}",
     ]

@@ -1,4 +1,4 @@
-"""Whether a config may send a key to a new host (S-14)."""
+"""Asks whether a config may send a key to a new host (S-14)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = "CALLSCORE_TRUST_CONFIG"
 
 
 def ask_at_terminal(question: str) -> bool | None:
-    """The user's answer; None if stdin or stderr is no terminal."""
+    """The user's answer; None if stdin or stderr is not a terminal."""
     if os.environ.get(VARIABLE) == "1":
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -48,4 +48,4 @@ def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: floa
         raise GateFailed(f"{dossier}: {number}; the dossier is not what was scored")
     if require_complete and found.not_checked:
         raise Inconclusive(f"{dossier}: not everything could be checked")
-    say("The dossier holds: everything that was checked is the same.")
+    say("The dossier is valid: everything that was checked is the same.")

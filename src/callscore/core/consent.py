@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 AskUser = Callable[[str], bool | None]
-"""True, False, or None if there is no user to ask."""
+"""Asks the user a question: True, False, or None if there is no user to ask."""
 
 
 def _no_answer(question: str) -> bool | None:
@@ -29,7 +29,7 @@ def answer_yes(question: str) -> bool | None:
 
 @contextmanager
 def ask_user_with(ask_user: AskUser) -> Iterator[None]:
-    """Within this block, pass questions to `asked`."""
+    """Within this block, pass questions to `ask_user`."""
     token = _ask_user.set(ask_user)
     try:
         yield

@@ -35,7 +35,7 @@ class DataError(UsageError):
     """A dataset is invalid.
 
     The message reads `file:line: case …: field …: what is wrong; expected …`, without the parts
-    that are unknown where the error is raised. `with_place` adds the file and the line.
+    that are unknown where the error is raised. `with_place` adds file and line.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from callscore.core.case import JsonObject, Turn
 
 
 class Item(NamedTuple):
-    """What a verdict is about: a metric, and the thing in the output or in the reference."""
+    """What a verdict is about: a metric, and a part of the output or of the reference."""
 
     metric: str
     item: str
@@ -61,7 +61,7 @@ NO_VERDICTS: Verdicts = {}
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
-    """What a judge sees of a reply: not which model wrote it, its cost or other replies (C-103)."""
+    """What a judge sees of a reply; never its model, its cost or other replies (C-103)."""
 
     task: str
     turns: Sequence[Turn]
@@ -104,10 +104,10 @@ class JudgeResult(msgspec.Struct, frozen=True):
 
 
 class Similarity(msgspec.Struct, frozen=True):
-    """How similar two texts are and which embedder says so; approximate if none supports them."""
+    """The similarity of two texts; approximate if no embedder supports their language."""
 
     value: float
     by: str
     approximate: bool = False
     caveat: str = ""
-    """What to tell the reader of a score that is made of such values."""
+    """A note for readers of scores that use this value."""

@@ -8,7 +8,8 @@ from typing import Literal
 import msgspec
 
 RaceStatus = Literal["decided", "tie", "none", "open"]
-"""One model is left; several that are not distinguishable; no valid model; not finished."""
+"""`decided`: one model is left. `tie`: several that cannot be distinguished. `none`: no valid
+model. `open`: not finished."""
 
 
 class RaceExit(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -13,8 +13,8 @@ _KEYS = ("tool_calls", "calls")
 
 
 def recorded_calls(value: Any) -> tuple[ToolCall, ...]:
-    """The calls in a list; an entry that is no call becomes one without a name, which is scored as
-    wrong.
+    """The calls in a list; an entry that is not a call becomes one without a name, which is
+    scored as wrong.
     """
     return tuple(map(_call, value)) if isinstance(value, list) else ()
 

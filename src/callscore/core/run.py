@@ -64,15 +64,15 @@ class ModelSpec(msgspec.Struct, frozen=True):
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """What the check of all cases of a run found."""
+    """The result of checking all cases of a run."""
 
     ids: Sequence[str]
-    """Of the cases that are asked, in their order."""
+    """The ids of the selected cases, in order."""
     digest: str
 
 
 class Work(msgspec.Struct, frozen=True):
-    """One request to make: a case, a model, the number of the repeat."""
+    """One request to send: a case, a model, the number of the repeat."""
 
     case_id: str
     model: str
@@ -171,11 +171,11 @@ class RaceRound(msgspec.Struct, frozen=True):
     of_blocks: int
     racing: Sequence[str]
     news: Sequence[str]
-    """In words, who left or returned, and why."""
+    """Sentences about models that left the race or are in it again."""
     requests: int
     of_requests: int
     saved: int
-    """Requests that models which are out will not be asked."""
+    """Requests that eliminated models are not sent."""
 
 
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
@@ -217,7 +217,7 @@ class ModelSummary(msgspec.Struct, frozen=True):
         return self.total - self.answered - self.failed
 
     def merge(self, later: ModelSummary) -> ModelSummary:
-        """This part of a run and the next one, combined."""
+        """Add the next part of the same run."""
         counted = {
             field: getattr(self, field) + getattr(later, field)
             for field in self.__struct_fields__
@@ -234,7 +234,7 @@ class RunSummary(msgspec.Struct, frozen=True):
     judges: Mapping[str, ModelSummary] = {}
 
     def merge(self, later: RunSummary) -> RunSummary:
-        """This session of a run and the next one, combined."""
+        """Add the next session of the same run."""
         models = {
             name: model.merge(later.models[name]) if name in later.models else model
             for name, model in self.models.items()

@@ -188,7 +188,7 @@ def _replace_surrogates(text: str, flags: set[str]) -> str:
 
 
 def _checked_value(value: Any, path: str, flags: set[str]) -> Any:
-    """The value without lone surrogates; raises with the path of a part that cannot be used."""
+    """Replace lone surrogates; raises JsonFault with the path of a part that cannot be used."""
     if isinstance(value, str):
         return _replace_surrogates(value, flags)
     if isinstance(value, list):
@@ -205,27 +205,27 @@ def _member(path: str, key: str) -> str:
 
 
 class Body(msgspec.Struct, frozen=True, gc=False):
-    """The part of a reply that is to be read as JSON, and what was taken off around it."""
+    """The part of a reply that should be JSON; flags say what was removed around it."""
 
     raw: bytes
     flags: tuple[str, ...] = ()
 
 
 class Parsed(msgspec.Struct, frozen=True, gc=False):
-    """The object that a reply holds, and what was noticed on the way."""
+    """The JSON object in a reply, and flags raised while reading it."""
 
     value: dict[str, Any]
     flags: tuple[str, ...] = ()
 
 
 def read_object(reply: Reply, parse: Literal["fenced", "strict"] = "fenced") -> Parsed | Malformed:
-    """The one JSON object of a reply, or the cause why it counts as Structure 0."""
+    """Read the JSON object of a reply; Malformed if it counts as Structure 0."""
     body = body_of(reply, parse)
     return body if isinstance(body, Malformed) else decode_body(body)
 
 
 def body_of(reply: Reply, parse: str) -> Body | Malformed:
-    """What should be one JSON object, without the text around it (C-21)."""
+    """Remove the allowed text around the JSON of a reply (C-21)."""
     if reply.finish_reason is not None and not is_finished(reply):
         cause = _CUT_SHORT[reply.finish_reason.lower()]
         return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
@@ -242,9 +242,9 @@ def body_of(reply: Reply, parse: str) -> Body | Malformed:
 
 
 def _without_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text behind one leading think block, and the flag for it        C-21
+    """Remove one leading think block; return the text and the flag for it        C-21
 
-    A block that is never closed, or a second one, is part of the answer.
+    A block without an end, or a second one, stays in the answer.
     """
     if not text.startswith(THOUGHTS_BEGIN):
         return text, ()
@@ -264,13 +264,13 @@ def _unfence(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
     if not inner.endswith(marks):
         return Malformed("prose_around_json", "a code fence with text around it")
     if parse == "strict":
-        return Malformed("fence", "code fences are refused where parse is strict")
+        return Malformed("fence", "a code fence, which `parse: strict` does not allow")
     body = inner.rstrip(marks[0]).strip()
     return Body(body.encode("utf-8", "replace"), (*flags, "fence_removed"))
 
 
 def decode_body(body: Body) -> Parsed | Malformed:
-    """The JSON object of a body, or why there is none."""
+    """Decode the JSON object of a body; Malformed if there is none."""
     try:
         decoded = decode(body.raw)
     except JsonFault as fault:

@@ -1,4 +1,4 @@
-"""The steps of a case: parsed, judged, measured."""
+"""A case in the steps of scoring: parsed, judged, measured."""
 
 from __future__ import annotations
 

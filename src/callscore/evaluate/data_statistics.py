@@ -61,7 +61,7 @@ class DataStatistics:
             return
         languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
         lengths = f"{min(self._words)} to {max(self._words)}, median {_median(self._words):g}"
-        yield f"calls {len(self._calls)}; languages: {languages}; words a call: {lengths}"
+        yield f"calls {len(self._calls)}; languages: {languages}; words per call: {lengths}"
         for name, counts in sorted(self._labels.items()):
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
                 shown = ", ".join(f"{label} {count}" for label, count in counts.most_common())
@@ -77,7 +77,10 @@ class DataStatistics:
             if len(counts) == 1 and sum(counts.values()) > 1
         ]
         if single:
-            yield f"questions with one answer only: {_first_names(single)}; they tell models little"
+            yield (
+                f"questions with one answer only: {_first_names(single)}; "
+                "they hardly distinguish models"
+            )
 
     def _doubles(self) -> Iterator[str]:
         groups = [calls for calls in self._by_words.values() if len(calls) > 1]
@@ -93,7 +96,7 @@ class DataStatistics:
             return f"{shown} cannot show which of two models is better"
         return (
             f"{calls} calls can show a difference of about {smallest:.2f} between two models "
-            f"(80 % power, where it varies by {USUAL_DEVIATION:g} from call to call)"
+            f"(80 % power, if it varies by {USUAL_DEVIATION:g} from call to call)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Verdicts in files: indexed once, then read case by case; and written in the same form."""
+"""Verdicts in files: indexed once, read case by case, and written in the same form."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def refuse_mixture(given: VerdictIndex, judge_runner: JudgeRunner | None) -> Non
 
 
 def check_metric(record: VerdictRecord) -> str | None:
-    """The slug of a verdict's metric; None if code computes the metric."""
+    """Check a verdict; return the slug of its metric, None if code computes the metric."""
     if record.item == WHOLE:
         return rules_for(record.metric).check_whole_score(record.metric, record.value)
     return rules_for(record.metric).check_verdict(record.metric, record.verdict, record.value)

@@ -1,4 +1,4 @@
-"""The interval of each number of a model's column, by the kind of number        STATS §2"""
+"""The interval of each number of one model, by the kind of number        STATS §2"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
 def _interval(
     inputs: IntervalInputs, key: ScoreKey, calls: int, reach: tuple[float, float] | None = SHARE
 ) -> IntervalEstimate | None:
-    """BCa over calls; if all calls are equal and the range is known, the limits that allows."""
+    """BCa over calls; if all calls are equal and the range is known, the rule of three."""
     found = inputs.found.get(key)
     bounds = bca_interval(found, calls) if found is not None and calls else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
@@ -61,7 +61,7 @@ def _interval(
 
 
 def fill_model(inputs: IntervalInputs) -> ModelScore:
-    """The column of a model with its intervals."""
+    """Add the intervals to the column of a model."""
     model = inputs.model
     tasks = {name: _task(name, task, inputs) for name, task in model.tasks.items()}
     calls = min(
@@ -124,13 +124,13 @@ def _metric(
         return _rate(task, row, metric, inputs)
     reach = (0.0, 100.0) if row.percent else SHARE
     if row.kind == "count":
-        reach = (0.0, metric.value + calls)  # one more call that differs from all others
+        reach = (0.0, metric.value + calls)  # as if one more call differed from all others
     bounds = _interval(inputs, ("row", row.slug), calls, reach)
     return msgspec.structs.replace(metric, **{"ci95": None, **_cell(bounds, calls)})
 
 
 def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs) -> MetricScore:
-    """The interval of a pooled rate, and whether its gate may be claimed."""
+    """Add the interval of a pooled rate, and whether the data show that it meets its gate."""
     counts = rate_counts(inputs.contributions[task], row.slug)
     if counts is None:  # nothing to count in any call: the value is by definition
         return msgspec.structs.replace(metric, ci95=None)
@@ -150,7 +150,7 @@ def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInpu
 def _claim(
     task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
 ) -> GateClaim | None:
-    """May the limit of a rate gate be claimed        STATS §2"""
+    """Whether the data show that a rate meets its gate        STATS §2"""
     gate = inputs.specs[row.slug].gate
     if gate is None or metric.gate_value is None or gate.is_breached(metric.gate_value):
         return None
@@ -191,7 +191,7 @@ def _final(final: FinalScore, inputs: IntervalInputs, calls: int) -> FinalScore:
 
 
 def fill_ranking_line(line: RankingLine, inputs: IntervalInputs, final: FinalScore) -> RankingLine:
-    """A line of the ranking with its intervals."""
+    """Add the intervals to a line of the ranking."""
     cell: dict[str, Any] = {"few_calls": final.few_calls}
     if line.efficiency is not None:
         cell["efficiency_ci95"] = _efficiency(line.efficiency, inputs, final)

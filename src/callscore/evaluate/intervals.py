@@ -80,7 +80,7 @@ def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]
 def _ranking_groups(
     ranking: Sequence[RankingLine], models: Sequence[ModelScore]
 ) -> list[list[int]]:
-    """The models of each ranking, by their place: official results, and estimates        C-125"""
+    """The positions of models that are ranked together: official results, estimates    C-125"""
     place = {model.model: at for at, model in enumerate(models)}
     groups: dict[bool, list[int]] = {}
     for line in ranking:

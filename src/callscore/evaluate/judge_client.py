@@ -35,7 +35,7 @@ AttemptResult = ProviderResponse | AttemptFailed
 
 
 class Billing(msgspec.Struct, frozen=True):
-    """The run that judging is charged to, its budget and its events."""
+    """The run that judging is charged to, with its budget and its events."""
 
     options: EngineOptions = EngineOptions()
     run_id: int | None = None
@@ -187,7 +187,7 @@ class JudgeClient:
         return ProviderResponse(found.reply)
 
     async def _claim(self, queue: ModelQueue, work: Work) -> CachedReply | None:
-        """Wait for another process that has the same request in flight; its reply, if any."""
+        """Lock the request; if another process has it in flight, wait for its reply."""
         assert self._calls.cache is not None  # checked by the caller
         options, call = self._calls.billing.options, work.request
         patience_s = options.attempt_s + options.case_s
@@ -196,7 +196,7 @@ class JudgeClient:
     def _why_not(self, queue: ModelQueue) -> str:
         """Why nothing more is sent to this judge; empty if requests may be sent."""
         if not self._calls.billing.sends:
-            return "a run that is scored again sends nothing"
+            return "a run that is scored again sends no requests"
         if queue.out_of_budget:
             return "the budget does not allow the next request"
         return stopped(queue).why if queue.stopped is not None else ""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 DEFAULT_CONCURRENCY = 16
 NEVER_SHOWN = frozenset({"critical_facts"})
-"""The judge gets the facts as questions; the list itself would answer them (C-123)."""
+"""Parts of a config that would answer the questions to the judge (C-123)."""
 UNITS_PER_DOLLAR = 2**1074
-"""Costs are whole numbers of this unit, so that sums are exact in any order."""
+"""Costs are added as integers in this unit, so that sums are exact in any order."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ NO_JUDGEMENT = Judgement()
 
 
 class JudgingCost(msgspec.Struct):
-    """What judging has cost so far; the evaluated models are not included (C-83)."""
+    """Counts and cost of judging so far, without the evaluated models (C-83)."""
 
     items: int = 0
     requests: int = 0
@@ -205,7 +205,7 @@ class JudgeRunner:
 def judge_request_of(
     case: Case, questions: Sequence[Question], answer: Reply | None = None
 ) -> JudgeRequest:
-    """All that a judge may see: never the model, its price, or other answers        C-103"""
+    """What a judge may see of a reply; never its model, its cost or other replies        C-103"""
     return JudgeRequest(
         task=case.task,
         turns=turns(case.transcript),

@@ -127,5 +127,7 @@ def _open_recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedRepli
 
 def _open_embedded(config: ScoreConfig) -> EmbeddedReplies:
     if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
-        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
+        raise UsageError(
+            "no outputs to score; expected --outputs with a file, or cases with `model_output`"
+        )
     return EmbeddedReplies()

@@ -1,4 +1,4 @@
-"""From tallies to the frozen Scorecard: task scores, benchmarks, final score, cost, rank."""
+"""Builds the scorecard from tallies: task scores, benchmarks, Final Score, cost, ranks."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def joint_scorecard(
 
 
 def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
-    """A scorecard with the rows of another one, which are no part of its Final Score."""
+    """Add the rows of another scorecard; the Final Score stays that of the first."""
     rows = {model.model: model.tasks for model in other.models}
     return msgspec.structs.replace(
         card,
@@ -100,7 +100,7 @@ def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
 
 
 def _nest_signature(signature: str) -> str:
-    """A signature as the value of one part of another; the version is in that one already."""
+    """A signature as one part of another signature, without the version of Callscore."""
     parts = parts_of(signature)
     return ",".join(f"{key}={value}" for key, value in parts.items() if key != VERSION)
 
@@ -135,7 +135,7 @@ def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
 
 
 class CardContext(NamedTuple):
-    """What all models share: the spec, the suite of the Final Score, the floors."""
+    """What the columns of all models share: spec, suite of the Final Score, floors."""
 
     spec: Spec
     suite: Suite
@@ -300,9 +300,9 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
 
 
 def _weight_notes(config: ScoreConfig) -> list[str]:
-    """The user's own weights, noted with the score        C-82"""
+    """A note on custom weights        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [f"own weights of the Final Score: {weights}"] if weights else []
+    return [f"custom weights of the Final Score: {weights}"] if weights else []
 
 
 def _notes(tallied: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:

@@ -26,7 +26,7 @@ def undecided_questions(
 
 
 def _is_decided(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
-    """Whether verdicts decide a question; for some, abstaining decides nothing (C-69)."""
+    """Whether verdicts decide a question; for some questions abstaining does not (C-69)."""
     exact = [verdict for verdict in given if not verdict.approximate]
     if rules.needs_a_word(question):
         return any(verdict.verdict != CANNOT_TELL for verdict in exact)

@@ -1,4 +1,4 @@
-"""What continuing a run would pay for again, if its file or its data have changed."""
+"""What a resumed run would pay for again because its file or its data have changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from callscore.store.run_records import RunHeader, RunRecord
 
 
 class RunChange(msgspec.Struct, frozen=True):
-    """An unfinished run, and the requests of a new one in its place."""
+    """A change since an unfinished run, and the requests of a new run in its place."""
 
     record: RunRecord
     what: str
@@ -27,7 +27,7 @@ class RunChange(msgspec.Struct, frozen=True):
 
 
 def find_change(prepared: PreparedRun) -> RunChange | None:
-    """What resuming would pay for again, if the file or the data have changed."""
+    """The change since the unfinished run in the store; None if it can be continued."""
     store = prepared.config.store
     if not store.exists():
         return None
@@ -36,7 +36,7 @@ def find_change(prepared: PreparedRun) -> RunChange | None:
 
 
 def change_since(prepared: PreparedRun, journal: Journal, header: RunHeader) -> RunChange | None:
-    """The unfinished run, if it was started with another file or other data."""
+    """The change since the unfinished run; None if it can be continued."""
     record = journal.unfinished(header)
     if record is None:
         return None

@@ -18,8 +18,8 @@ from callscore.runner.run import RunResult
 def run_document(ran: RunResult) -> bytes:
     """The document of a run.
 
-    The scorecard, with the documents of scenarios by model under `orchestration`; of only
-    scenarios of one model, exactly document 001.
+    The scorecard, with the documents of scenarios by model under `orchestration`. If the run has
+    only scenarios of one model, exactly document 001.
     """
     assert ran.card is not None  # an interrupted run has no document
     documents = ran.documents

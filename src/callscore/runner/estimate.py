@@ -1,4 +1,4 @@
-"""Estimates a run before anything is spent: calls, tokens, dollars from … to."""
+"""Estimates requests, tokens and cost of a run before anything is sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATEMENTS_ASKED = 3
 ANSWER_TOKENS = 25_000
 """The most tokens of a reply that a judge sees."""
 ATTEMPTS = 2
-"""A request whose reply cannot be used is sent once more."""
+"""A judge request is sent again once if its reply cannot be used."""
 IsPaid = Callable[[bytes], bool]
 """Whether the reply to a request, by its key, is already in the journal."""
 
@@ -99,10 +99,10 @@ def estimate_judging(
 ) -> list[Estimate]:
     """The most that judging can cost, by judge.
 
-    Every item is open, every answer holds as many statements as are judged, every request is put
-    twice, and every judge of a panel is asked everything. It may be nothing: code decides what it
-    can, and kept answers are not asked again. The twentieth of the answers that the first judge
-    is asked a second time to measure how steady it is comes on top.
+    Assumes that every item is open, that every answer has as many statements as are judged, that
+    every request is sent twice, and that every judge of a panel is asked everything. The cost may
+    be zero: code decides what it can, and cached verdicts are not requested again. Not included:
+    the 5 % of answers that the first judge is asked about again to measure its consistency.
     """
     count = _JudgeCount()
     for asked in cases:

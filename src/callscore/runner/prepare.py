@@ -93,7 +93,7 @@ class RunOptions(msgspec.Struct, frozen=True):
         }
         for name, value in given.items():
             if value is not None:
-                raise UsageError(f"{name} is about scenarios; expected data.orchestration")
+                raise UsageError(f"{name} is for scenarios only; expected data.orchestration")
 
 
 class ModelHandle(msgspec.Struct, frozen=True):
@@ -177,7 +177,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
             if not model.online
         ]
         own = [
-            f"{name}: asked with own prompts ({', '.join(templates)})"
+            f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
         return [*offline, *own, *map(str, self.departures)]
@@ -204,16 +204,16 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     settings = config.scenario_settings
     settings = msgspec.structs.replace(settings, mode=mode or settings.mode)
     if settings.mode == "compat" and config.scoring.judge != "none":
-        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+        raise UsageError("mode compat cannot use a judge; expected --verdicts, or mode standard")
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
     if config.scenarios and config.cases:
-        raise UsageError("--race is about calls or about scenarios; expected one of them as data")
+        raise UsageError("--race needs data of one kind; expected either case files or scenarios")
     if config.scenarios and config.scenario_settings.history == "own":
-        raise UsageError("history: own asks again what a race leaves out; expected history: gold")
+        raise UsageError("--race cannot be used with history: own; expected history: gold")
     if len(config.models) < 2:
         raise UsageError("--race needs at least two models; expected another one under `models`")
 
@@ -229,7 +229,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if options.race:
         _check_race(config)
     elif options.finish_invalid:
-        raise UsageError("--finish-invalid is about a race; expected --race")
+        raise UsageError("--finish-invalid needs --race")
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)

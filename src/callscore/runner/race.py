@@ -352,7 +352,7 @@ class RaceRun:
             )
 
     def add_to_card(self, card: Scorecard, status: str) -> Scorecard:
-        """The scorecard with the result of the race, as a section and as notes."""
+        """Add the result of the race to a scorecard, as a section and as notes."""
         race = make_race_card(
             self._race.state(), self._schedule, self._rules, self._accounts, status
         )

@@ -119,7 +119,7 @@ class RunReplies:
         return self._read_journal(case_id).get(model, {})
 
     def of_model_for_scoring(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The same for scoring; counts the names under which the model replied."""
+        """The same for the scorecard: also counts the names under which the model replied."""
         runs = self.of_model(model, case_id)
         self._note_names(model, runs)
         return runs

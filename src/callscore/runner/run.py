@@ -185,7 +185,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
 async def _run_race(
     job: _Job, race: RaceRun, plan: Workload, limits: SharedLimits | None, stop: Shutdown
 ) -> RunSummary:
-    """Ask and score round by round; then score for the card everything that was answered."""
+    """Send and score round by round; then score all replies for the scorecard."""
     for_models = _limits_of_models(plan, limits)
 
     async def ask(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
@@ -229,7 +229,7 @@ def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> 
 
 
 def _mark_unanswered(summary: RunSummary) -> RunSummary:
-    """A run in which every request failed is not complete."""
+    """Set the status `unanswered` if every request failed."""
     models = summary.models.values()
     silent = any(model.failed for model in models) and not any(model.answered for model in models)
     if summary.status != "complete" or not silent:
@@ -276,7 +276,7 @@ def _open_run(prepared: PreparedRun, journal: Journal) -> Iterator[_RunStatus]:
 
         change = change_since(prepared, journal, header)
         if change is not None and not prepared.options.accept_changed:
-            raise UsageError(f"{describe_change(change)}; --yes begins that run")
+            raise UsageError(f"{describe_change(change)}; --yes starts the new run")
         resume = change is None
     run = _RunStatus(journal.open_run(header, resume=resume))
     unused = False
@@ -332,8 +332,8 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(
-                f"run {run_id} was made with other data than {prepared.config.path} names now, "
-                "or with another --limit"
+                f"run {run_id} was made with other data than {prepared.config.path} has now, "
+                "or with another --limit; expected the same data and --limit"
             )
         replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)
         replies.end()

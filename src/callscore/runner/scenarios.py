@@ -130,9 +130,9 @@ class ScenarioScoring:
         return scenario_tallies(scores)
 
     def _emit_step(self, view: StepView) -> None:
-        """Passes a step on, marked where its provider asks no model."""
+        """Pass a step on, labelled if its provider calls no model."""
         on_step = self._prepared.options.on_step
-        assert on_step is not None  # asked for by the caller
+        assert on_step is not None  # checked by the caller
         label = self._replies.labels.get(view.model)
         if label is not None:
             answers = [
