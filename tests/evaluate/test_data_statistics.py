@@ -47,3 +47,12 @@ def test_more_calls_show_smaller_differences() -> None:
     assert "10 calls can show a difference of about 0.20" in few
     assert "200 calls can show a difference of about 0.04" in many
     assert "cannot show" in lines(case(1, "Agent: a", 5))[-1]
+
+
+def test_yes_and_no_are_labels_in_words() -> None:
+    def decided(number: int, value: bool) -> Case:
+        expected = {"decisions": [{"decision_id": "D1", "met": value}]}
+        return Case(f"c{number}", "mine", f"Agent: {number}", {}, expected)
+
+    said = lines(decided(1, True), decided(2, False), decided(3, False))
+    assert "labels of mine.decisions.met: False 2, True 1" in said

@@ -71,13 +71,8 @@ def load_case(
     A line that was `checked` before is read faster and not hashed again.
     """
     case, content = (read_checked_case(line), b"") if checked else read_case(line)
-    try:
-        task = tasks[case.task]
-        reference = task.reference(case)
-        suite = suite_of(case.task)
-        assert suite is not None  # the task is known
-        return LoadedCase(case, task, reference, suite, content)
-    except KeyError:
+    task, suite = tasks.get(case.task), suite_of(case.task)
+    if task is None or suite is None:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
         raise DataError(
@@ -85,9 +80,12 @@ def load_case(
             field="task",
             case_id=case.id,
             place=line.place,
-        ) from None
+        )
+    try:
+        reference = task.reference(case)
     except DataError as error:
         raise error.with_place(line.place, case.id) from None
+    return LoadedCase(case, task, reference, suite, content)
 
 
 def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:

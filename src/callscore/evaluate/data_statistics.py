@@ -60,7 +60,7 @@ class DataStatistics:
         if not self._words:
             return
         languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
-        lengths = f"{min(self._words)} to {max(self._words)}, median {_median(self._words):g}"
+        lengths = f"{min(self._words)} to {max(self._words)}, median {statistics.median(self._words):g}"
         yield f"calls {len(self._calls)}; languages: {languages}; words per call: {lengths}"
         for name, counts in sorted(self._labels.items()):
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
@@ -118,11 +118,9 @@ def _leaves(value: Any, path: str = "", owner: str = "") -> Iterator[tuple[str, 
 def _label_text(value: Any) -> str:
     if value is None:
         return "N/A"
-    return f"{value:g}" if isinstance(value, int | float) and value is not True else str(value)
-
-
-def _median(numbers: list[int]) -> float:
-    return statistics.median(numbers)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:g}"
 
 
 def _first_names(names: list[str]) -> str:

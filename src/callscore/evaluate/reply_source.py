@@ -82,7 +82,7 @@ class RecordedReplies:
             if runs is None:
                 found[record.model] = {run: reply_of(record)}
             elif run in runs:
-                raise _twice(record, line)
+                raise duplicate_output(record, line)
             else:
                 runs[run] = reply_of(record)
         return found
@@ -92,7 +92,8 @@ class RecordedReplies:
         self._lines.close()
 
 
-def _twice(record: OutputRecord, line: Line) -> DataError:
+def duplicate_output(record: OutputRecord, line: Line) -> DataError:
+    """The error for a second line of the same case, model and run."""
     return DataError(
         f"model {record.model!r}, run {run_of(record)} appears twice; expected one line each",
         field="case_id",

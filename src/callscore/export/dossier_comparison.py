@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.scorecard import Scorecard
+from callscore.core.signature import parts_of
 from callscore.report.dossier import (
     CASES,
     INSTRUCTIONS,
@@ -158,17 +159,13 @@ class CardComparison:
             )
         ]
         stored, recomputed = (
-            _signature_parts(card["signature"]) for card in (self._stored, self._recomputed)
+            parts_of(card["signature"]) for card in (self._stored, self._recomputed)
         )
         return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), recomputed.get(part))
             for part in SIGNATURE_PARTS
             if stored.get(part) != recomputed.get(part)
         ]
-
-
-def _signature_parts(signature: str) -> dict[str, str]:
-    return dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
 
 
 def _by_model(value: Any) -> Any:

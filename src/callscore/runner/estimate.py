@@ -77,7 +77,7 @@ def estimate(
     """One pass over the data; every request is built as for sending."""
     counted = {model.spec.name: _ModelCount() for model in models}
     for asked in cases:
-        expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_PER_TOKEN + 1
+        expected = _expected_tokens(asked)
         for model in models:
             count = counted[model.spec.name]
             for run in range(1, repeats + 1):

@@ -9,6 +9,7 @@ from pathlib import Path
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
+from callscore.evaluate.reply_source import duplicate_output
 from callscore.providers.replay import Recorded
 from callscore.store.files import LinesByKey, lines_of
 from callscore.store.input_records import read_output, read_output_head, reply_of, run_of
@@ -52,11 +53,7 @@ class Recordings:
             if run_of(record) != run:
                 continue
             if found is not None:
-                raise DataError(
-                    f"model {record.model!r}, run {run} appears twice; expected one line each",
-                    case_id=case_id,
-                    place=str(line.path),
-                )
+                raise duplicate_output(record, line)
             found = reply_of(record)
         return found
 
