@@ -293,7 +293,7 @@ def test_bad_verdicts_are_named_with_their_line(
         ),
         (
             ["{cases}", "--set", "call_gate_tolerance=2"],
-            "error: setting call_gate_tolerance must lie between 0 and 1, not 2.0\n",
+            "error: setting call_gate_tolerance must be between 0 and 1, not 2.0\n",
         ),
         (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' is given twice"),
         (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' is given twice"),

@@ -22,7 +22,7 @@ class Judging(msgspec.Struct, frozen=True):
     disputed: int
     rejudged: int
     flip_rate: float | None
-    """The share of items, of those judged twice by the same judge, whose verdict changed."""
+    """The share of items judged twice by the same judge whose verdict changed."""
     failed: int
     """Answers with an item without a usable verdict."""
     similarities: int
