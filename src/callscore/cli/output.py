@@ -44,11 +44,17 @@ def show_scorecard(
 
 def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
     """Write the JSON if requested: to a file, or to stdout."""
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(scorecard_json(card))
-    elif json_file is not None:
-        with atomic_write(json_file) as file:
-            file.write(scorecard_json(card))
+    if json_file is not None:
+        write_bytes(json_file, scorecard_json(card))
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a whole file, or to stdout."""
+    if target == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(content)
+        return
+    with atomic_write(target) as file:
+        file.write(content)
 
 
 def print_card(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Reply, ToolCall
+from callscore.core.strict_json import DECODE_ERRORS
 
 _KEYS = ("tool_calls", "calls")
 
@@ -35,7 +36,7 @@ def with_calls_of_object(reply: Reply) -> Reply:
         return reply
     try:
         value = msgspec.json.decode(reply.text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return reply
     calls = _calls_in(value)
     if calls is None:

@@ -20,6 +20,8 @@ MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_INTEGER_DIGITS = 4_300
 
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a text that is not the expected JSON."""
 _DECODE = msgspec.json.Decoder().decode
 _ENCODE = msgspec.json.Encoder().encode
 _NEXT_ITEM = (b"},{", b"],[", b"},[", b"],{")
@@ -75,7 +77,7 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> DecodedValue:
         raise JsonFault("too_large", f"{len(raw)} bytes, the limit is {max_bytes}")
     try:
         value = _DECODE(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return _decode_slowly(raw)
     encoded = _ENCODE(value)
     if not keys_preserved(raw, encoded):

@@ -60,7 +60,9 @@ class DataStatistics:
         if not self._words:
             return
         languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
-        lengths = f"{min(self._words)} to {max(self._words)}, median {statistics.median(self._words):g}"
+        lengths = (
+            f"{min(self._words)} to {max(self._words)}, median {statistics.median(self._words):g}"
+        )
         yield f"calls {len(self._calls)}; languages: {languages}; words per call: {lengths}"
         for name, counts in sorted(self._labels.items()):
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):

@@ -11,6 +11,7 @@ import msgspec
 
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import parts_of
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.report.dossier import (
     CASES,
     INSTRUCTIONS,
@@ -128,7 +129,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     for line in lines_of([path]):
         try:
             value = msgspec.json.decode(line.raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except DECODE_ERRORS:
             value = None
         yield value if isinstance(value, dict) else EMPTY
 

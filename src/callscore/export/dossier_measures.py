@@ -19,6 +19,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult, ModelScore, Scorecard, TaskScore
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.core.task import Measured
 from callscore.report.cells import tasks_run
 from callscore.report.dossier import CARD, RESULTS
@@ -28,6 +29,7 @@ from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import rank
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.store.files import lines_of
+from callscore.suites.registry import suite_of
 
 ROW_KEYS = ("value", "macro", "micro")
 TASK_KEYS = ("n", "cases", "blocked_calls", "unblocked_share", "ungated_score")
@@ -65,8 +67,11 @@ class MeasureRecount:
 
     def _add_case(self, model: str, runs: Sequence[ResultLine]) -> None:
         task = runs[0].task
-        tally = self._tallies.setdefault(model, {}).setdefault(task, TaskTally())
         self.results += len(runs)
+        if suite_of(task) is None:
+            self._add(RESULTS, f"case {runs[0].case_id!r}, model {model!r}: {task!r} is not a task")
+            return
+        tally = self._tallies.setdefault(model, {}).setdefault(task, TaskTally())
         if all(run.status == "not_run" for run in runs):
             tally.add_not_run()
             return
@@ -90,6 +95,10 @@ class MeasureRecount:
                 self._add(
                     RESULTS, f"{place}: {name}: {stored} is stored, {recomputed} is recomputed"
                 )
+        criteria = self._config.catalog.suite_of(line.task).spec.benchmarks.criteria
+        for slug in line.metrics:
+            if slug not in values and slug not in criteria:
+                self._add(RESULTS, f"{place}: {slug!r} is not a metric of {line.task}")
         gates = {gate.slug: gate.rule for gate in formula.gates}
         reasons = line.reasons if line.status == "invalid" else ()
         for slug in reasons:
@@ -111,6 +120,9 @@ class MeasureRecount:
     def _compare_model(self, model: ModelScore) -> None:
         catalog = self._config.catalog
         for task, stored in model.tasks.items():
+            if suite_of(task) is None:
+                self._add(CARD, f"models.{model.model}: {task!r} is not a task")
+                continue
             tally = self._tallies.get(model.model, {}).get(task, TaskTally())
             settings = catalog.settings_of(catalog.suite_of(task))
             recomputed = score_task(catalog.formula(task), tally, settings).score
@@ -132,10 +144,15 @@ class MeasureRecount:
         keys = TASK_KEYS if estimated or is_open else (*TASK_KEYS, *GATED_KEYS)
         self._compare(path, keys, [stored], [recomputed])
         for slug, metric in stored.metrics.items():
-            if slug in recomputed.metrics and metric.value is not None:
+            if slug not in recomputed.metrics:
+                self._add(CARD, f"{path}: {slug!r} is not a metric of this task")
+            elif metric.value is not None:
                 self._compare(f"{path}.{slug}", ROW_KEYS, [metric], [recomputed.metrics[slug]])
         for name, part in stored.subscores.items():
-            self._compare(f"{path}.{name}", ("score",), [part], [recomputed.subscores[name]])
+            if name not in recomputed.subscores:
+                self._add(CARD, f"{path}: {name!r} is not a part of this task")
+            else:
+                self._compare(f"{path}.{name}", ("score",), [part], [recomputed.subscores[name]])
 
     def _compare(
         self, path: str, keys: Sequence[str], stored: Sequence[Any], recomputed: Sequence[Any]
@@ -155,8 +172,11 @@ def _read(path: Path) -> Iterator[ResultLine]:
     for line in lines_of([path]):
         try:
             yield decode(line.raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(str(error), place=f"{RESULTS}:{line.number}") from None
+        except DECODE_ERRORS as error:
+            raise DataError(
+                f"{error}; expected a line that `callscore report` wrote",
+                place=f"{RESULTS}:{line.number}",
+            ) from None
 
 
 def _measure(slug: str, line: ResultLine) -> Measure:

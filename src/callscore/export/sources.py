@@ -16,6 +16,7 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob
 from callscore.evaluate.scorecards import add_rows
@@ -84,7 +85,7 @@ def card_source(path: Path) -> ReportSource:
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
         documents = msgspec.json.decode(raw, type=_CardDocuments).orchestration
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except DECODE_ERRORS as error:
         raise UsageError(
             f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
             "that --json wrote"
