@@ -20,7 +20,7 @@ class BuggyTask:
     name = "qa"
 
     def reference(self, case: Case) -> Any:
-        return {}["missing"]
+        return case.config["missing"]
 
 
 def line(task: str) -> Line:

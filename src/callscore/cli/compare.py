@@ -76,10 +76,8 @@ def compare(
     from callscore.store.files import check_targets
 
     named = [Path(split_target(name)[0]) for name in (first, second)]
-    check_targets(
-        map(output.path_unless_stdout, (json_file, markdown)),
-        [*named, *(results or ()), store or DEFAULT_STORE, *([eval_file] if eval_file else ())],
-    )
+    named += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
+    check_targets(map(output.path_unless_stdout, (json_file, markdown)), named)
     found = compare_models(
         first,
         second,
@@ -94,8 +92,7 @@ def compare(
         encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
         texts[json_file] = escape_json(encoded)
     if markdown is not None:
-        text = comparison_markdown(found, all_rows=all_rows, max_cases=cases)
-        texts[markdown] = text.encode()
+        texts[markdown] = comparison_markdown(found, all_rows=all_rows, max_cases=cases).encode()
     for target, raw in texts.items():
         output.write_bytes(target, raw)
     if output.STANDARD_OUTPUT in texts:

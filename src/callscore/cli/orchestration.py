@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -147,20 +146,18 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
     from callscore.cli.output import STANDARD_OUTPUT
     from callscore.report.orchestration_terminal import result_text
 
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(_as_file(document))
-        return
     if json_file is not None:
         write(document, json_file)
-    say(result_text(document))
+    if json_file != STANDARD_OUTPUT:
+        say(result_text(document))
 
 
 def write(document: Mapping[str, object], path: Path) -> None:
-    """Write a result file."""
-    from callscore.store.files import atomic_write
+    """Write a result file, or the result to stdout."""
+    from callscore.cli.output import write_bytes
+    from callscore.runner.document import document_json
 
-    with atomic_write(path) as file:
-        file.write(_as_file(document))
+    write_bytes(path, document_json(document))
 
 
 def write_result_files(ran: RunResult, joint: Path) -> None:
@@ -173,16 +170,6 @@ def write_result_files(ran: RunResult, joint: Path) -> None:
     if len(parts) > 1 or not ran.has_only_scenarios:
         for path, document in parts.items():
             write(document, path)
-
-
-def _as_file(document: Mapping[str, object]) -> bytes:
-    """The result as JSON; a lone surrogate in a reply becomes an escape sequence."""
-    import json
-
-    from callscore.report.safe_text import escape_json
-
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return escape_json(text.encode("utf-8", "backslashreplace"))
 
 
 @orchestration.command(cls=GreedyCommand)

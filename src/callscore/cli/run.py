@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
@@ -136,7 +136,7 @@ def run(
     callscore run eval.yaml --budget 5 --json card.json
     """
     from callscore.cli import output
-    from callscore.cli.broken_pipe import ignore_broken_pipe
+    from callscore.cli.run_text import resume_command
     from callscore.runner.prepare import RunOptions, prepare
 
     tallies: list[ScoringResult] = []
@@ -169,9 +169,9 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _run(prepared, rescore, store, purge)
-        with ignore_broken_pipe():
-            _show(prepared, ran, json_file, all_rows=all_rows)
+        again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
+        ran = _run(prepared, rescore, purge, again)
+        _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
         _check_gates(prepared, ran, tallies, junit)
         _require_complete(ran, wanted=require_complete)
@@ -229,10 +229,13 @@ class _HtmlReport:
         say(f"report: {self._html}", err=True)
 
 
-def _stop_if_interrupted(prepared: PreparedRun, ran: RunResult, store: Path | None) -> None:
+def _stop_if_interrupted(ran: RunResult, resume_command: str | None) -> None:
     if ran.summary.status == "interrupted":
         _print_summary(ran)
-        _print_resume_command(prepared.config, prepared.options, store)
+        if resume_command is None:
+            say("The replies are deleted (--no-store-text); a later run pays for them.", err=True)
+        else:
+            say(f"All replies are stored. Continue with:  {resume_command}", err=True)
         raise KeyboardInterrupt
 
 
@@ -261,7 +264,10 @@ def _confirm(prepared: PreparedRun) -> PreparedRun:
 
 
 def _run(
-    prepared: PreparedRun, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
+    prepared: PreparedRun,
+    stored_run: int | None,
+    purge: PurgeAfterRun,
+    resume_command: str | None,
 ) -> RunResult:
     """Call the models, or score a stored run again."""
     from callscore.comparison.run_gates import load_baselines
@@ -275,7 +281,7 @@ def _run(
         purge.run_id = ran.run_id
     else:
         ran = rescore(prepared, stored_run)
-    _stop_if_interrupted(prepared, ran, store)
+    _stop_if_interrupted(ran, resume_command)
     return ran
 
 
@@ -308,16 +314,6 @@ def _print_summary(ran: RunResult) -> None:
         say(line, err=True)
 
 
-def _print_resume_command(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
-    words = ["callscore", "run", str(config.path), "--resume"]
-    words += ["--race"] if options.race else []
-    words += ["--finish-invalid"] if options.finish_invalid else []
-    words += ["--limit", str(options.limit)] if options.limit is not None else []
-    words += ["--store", str(store)] if store is not None else []
-    words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
-    say(f"All replies are stored. Continue with:  {shlex.join(words)}", err=True)
-
-
 def _show_estimate(prepared: PreparedRun) -> None:
     from callscore.cli.run_text import estimate_lines
     from callscore.runner.estimate import dry_run
@@ -334,6 +330,7 @@ def _show_estimate(prepared: PreparedRun) -> None:
         say("Before that, each model and judge is tested with one small request.")
 
 
+@ignore_broken_pipe()
 def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
     from callscore.cli.orchestration import write_result_files
@@ -343,11 +340,9 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
         result_text,
     )
     from callscore.runner.document import run_document
-    from callscore.store.files import atomic_write
 
     if (file_name := output.path_unless_stdout(json_file)) is not None:
-        with atomic_write(file_name) as file:
-            file.write(run_document(ran))
+        output.write_bytes(file_name, run_document(ran))
         write_result_files(ran, file_name)
     _print_summary(ran)
     if json_file == output.STANDARD_OUTPUT:

@@ -1,7 +1,8 @@
-"""What `run` and `runs` print besides scores: estimates, totals, lists of runs."""
+"""What `run` and `runs` print besides scores: estimates, totals, lists of runs, commands."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
+from callscore.runner.prepare import PreparedRun
 from callscore.store.recovery.salvage import Salvaged
 from callscore.store.run_records import Failure, RunRecord
 
@@ -163,6 +165,24 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
         f"{plain(found.model)}: {show_count(found.number, 'request')} failed: {plain(found.why)}"
         for found in failures
     ]
+
+
+def resume_command(
+    prepared: PreparedRun, store: Path | None, redact: bool, names: Path | None, rescore: int | None
+) -> str:
+    """The command that continues an interrupted run with the same data and the same limits."""
+    options = prepared.options
+    words = ["callscore", "run", str(prepared.config.path)]
+    words += ["--resume"] if rescore is None else ["--rescore", str(rescore)]
+    words += ["--race"] if options.race else []
+    words += ["--finish-invalid"] if options.finish_invalid else []
+    words += ["--limit", str(options.limit)] if options.limit is not None else []
+    words += ["--store", str(store)] if store is not None else []
+    words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
+    words += ["--mode", options.mode] if options.mode is not None else []
+    words += ["--redact"] if redact else []
+    words += ["--names", str(names)] if names is not None else []
+    return shlex.join(words)
 
 
 def _cost(record: RunRecord) -> str:

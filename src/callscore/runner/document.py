@@ -26,12 +26,13 @@ def run_document(ran: RunResult) -> bytes:
     if not documents:
         return scorecard_json(ran.card)
     if ran.has_only_scenarios and len(documents) == 1:
-        return _written(next(iter(documents.values())))
+        return document_json(next(iter(documents.values())))
     card = msgspec.structs.replace(ran.card, documents=msgspec.UNSET)
-    return _written({**json.loads(scorecard_json(card)), "orchestration": documents})
+    return document_json({**json.loads(scorecard_json(card)), "orchestration": documents})
 
 
-def _written(document: Any) -> bytes:
+def document_json(document: Any) -> bytes:
+    """A document as JSON; a lone surrogate in a reply becomes an escape sequence."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     return escape_json((text + "\n").encode("utf-8", "backslashreplace"))
 
