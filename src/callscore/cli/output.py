@@ -96,7 +96,7 @@ def print_lines(lines_for: Callable[[int], Iterable[Line]]) -> None:
 
 def _print(lines: Iterable[Line]) -> None:
     has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    shown = _styled if has_colours else _plain
+    shown = _style if has_colours else _plain
     click.echo("\n".join("".join(map(shown, line)).rstrip() for line in lines))
 
 
@@ -113,7 +113,7 @@ def _plain(piece: StyledText) -> str:
     return sanitize(piece.text)
 
 
-def _styled(piece: StyledText) -> str:
+def _style(piece: StyledText) -> str:
     """A piece with the terminal's control sequences; its text has none."""
     words, text = piece.style.split(), sanitize(piece.text)
     if not words or not text.strip():

@@ -154,7 +154,7 @@ def _decode_slowly(raw: bytes) -> DecodedValue:
         ) from None
     if _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
-    return DecodedValue(_checked_value(value, "", flags), tuple(sorted(flags)))
+    return DecodedValue(_clean_value(value, "", flags), tuple(sorted(flags)))
 
 
 def _unique_object(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _UnusablePart:
@@ -189,14 +189,14 @@ def _replace_surrogates(text: str, flags: set[str]) -> str:
     return replaced
 
 
-def _checked_value(value: Any, path: str, flags: set[str]) -> Any:
+def _clean_value(value: Any, path: str, flags: set[str]) -> Any:
     """Replace lone surrogates; raises JsonFault with the path of a part that cannot be used."""
     if isinstance(value, str):
         return _replace_surrogates(value, flags)
     if isinstance(value, list):
-        return [_checked_value(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
+        return [_clean_value(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
     if isinstance(value, dict):
-        return {key: _checked_value(item, _member(path, key), flags) for key, item in value.items()}
+        return {key: _clean_value(item, _member(path, key), flags) for key, item in value.items()}
     if isinstance(value, _UnusablePart):
         raise JsonFault(value.cause, value.detail, _member(path, value.key) if value.key else path)
     return value

@@ -68,11 +68,11 @@ class DataStatistics:
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
                 shown = ", ".join(f"{label} {count}" for label, count in counts.most_common())
                 yield f"labels of {name}: {shown}"
-        yield from self._one_sided()
-        yield from self._doubles()
+        yield from self._one_sided_questions()
+        yield from self._duplicate_calls()
         yield self._power()
 
-    def _one_sided(self) -> Iterator[str]:
+    def _one_sided_questions(self) -> Iterator[str]:
         single = [
             f"{name} (always {next(iter(counts))})"
             for name, counts in sorted(self._questions.items())
@@ -84,7 +84,7 @@ class DataStatistics:
                 "they hardly distinguish models"
             )
 
-    def _doubles(self) -> Iterator[str]:
+    def _duplicate_calls(self) -> Iterator[str]:
         groups = [calls for calls in self._by_words.values() if len(calls) > 1]
         if groups:
             shown = [" = ".join(calls) for calls in groups]

@@ -131,7 +131,7 @@ class Scorer:
             tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
-    def read(
+    def parse(
         self,
         loaded: LoadedCase,
         replies: Mapping[str, Mapping[int, Reply | Failed]],
@@ -141,9 +141,9 @@ class Scorer:
         found: dict[str, list[ParsedReply | tuple[int, Failed]]] = {}
         for model in self._models:
             if runs := replies.get(model):
-                read = found[model] = []
+                parsed = found[model] = []
                 for run in sorted(runs) if len(runs) > 1 else runs:
-                    read.append(self._read(loaded, model, run, runs[run], given))
+                    parsed.append(self._parse(loaded, model, run, runs[run], given))
         if not given and not self._has_judge:
             return ParsedCase(loaded, found)
         asked = self._case_questions(loaded)
@@ -160,7 +160,7 @@ class Scorer:
         of_layer = layer.ask_case(loaded.case) if layer is not None else ()
         return [*loaded.task.ask_case(loaded.reference), *of_layer]
 
-    def _read(
+    def _parse(
         self, loaded: LoadedCase, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
     ) -> ParsedReply | tuple[int, Failed]:
         if isinstance(reply, Failed):
@@ -184,27 +184,27 @@ class Scorer:
             known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
         return ParsedReply(model, run, reply, output, view, known, questions, bool(excess))
 
-    def measure(self, read: ParsedCase, judged: JudgedCase) -> MeasuredCase:
+    def measure(self, parsed_case: ParsedCase, judged: JudgedCase) -> MeasuredCase:
         """Measure every reply to a case; nothing is written or added yet."""
         results, frozen = iter(judged.replies), judged.frozen
-        if read.given or read.frozen:
-            about_case = {**frozen.verdicts, **read.given}
+        if parsed_case.given or parsed_case.frozen:
+            about_case = {**frozen.verdicts, **parsed_case.given}
             frozen = Judgement(about_case, frozen.failures)
         measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
-        for model, runs in read.replies.items():
+        for model, runs in parsed_case.replies.items():
             done = measured[model] = []
             for parsed in runs:
                 if isinstance(parsed, ParsedReply):
                     found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
-                    done.append(self._measure_reply(read.loaded, parsed, found, frozen))
+                    done.append(self._measure_reply(parsed_case.loaded, parsed, found, frozen))
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()
         if self._on_open is not None and not self._whole:  # items and whole scores never mix
             from callscore.evaluate.worklist import waiting_items
 
-            waiting = waiting_items(read, measured, frozen.verdicts)
-        return MeasuredCase(read.loaded, measured, judged.frozen.verdicts, waiting)
+            waiting = waiting_items(parsed_case, measured, frozen.verdicts)
+        return MeasuredCase(parsed_case.loaded, measured, judged.frozen.verdicts, waiting)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Write the results of some cases, in their order, and add them to the tallies."""
@@ -282,14 +282,14 @@ class Scorer:
             tally.most_runs = len(runs)
         for run in runs:
             if isinstance(run, MeasuredReply):
-                group.costs.append(run.read.reply.cost_usd)
+                group.costs.append(run.parsed.reply.cost_usd)
                 results.append(_result(case, model, run, marks))
                 if run.scored.measured.flags:
                     self._note_leaks(model, case.id, run.scored.measured.flags)
                 if self._on_record is not None:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
-                    self._emit_verdicts(case, run.read, run.found)
+                    self._emit_verdicts(case, run.parsed, run.found)
                 replies.append(run.scored)
             else:
                 group.failed += 1
@@ -357,11 +357,11 @@ class Scorer:
                 self._on_verdict(verdict_record(case.id, model, run, verdict))
 
     def _record(self, loaded: LoadedCase, measured: MeasuredReply, on_record: OnRecord) -> None:
-        case, read, scored = loaded.case, measured.read, measured.scored
-        author = Author(read.model, read.run, read.reply)
+        case, parsed, scored = loaded.case, measured.parsed, measured.scored
+        author = Author(parsed.model, parsed.run, parsed.reply)
         measures = {**scored.measured.measures, **scored.benchmarks}
         verdicts = measured.verdicts
-        faults = loaded.task.explain(loaded.reference, read.output, verdicts)
+        faults = loaded.task.explain(loaded.reference, parsed.output, verdicts)
         for record in records_of(loaded.suite, case, author, measures, verdicts, faults):
             on_record(record)
 
@@ -383,7 +383,7 @@ def _result(case: Case, model: str, run: MeasuredReply, marks: Sequence[str]) ->
     return CaseResult(
         case.id,
         model,
-        run.read.run,
+        run.parsed.run,
         case.task,
         score.status,
         score.score,

@@ -219,15 +219,15 @@ class ScoringPass:
     def _replies(self, indexed: IndexedCase) -> CaseReplies:
         return self._source.replies(indexed.position, indexed.loaded.case)
 
-    def _read(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
+    def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
         """Parse the replies to a case; look up verdicts from files."""
         if self._given.lines is None:
-            return self._scorer.read(indexed.loaded, replies, NOTHING_GIVEN)
+            return self._scorer.parse(indexed.loaded, replies, NOTHING_GIVEN)
         given = read_verdicts(self._given.lines.lines(indexed.position))
-        read = self._scorer.read(indexed.loaded, replies, given)
+        parsed = self._scorer.parse(indexed.loaded, replies, given)
         if given:
-            self._given.unused += _count_unused(given, read, replies)
-        return read
+            self._given.unused += _count_unused(given, parsed, replies)
+        return parsed
 
     async def measure_case(
         self, indexed: IndexedCase, replies: CaseReplies, judge_runner: JudgeRunner | None
@@ -235,9 +235,9 @@ class ScoringPass:
         """Measure one case on its own; nothing is written or added to the tallies."""
         lines = self._given.lines
         given = read_verdicts(lines.lines(indexed.position)) if lines else NOTHING_GIVEN
-        read = self._scorer.read(indexed.loaded, replies, given)
-        judged = NOT_JUDGED if judge_runner is None else await judge_case(read, judge_runner)
-        return self._scorer.measure(read, judged)
+        parsed = self._scorer.parse(indexed.loaded, replies, given)
+        judged = NOT_JUDGED if judge_runner is None else await judge_case(parsed, judge_runner)
+        return self._scorer.measure(parsed, judged)
 
     def score(self, batch: Sequence[IndexedCase]) -> None:
         """Score a batch, the cases of one task together; results and sums keep their order.
@@ -247,8 +247,8 @@ class ScoringPass:
         replies = [self._replies(indexed) for indexed in batch]
         tasks = [indexed.loaded.case.task for indexed in batch]
         by_task = sorted(range(len(batch)), key=tasks.__getitem__)
-        read = [self._read(batch[at], replies[at]) for at in by_task]
-        measured = [self._scorer.measure(case, NOT_JUDGED) for case in read]
+        parsed = [self._parse(batch[at], replies[at]) for at in by_task]
+        measured = [self._scorer.measure(case, NOT_JUDGED) for case in parsed]
         in_order = dict(zip(by_task, measured, strict=True))
         self._add(batch, [in_order[at] for at in range(len(batch))])
 
@@ -269,8 +269,10 @@ class ScoringPass:
                 if until_ready is not None:
                     await until_ready(indexed.loaded.case.id)
                 self._take_next()
-                read = self._read(indexed, self._replies(indexed))
-                waiting.append((indexed, read, asyncio.create_task(judge_case(read, judge_runner))))
+                parsed = self._parse(indexed, self._replies(indexed))
+                waiting.append(
+                    (indexed, parsed, asyncio.create_task(judge_case(parsed, judge_runner)))
+                )
                 if len(waiting) >= CASES_PER_REQUEST * judge_runner.concurrency:
                     await self._settle_some(waiting)
             while waiting:
@@ -286,7 +288,7 @@ class ScoringPass:
         ready = list(islice(takewhile(_is_judged, waiting), SETTLED_TOGETHER))
         for _ in ready:
             waiting.popleft()
-        measured = [self._scorer.measure(read, judged.result()) for _, read, judged in ready]
+        measured = [self._scorer.measure(parsed, judged.result()) for _, parsed, judged in ready]
         self._add([indexed for indexed, _, _ in ready], measured)
 
 
@@ -314,9 +316,9 @@ def _common_flags(
     return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 
-def _count_unused(given: GivenVerdicts, read: ParsedCase, replies: CaseReplies) -> int:
+def _count_unused(given: GivenVerdicts, parsed: ParsedCase, replies: CaseReplies) -> int:
     """How many verdicts on a case match none of its replies: another run, task or item."""
-    task = read.loaded.case.task
+    task = parsed.loaded.case.task
     runs = {run for of_model in replies.values() for run in of_model} | {1}
     return sum(
         len(verdicts)
@@ -324,13 +326,13 @@ def _count_unused(given: GivenVerdicts, read: ParsedCase, replies: CaseReplies) 
         for item, verdicts in items.items()
         if run not in (runs if model is None else replies.get(model, ()))
         or item.metric.partition(".")[0] not in (task, "bench")
-        or not _is_known(item, model, run, read)
+        or not _is_known(item, model, run, parsed)
     )
 
 
-def _is_known(item: Item, model: str | None, run: int, read: ParsedCase) -> bool:
+def _is_known(item: Item, model: str | None, run: int, parsed: ParsedCase) -> bool:
     """Whether a reply that a verdict may be about has the item; a failed reply need not."""
-    about = [a for a in parsed_replies(read) if a.run == run and model in (None, a.model)]
+    about = [a for a in parsed_replies(parsed) if a.run == run and model in (None, a.model)]
     return not about or any(
-        read.loaded.task.has_item(read.loaded.reference, a.output, item) for a in about
+        parsed.loaded.task.has_item(parsed.loaded.reference, a.output, item) for a in about
     )

@@ -34,23 +34,23 @@ def _is_decided(rules: VerdictRules, question: Question, given: Sequence[Verdict
 
 
 def waiting_items(
-    read: ParsedCase,
+    parsed_case: ParsedCase,
     measured: Mapping[str, Sequence[MeasuredReply | tuple[int, Failed]]],
     about_case: Verdicts,
 ) -> Sequence[OpenItem]:
     """Items that still await a verdict: about the case itself, then about its replies."""
-    case_id = read.loaded.case.id
-    task, rules = read.loaded.task, read.loaded.rules
-    frozen = undecided_questions(rules, read.frozen, about_case)
+    case_id = parsed_case.loaded.case.id
+    task, rules = parsed_case.loaded.task, parsed_case.loaded.rules
+    frozen = undecided_questions(rules, parsed_case.frozen, about_case)
     waiting = [*open_items(case_id, None, 1, frozen)]
     # Whether an outcome is preserved is asked together with whether it is an outcome.
     known = {**task.presume(frozen), **about_case}
     for runs in measured.values():
         for answer in runs:
             if isinstance(answer, MeasuredReply):
-                asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
+                asked = [*answer.parsed.questions, *ask_after(parsed_case, answer.parsed, known)]
                 left = undecided_questions(rules, asked, answer.verdicts)
-                waiting += open_items(case_id, answer.read.model, answer.read.run, left)
+                waiting += open_items(case_id, answer.parsed.model, answer.parsed.run, left)
     return waiting
 
 

@@ -49,8 +49,14 @@ class Statement(NamedTuple):
 
 def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision that a scorecard supports, most important statement first."""
-    malformed = list(_malformed(card))[:MODELS_SHOWN]
-    return [*_race(card), *_decision(card), *_blocked(card), *malformed, *_unknown(card)]
+    malformed = list(_malformed_replies(card))[:MODELS_SHOWN]
+    return [
+        *_race(card),
+        *_decision(card),
+        *_blocked_models(card),
+        *malformed,
+        *_unknown_facts(card),
+    ]
 
 
 def _race(card: Scorecard) -> Iterator[Statement]:
@@ -182,7 +188,7 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
             yield Statement("", f"{task}: {listed}")
 
 
-def _blocked(card: Scorecard) -> Iterator[Statement]:
+def _blocked_models(card: Scorecard) -> Iterator[Statement]:
     """State what blocks models from an official score, the closest model first."""
     invalid = {model.model for model in card.models if model.final.status == "invalid"}
     blocked = [entry for entry in card.zeroed_ranking if entry.model in invalid]
@@ -197,7 +203,7 @@ def _blocked(card: Scorecard) -> Iterator[Statement]:
         yield Statement("", f"{left} out; see the blockers below.", "blocked")
 
 
-def _malformed(card: Scorecard) -> Iterator[Statement]:
+def _malformed_replies(card: Scorecard) -> Iterator[Statement]:
     """State how many replies could not be parsed, with the remedy for the most frequent cause."""
     for model in card.models:
         for task, score in model.tasks.items():
@@ -210,9 +216,9 @@ def _malformed(card: Scorecard) -> Iterator[Statement]:
             yield Statement("MALFORMED", text, "bad")
 
 
-def _unknown(card: Scorecard) -> Iterator[Statement]:
+def _unknown_facts(card: Scorecard) -> Iterator[Statement]:
     """State what the scores do not show yet."""
-    parts = [*_unfinished(card), *_unpriced(card)]
+    parts = [*_unfinished_models(card), *_unpriced_models(card)]
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     if calls and len(card.models) > 1 and not card.contrasts:
         parts.append(
@@ -222,7 +228,7 @@ def _unknown(card: Scorecard) -> Iterator[Statement]:
         yield Statement("UNKNOWN", f"{'; '.join(parts)}.", "quiet")
 
 
-def _unfinished(card: Scorecard) -> Iterator[str]:
+def _unfinished_models(card: Scorecard) -> Iterator[str]:
     has_official = any(e.final_score is not None for e in card.ranking)
     for entry in card.ranking:
         if has_official and entry.reason and entry.reason.startswith("Final Score incomplete"):
@@ -238,7 +244,7 @@ def _unfinished(card: Scorecard) -> Iterator[str]:
         )
 
 
-def _unpriced(card: Scorecard) -> Iterator[str]:
+def _unpriced_models(card: Scorecard) -> Iterator[str]:
     unpriced = [entry.model for entry in card.ranking if entry.cost_status == "unknown"]
     if unpriced:
         yield f"the cost of {_join_names(unpriced)} (--cost, or `price` in the eval file)"

@@ -335,7 +335,7 @@ class RaceRun:
         account = self._accounts[model]
         for run in runs:
             if isinstance(run, MeasuredReply):
-                account.add(run.read.reply)
+                account.add(run.parsed.reply)
                 score = run.scored.score
                 if score.status == "incomplete":
                     self._unscored_tasks[task] = score.reasons

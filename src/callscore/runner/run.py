@@ -297,10 +297,10 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
         return None
     from callscore.runner.scenarios import further_rounds
 
-    def stored(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+    def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return journal.answers_to(run_id, case_id).get(model, {})
 
-    next_models = further_rounds(prepared, stored)
+    next_models = further_rounds(prepared, stored_replies)
     if next_models is None:
         return None
 
