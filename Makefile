@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check slow bench docs site pictures lock fix clean
+.PHONY: demo test check slow coverage bench docs site pictures lock fix clean
 
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
 	$(BIN)/callscore demo
@@ -22,6 +22,12 @@ check: $(VENV)/.ready               ## lint, format, types, layers
 
 slow: $(VENV)/.ready                ## long proofs
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m slow
+
+coverage: $(VENV)/.ready            ## the lines that no default test runs, in commands too
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest -n $(WORKERS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 bench: $(VENV)/.ready               ## speed and memory, as ratios measured side by side
 	$(BIN)/python -m bench
@@ -45,7 +51,7 @@ lock:                             ## needs uv; pins with hashes and without inde
 	  --extra sign pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 
 $(VENV)/.ready: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

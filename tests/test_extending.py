@@ -120,6 +120,20 @@ def test_simulated_refuses_a_task_that_it_cannot_degrade(tmp_path: Path) -> None
     assert "simulated cannot degrade the task 'reason'" in done.stderr
 
 
+def test_baseline_refuses_a_task_without_rules_before_anything_is_sent(tmp_path: Path) -> None:
+    page = Page("task.md")
+    env = install(page.package, tmp_path)
+    for name, text in page.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    models = "[{name: a, provider: simulated}, {name: b, provider: baseline}]"
+    config = f"data: cases.jsonl\nmodels: {models}\n"
+    (tmp_path / "eval.yaml").write_text(config, encoding="utf-8")
+    done = run("run", "eval.yaml", env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "baseline has no rules for the task 'reason'" in done.stderr
+    assert not (tmp_path / ".callscore").exists()
+
+
 def test_without_the_package_its_names_are_unknown(tmp_path: Path) -> None:
     page = Page("provider.md")
     for name, body in page.files.items():

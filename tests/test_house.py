@@ -155,7 +155,6 @@ def _private_words(source: str) -> Iterator[tuple[int, str]]:
 NAMES_CALLS = {
     "import_job.py": "a filled-in QA form is a case of the task qa",
     "judges/offline/judge.py": "its rules are written for the rubrics of the calls suite",
-    "providers/baseline/calls.py": "the baseline of the calls suite",
 }
 """Modules outside the suites that name a task or a metric of the calls suite, and why."""
 
@@ -169,6 +168,28 @@ def test_only_the_calls_suite_names_its_tasks_and_metrics() -> None:
         if not name.startswith("suites/") and named.search(path.read_text(encoding="utf-8"))
     }
     assert found == set(NAMES_CALLS)
+
+
+NAMES_ORCHESTRATION = {
+    "cli/main.py": "the command `orchestration`",
+    "config/file.py": "the key `data.orchestration` of eval files",
+    "core/scenarios.py": "the task of single steps in `--results`",
+    "core/scorecard.py": "the key `orchestration` of a joint scorecard",
+    "report/html/decision.py": "what a page says of scenarios alone",
+    "report/json.py": "the key `orchestration` of a joint scorecard",
+    "runner/document.py": "the key `orchestration` of a joint scorecard",
+}
+"""Modules outside the suites that name the orchestration suite, and why."""
+
+
+def test_only_fixed_keys_name_the_orchestration_suite() -> None:
+    files = {str(path.relative_to(ROOT / "src" / "callscore")): path for path in SOURCES}
+    found = {
+        name
+        for name, path in files.items()
+        if not name.startswith("suites/") and '"orchestration"' in path.read_text(encoding="utf-8")
+    }
+    assert found == set(NAMES_ORCHESTRATION)
 
 
 def test_there_is_one_broad_except_where_calls_are_made() -> None:

@@ -11,7 +11,7 @@ from yarl import URL
 
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed
-from callscore.providers.addresses import RefusedAddress, checked_url, guarded_socket, refusal_of
+from callscore.providers.addresses import RefusedAddress, check_url, open_guarded_socket, refusal_of
 from callscore.providers.catalog import AWS, KEY_DOMAINS, make_provider
 from callscore.providers.http import Endpoint, Http
 from provider_calls import KEY, ask, failed, secrets, spec
@@ -64,7 +64,7 @@ METADATA = "169.254.169.254"
 )
 def test_a_base_url_that_cannot_be_is_refused_before_anything_is_sent(url: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        checked_url(url)
+        check_url(url)
     assert KEY not in str(refused.value)
     assert "password@" not in str(refused.value)
 
@@ -85,13 +85,13 @@ def test_a_base_url_that_cannot_be_is_refused_before_anything_is_sent(url: str) 
     ],
 )
 def test_a_base_url_that_can_be_is_taken(url: str, allow_http: bool) -> None:
-    assert str(checked_url(url, allow_http=allow_http)) == url
+    assert str(check_url(url, allow_http=allow_http)) == url
 
 
 @pytest.mark.parametrize("url", [f"http://{METADATA}/v1", "http://[fe80::1]/v1"])
 def test_allowing_http_allows_no_metadata(url: str) -> None:
     with pytest.raises(ConfigError, match="link-local or metadata"):
-        checked_url(url, allow_http=True)
+        check_url(url, allow_http=True)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,13 @@ def test_allowing_http_allows_no_metadata(url: str) -> None:
 def test_the_address_that_a_name_resolves_to_is_checked_at_the_connection(address: str) -> None:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with pytest.raises(RefusedAddress, match="refused"):
-        guarded_socket((family, socket.SOCK_STREAM, 6, "", (address, 443)))
+        open_guarded_socket((family, socket.SOCK_STREAM, 6, "", (address, 443)))
 
 
 def test_an_ordinary_address_gets_its_socket() -> None:
-    with guarded_socket((socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 443))) as made:
+    with open_guarded_socket(
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 443))
+    ) as made:
         assert made.family == socket.AF_INET
 
 

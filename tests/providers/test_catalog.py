@@ -10,7 +10,7 @@ from callscore.core.errors import ConfigError, MissingExtra
 from callscore.core.run import ModelSpec, Price
 from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.http import Http, proxy_for
-from callscore.providers.prices import listed_price, price_for, snapshot
+from callscore.providers.prices import find_price, price_for, snapshot
 from callscore.providers.secrets import Secrets
 from commands import run_python
 from provider_calls import KEY, PROMPT, ask, secrets, spec
@@ -144,7 +144,7 @@ OPENAI = "https://api.openai.com/v1"
 def test_prices_are_those_of_the_closest_name_at_that_vendor(
     base_url: str, model: str, expected: Price | None
 ) -> None:
-    assert listed_price(base_url, model) == expected
+    assert find_price(base_url, model) == expected
 
 
 def test_the_users_price_wins_and_unknown_stays_unknown() -> None:

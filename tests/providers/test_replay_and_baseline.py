@@ -14,22 +14,29 @@ from hypothesis import strategies as st
 
 import callscore
 from calls_suite import tasks
-from callscore.core.case import Case, Failed, Message, Prompt, Reply, Tool, ToolCall
+from callscore.core.baseline import NoRules
+from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import AttemptFailed, Provider, ProviderResponse
+from callscore.core.judging import NO_VERDICTS
+from callscore.core.provider import AttemptFailed, ProviderResponse
+from callscore.core.task import SCENARIO
 from callscore.evaluate.cases import load_case
-from callscore.providers.baseline.provider import BaselineProvider
+from callscore.providers.baseline import BaselineProvider
 from callscore.providers.replay import Recorded, ReplayProvider
 from callscore.store.files import lines_of
 from callscore.suites.calls import spec
+from callscore.suites.orchestration.single_turn.task import OrchestrationTask
+from callscore.suites.registry import rules_of
 
 CASES = Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl"))
 CASE = Case("c1", "qa", "", {}, {})
 PROMPT = Prompt(())
 
 
-def answer(provider: Provider, prompt: Prompt) -> Reply:
-    found = asyncio.run(provider.attempt(provider.request(prompt, 1)))
+def answer_by_rules(task: str, prompt: Prompt) -> Reply:
+    provider = BaselineProvider("b", rules_of)
+    request = provider.request_for(Case("c1", task, "", {}, {}), prompt, 1)
+    found = asyncio.run(provider.attempt(request))
     assert isinstance(found, ProviderResponse)
     return found.reply
 
@@ -87,10 +94,10 @@ def test_a_recording_cannot_answer_a_prompt_alone() -> None:
 
 
 def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
-    provider, outputs = BaselineProvider("b"), []
+    outputs = []
     for line in lines_of([CASES]):
         opened = load_case(line, tasks(spec.settings()))
-        reply = answer(provider, opened.task.prompt(opened.case))
+        reply = answer_by_rules(opened.case.task, opened.task.prompt(opened.case))
         outputs.append({"case_id": opened.case.id, "model": "b", "output": reply.text})
     (model,) = callscore.score(CASES, outputs).models
     values = {s: m.value for task in model.tasks.values() for s, m in task.metrics.items()}
@@ -112,7 +119,8 @@ def test_the_rules_never_see_the_expected_outcome() -> None:
     """They are given the prompt alone, and the prompt holds no expected outcome."""
     for line in lines_of([CASES]):
         opened = load_case(line, tasks(spec.settings()))
-        call = BaselineProvider("b").request(opened.task.prompt(opened.case), 1)
+        provider = BaselineProvider("b", rules_of)
+        call = provider.request_for(opened.case, opened.task.prompt(opened.case), 1)
         assert b"expected_outcome" not in call.body
 
 
@@ -123,11 +131,12 @@ TOOLS = (
 
 
 def test_the_rules_call_the_tool_that_the_task_names_or_ask_back() -> None:
-    provider = BaselineProvider("b")
-    reply = answer(provider, Prompt((Message("user", "Look up invoice HT-20418"),), tools=TOOLS))
+    asked = Prompt((Message("user", "Look up invoice HT-20418"),), tools=TOOLS)
+    reply = answer_by_rules(SCENARIO, asked)
     (call,) = reply.tool_calls
     assert (call.name, json.loads(call.arguments)) == ("get_invoice", {"id": "HT-20418"})
-    reply = answer(provider, Prompt((Message("user", "Look up the invoice"),), tools=TOOLS))
+    asked = Prompt((Message("user", "Look up the invoice"),), tools=TOOLS)
+    reply = answer_by_rules(SCENARIO, asked)
     assert "AWAITING_USER_INPUT" in str(reply.text)
     assert reply.tool_calls == ()
 
@@ -135,7 +144,7 @@ def test_the_rules_call_the_tool_that_the_task_names_or_ask_back() -> None:
 def test_the_rules_plan_with_the_agents_that_exist() -> None:
     system = "**Billing (billing_agent)**\n- bills\n**Weather (weather_agent)**\n- rain"
     messages = (Message("system", system), Message("user", "a question about billing"))
-    plan = json.loads(answer(BaselineProvider("b"), Prompt(messages)).text)
+    plan = json.loads(answer_by_rules(SCENARIO, Prompt(messages)).text)
     assert [s["agent_id"] for s in plan["workflow_1"]["steps"]] == ["billing_agent"]
 
 
@@ -150,11 +159,51 @@ CONFIG = st.dictionaries(
     ),
     ANY_JSON,
 )
-SCHEMAS = ("questions", "detected_keywords", "sentiment", "full_translation", "nothing")
+SCHEMAS = {
+    "qa": "questions",
+    "entity": "detected_keywords",
+    "text": "sentiment",
+    "translation": "full_translation",
+}
 
 
-@given(st.sampled_from(SCHEMAS), CONFIG, ANY_JSON)
-def test_no_document_breaks_the_rules(key: str, config: dict[str, Any], transcript: Any) -> None:
+@given(st.sampled_from(list(SCHEMAS)), CONFIG, ANY_JSON)
+def test_no_document_breaks_the_rules(task: str, config: dict[str, Any], transcript: Any) -> None:
     document = json.dumps({"config": config, "transcript": transcript})
-    prompt = Prompt((Message("user", document),), {"properties": {key: {}}})
-    assert answer(BaselineProvider("b"), prompt).model == "baseline"
+    prompt = Prompt((Message("user", document),), {"properties": {SCHEMAS[task]: {}}})
+    assert answer_by_rules(task, prompt).model == "baseline"
+
+
+CALL_CASE = Case(
+    "c2",
+    "orchestration",
+    "Look up invoice HT-20418",
+    {"tools": [{"name": tool.name, "parameters": tool.parameters} for tool in TOOLS]},
+    {"calls": [{"get_invoice": {"id": ["HT-20418"]}}]},
+)
+GRAPH_CASE = Case(
+    "c3",
+    "orchestration",
+    "Bake",
+    {},
+    {"nodes": [{"id": 1, "text": "Bake"}], "edges": [["START", "1"], ["1", "END"]]},
+)
+
+
+@pytest.mark.parametrize("case", [CALL_CASE, GRAPH_CASE])
+def test_the_rules_answer_single_turn_cases_in_the_form_that_is_asked(case: Case) -> None:
+    task = OrchestrationTask()
+    reply = answer_by_rules(case.task, task.prompt(case))
+    reference = task.reference(case)
+    output = task.read(reference, reply)
+    assert not isinstance(output, Malformed)
+    score = task.measure(reference, output, NO_VERDICTS).measures["orchestration.case_score"]
+    assert score.value == 1.0
+
+
+def test_a_task_without_rules_is_refused_and_so_is_a_prompt_alone() -> None:
+    provider = BaselineProvider("b", rules_of)
+    with pytest.raises(NoRules, match="no rules for the task 'unknown'"):
+        provider.request_for(Case("c1", "unknown", "", {}, {}), PROMPT, 1)
+    with pytest.raises(ConfigError, match="not single prompts"):
+        provider.request(PROMPT, 1)

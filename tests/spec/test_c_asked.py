@@ -19,10 +19,10 @@ from callscore.core.case import Case, Prompt
 from callscore.core.provider import ProviderResponse
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.cases import NamesInData
-from callscore.providers.baseline.provider import BaselineProvider
+from callscore.providers.baseline import BaselineProvider
 from callscore.providers.schemas import fits_output_format
 from callscore.providers.simulated import SimulatedProvider
-from callscore.suites.registry import noise_of
+from callscore.suites.registry import noise_of, rules_of
 from commands import run
 from eval_files import eval_file
 from perfect_answers import document, perfect
@@ -121,10 +121,10 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
 ) -> None:
     cases = DATA_SETS[name]()
     cases = cases if config else without_config(cases)
-    provider = BaselineProvider("b")
+    provider = BaselineProvider("b", rules_of)
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
-        answered = asyncio.run(provider.attempt(provider.request(prompt, 1)))
+        answered = asyncio.run(provider.attempt(provider.request_for(case, prompt, 1)))
         assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
     (model,) = callscore.score([*cases], outputs, intervals=False).models

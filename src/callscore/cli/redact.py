@@ -38,12 +38,12 @@ def redact(
     """
     import msgspec
 
-    from callscore.config.redaction import RedactOptions, checked_kinds, read_names, redact_files
+    from callscore.config.redaction import RedactOptions, check_kinds, read_names, redact_files
     from callscore.privacy.finder import REGIONS
     from callscore.store.files import atomic_write
 
     options = RedactOptions(
-        checked_kinds([kind for kind in kinds.split(",") if kind]),
+        check_kinds([kind for kind in kinds.split(",") if kind]),
         read_names(names) if names is not None else (),
         [region.strip().upper() for region in regions.split(",") if region] or REGIONS,
         name_model,

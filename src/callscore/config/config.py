@@ -13,6 +13,7 @@ import msgspec
 
 from callscore.config.file import (
     SAMPLE,
+    SCENARIOS,
     AttemptsEntry,
     DataEntry,
     EvalFile,
@@ -20,10 +21,10 @@ from callscore.config.file import (
     ModelEntry,
     RaceEntry,
     ScenarioEntry,
-    converted,
+    convert_entry,
 )
 from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
-from callscore.config.models import checked_model, embedder_of, judge_of
+from callscore.config.models import embedder_of, judge_of, read_model
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
@@ -94,19 +95,19 @@ def load_eval(
     """
     document = read_yaml(source) if isinstance(source, Path) else in_memory(source)
     try:
-        return _checked_eval(document, store, redact)
+        return _read_config(document, store, redact)
     except OSError as error:  # a folder without permission to list it
         place = f"{document.path}: {error.filename}"
         raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
 
 
-def _checked_eval(
+def _read_config(
     document: Document, store: Path | None, redact: RedactOptions | None
 ) -> EvalConfig:
     path = document.path
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
-    file = converted(document, EvalFile, "", document.value)
+    file = convert_entry(document, EvalFile, "", document.value)
     models, templates = _models(document, file)
     _check_values(document, file, {model.name for model in models})
     data = _data(document, file.data)
@@ -116,11 +117,11 @@ def _checked_eval(
         cases = _redacted_copies(document, cases, redact or file.redact, kept.parent / REDACTED)
     scenarios: Sequence[ScenarioData] = ()
     settings = ScenarioSettings()
-    if data.orchestration is not None and (not file.tasks or "orchestration" in file.tasks):
-        scenarios, settings, models = _scenarios(document, data.orchestration, cases, models)
+    if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
+        scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
-    if data.orchestration is not None:
+    if data.scenarios is not None:
         elsewhere = (registry.scenario_suite().verdict_metric,)
         scoring = msgspec.structs.replace(scoring, elsewhere=elsewhere)
     repeats = _repeats(file, scoring, settings if scenarios else None)
@@ -170,7 +171,7 @@ def _models(
     document: Document, file: EvalFile
 ) -> tuple[Sequence[ModelSpec], Mapping[str, Templates]]:
     """The models, and the templates of those with the user's own prompts."""
-    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
+    models = [read_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
     _check_names(document, models)
     if file.prompts in (None, {}):
         return models, {}
@@ -256,7 +257,7 @@ def _check_gated(
     for number, gate in enumerate(gates):
         part = f"gates[{number}].of"
         if is_of_scenarios(gate) and not has_scenarios:
-            expected = "expected data.orchestration, and orchestration among the tasks"
+            expected = f"expected data.{SCENARIOS}, and {SCENARIOS} among the tasks"
             raise document.error(part, f"{gate.of!r} is a score of scenarios; {expected}")
         if is_of_calls(gate) and not has_cases:
             raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
@@ -294,22 +295,22 @@ def _data(document: Document, value: Any) -> DataEntry:
     """Normalise `data`: a file, a list of files and suites, or the suites by name."""
     entries = value if isinstance(value, list) else [value]
     calls: list[str] = []
-    orchestration: ScenarioEntry | None = None
+    scenarios: ScenarioEntry | None = None
     for number, entry in enumerate(entries):
         part = f"data[{number}]" if isinstance(value, list) else "data"
         if isinstance(entry, str):
             calls.append(entry)
             continue
         if not isinstance(entry, dict):
-            raise document.error(part, "expected a case file, or {orchestration: …}")
-        found: DataEntry = converted(document, DataEntry, part, entry)
+            raise document.error(part, f"expected a case file, or {{{SCENARIOS}: …}}")
+        found: DataEntry = convert_entry(document, DataEntry, part, entry)
         calls += [found.calls] if isinstance(found.calls, str) else found.calls
-        if found.orchestration is not None and orchestration is not None:
-            raise document.error(part, "a second {orchestration: …}; expected one, with lists")
-        orchestration = found.orchestration or orchestration
-    if not calls and orchestration is None:
-        raise document.error("data", "empty; expected case files, or {orchestration: …}")
-    return DataEntry(calls, orchestration)
+        if found.scenarios is not None and scenarios is not None:
+            raise document.error(part, f"a second {{{SCENARIOS}: …}}; expected one, with lists")
+        scenarios = found.scenarios or scenarios
+    if not calls and scenarios is None:
+        raise document.error("data", f"empty; expected case files, or {{{SCENARIOS}: …}}")
+    return DataEntry(calls, scenarios)
 
 
 def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, ...]:

@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.file import PROVIDERS, EvalFile, ModelEntry, ScenarioEntry
+from callscore.config.file import PROVIDERS, SCENARIOS, EvalFile, ModelEntry, ScenarioEntry
 from callscore.suites import registry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTES = {
     "name": "The name of the evaluation; by default that of the file.",
-    "data": "Case files or globs, relative to this file; or {orchestration: {scenarios, cards}}.",
+    "data": "Case files or globs, relative to this file; "
+    f"or {{{SCENARIOS}: {{scenarios, cards}}}}.",
     "tasks": "Only cases of these tasks.",
     "models": "The models to compare.",
     "judge": "The judge: none, offline, a model, or a list of models.",
@@ -59,7 +60,7 @@ def eval_schema() -> dict[str, Any]:
             "calls": {
                 "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
             },
-            "orchestration": {"$ref": f"#/$defs/{ScenarioEntry.__name__}"},
+            SCENARIOS: {"$ref": f"#/$defs/{ScenarioEntry.__name__}"},
         },
     }
     whole.pop("title", None)

@@ -16,6 +16,8 @@ PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", 
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
 """The value of `data` for the bundled sample calls."""
+SCENARIOS = "orchestration"
+"""The key of scenarios under `data`; among the tasks, it selects them."""
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 _SECRET_KEYS = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
@@ -33,10 +35,10 @@ class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`data` written out: case files of the calls suite, scenarios of the orchestration suite."""
+    """`data` written out: case files, and scenarios of several steps."""
 
     calls: str | list[str] = []
-    orchestration: ScenarioEntry | None = None
+    scenarios: ScenarioEntry | None = msgspec.field(default=None, name=SCENARIOS)
 
 
 class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,7 +135,7 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Prompt files by task, and `variants`: prompt files by name and task."""
 
 
-def converted(document: Document, kind: Any, part: str, value: Any) -> Any:
+def convert_entry(document: Document, kind: Any, part: str, value: Any) -> Any:
     """The value as a struct; an error for an unknown key names the nearest known one."""
     refuse_unknown(document, kind, part, value)
     try:
@@ -153,7 +155,7 @@ def refuse_unknown(document: Document, kind: Any, part: str, value: Any) -> None
             refuse_unknown(document, kind, f"{part}[{number}]", item)
     if not isinstance(value, dict):
         return
-    known = kind.__struct_fields__
+    known = kind.__struct_encode_fields__
     for key, item in value.items():
         inner = f"{part}.{key}" if part else key
         if key not in known:
@@ -176,5 +178,5 @@ _NESTED: Mapping[tuple[Any, str], Any] = {
     (EvalFile, "attempts"): AttemptsEntry,
     (ModelEntry, "price"): Price,
     (ModelEntry, "limits"): Limits,
-    (DataEntry, "orchestration"): ScenarioEntry,
+    (DataEntry, SCENARIOS): ScenarioEntry,
 }

@@ -64,7 +64,7 @@ def entry_problem(gate: GateEntry) -> str:
     return ""
 
 
-class Limits(NamedTuple):
+class ConfidenceLimits(NamedTuple):
     """The limits of a value, each one-sided at 95 %        STATS §2"""
 
     low: float
@@ -83,7 +83,7 @@ class _Found(NamedTuple):
     left_out: str = ""
     """What the value lacks, such as cases or verdicts; empty if nothing."""
     is_lower_bound: bool = False
-    limits: Limits | None = None
+    limits: ConfidenceLimits | None = None
     """The limits of the value."""
 
 
@@ -154,7 +154,7 @@ def _why_missed(found: _Found, gate: GateEntry) -> str:
         return f"is invalid ({found.blocked}), {_expected(gate)}" if found.blocked else ""
     is_low = not _passes(found.value, gate) and not found.is_lower_bound
     is_missed = is_low or not _fails(found.value, gate)
-    return f"is {_shown(found.value, gate)}, {_expected(gate)}" if is_missed else ""
+    return f"is {_show(found.value, gate)}, {_expected(gate)}" if is_missed else ""
 
 
 def _why_unsure(found: _Found, gate: GateEntry) -> str:
@@ -163,15 +163,15 @@ def _why_unsure(found: _Found, gate: GateEntry) -> str:
     if not gate.sure or found.value is None or limits is None:
         return ""
     if not _passes(limits.low, gate) and not found.is_lower_bound:
-        where = f"lower limit {_shown(limits.low, gate)}"
+        where = f"lower limit {_show(limits.low, gate)}"
     elif not _fails(limits.high, gate):
-        where = f"upper limit {_shown(limits.high, gate)}"
+        where = f"upper limit {_show(limits.high, gate)}"
     else:
         return ""
     return f"is {found.value:.4g}, but not surely: {where}, {_expected(gate)}{_needed(limits)}"
 
 
-def _needed(limits: Limits) -> str:
+def _needed(limits: ConfidenceLimits) -> str:
     return f"; {limits.needed}" if limits.needed else ""
 
 
@@ -181,7 +181,7 @@ def _why_undecided(found: _Found, gate: GateEntry) -> str:
         return "has no value"
     least = found.limits.low if gate.sure and found.limits is not None else found.value
     if found.is_lower_bound and (gate.at_most is not None or not _passes(least, gate)):
-        shown = _shown(least, gate)
+        shown = _show(least, gate)
         return f"is at least {shown}, the rest is not decided; {_expected(gate)}"
     if gate.sure and found.limits is None:
         return "has no interval, so nothing about it is sure"
@@ -215,7 +215,7 @@ def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
             value,
             left_out="" if _covers(score, _required(task, 1.0)) else rests,
             is_lower_bound=any(score.metrics[slug].approximate for slug in _rows_of(task, part)),
-            limits=None if interval is None else Limits(*interval),
+            limits=None if interval is None else ConfidenceLimits(*interval),
         )
 
 
@@ -255,7 +255,7 @@ def _blocked(model: ModelScore, of: str) -> str:
     return ", ".join(found.reasons) if found is not None and found.status == "invalid" else ""
 
 
-def _limits(model: ModelScore, of: str) -> Limits | None:
+def _limits(model: ModelScore, of: str) -> ConfidenceLimits | None:
     """The 95 % interval of a value; for a rate with an official gate, the limit of its claim."""
     task = model.tasks.get(of.partition(".")[0])
     metric = task.metrics.get(of) if task is not None else None
@@ -263,23 +263,23 @@ def _limits(model: ModelScore, of: str) -> Limits | None:
         return _limits_of_metric(metric)
     price = model.cost.per_1000_calls
     if of == COST and model.cost.status in ("given", "zero") and price is not None:
-        return Limits(price, price)
+        return ConfidenceLimits(price, price)
     scored = {FINAL: model.final, COST: model.cost}.get(of, task)
     interval = getattr(scored, "ci95", None)
-    return None if interval is None else Limits(*interval)
+    return None if interval is None else ConfidenceLimits(*interval)
 
 
-def _limits_of_metric(metric: MetricScore) -> Limits | None:
+def _limits_of_metric(metric: MetricScore) -> ConfidenceLimits | None:
     """One-sided at 95 % towards an official gate, else the interval        STATS §2"""
     if metric.ci95 is None:
         return None
     low, high = metric.ci95
     claim = metric.claim
     if claim is None:
-        return Limits(low, high)
+        return ConfidenceLimits(low, high)
     needed = f"not demonstrable with {claim.n} items: at least {claim.needed} are needed"
     is_upper = metric.unit == "percent"
-    return Limits(
+    return ConfidenceLimits(
         low if is_upper else claim.bound,
         claim.bound if is_upper else high,
         "" if claim.holds else needed,
@@ -324,7 +324,7 @@ def _fails(value: float, gate: GateEntry) -> bool:
     return gate.at_most is None or value <= gate.at_most + TOLERANCE
 
 
-def _shown(value: float, gate: GateEntry) -> str:
+def _show(value: float, gate: GateEntry) -> str:
     """With four digits, or more if needed to show that the value misses its gate."""
     shown = [f"{value:.{digits}g}" for digits in range(4, 18)]
     seen = (s for s in shown if not (_passes(float(s), gate) and _fails(float(s), gate)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.file import OFFLINE, PROVIDERS, ModelEntry, converted
+from callscore.config.file import OFFLINE, PROVIDERS, ModelEntry, convert_entry
 from callscore.config.score import BUILT_IN_JUDGES, default_embedder, known_judges
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import plugin_names
@@ -35,7 +35,7 @@ MOST_JUDGES = 3
 STYLES = ("items", "document")
 
 
-def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
+def read_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
     """The model as the engine uses it; raises ConfigError without printing a secret."""
     _check_name(document, part, entry)
     _check_provider(document, part, entry)
@@ -131,10 +131,10 @@ def _secret(document: Document, part: str) -> ConfigError:
 
 def _check_url(document: Document, part: str, url: str, allow_http: bool) -> None:
     """https, or http to this machine; no metadata service; no user:password@ (S-14)."""
-    from callscore.providers.addresses import checked_url
+    from callscore.providers.addresses import check_url
 
     try:
-        checked_url(url, allow_http=allow_http)
+        check_url(url, allow_http=allow_http)
     except ConfigError as error:
         raise document.error(part, str(error).removeprefix("base_url: ")) from None
 
@@ -231,10 +231,10 @@ def load_embedder(source: Path | Mapping[str, Any]) -> EmbedderChoice:
 def _model(document: Document, part: str, entry: Any) -> ModelSpec:
     if not isinstance(entry, dict):
         raise document.error(part, f"{entry!r}; expected a model: name, provider, model")
-    found: ModelEntry = converted(document, ModelEntry, part, entry)
+    found: ModelEntry = convert_entry(document, ModelEntry, part, entry)
     if found.provider in OFFLINE:
         raise document.error(
             f"{part}.provider" if part else "provider",
             f"{found.provider} replies from cases and cannot judge; expected an API",
         )
-    return checked_model(document, part, found)
+    return read_model(document, part, found)

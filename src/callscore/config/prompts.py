@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from callscore.config.file import SCENARIOS
 from callscore.core.errors import ConfigError
 from callscore.core.prompt_template import PromptTemplate, parse_template
 from callscore.core.run import ModelSpec
@@ -61,7 +62,7 @@ def _templates(document: Document, part: str, files: Any) -> dict[str, PromptTem
 
 def _template(document: Document, part: str, task: str, name: str) -> PromptTemplate:
     place = f"{part}.{task}"
-    known = [name for name in registry.task_names() if name != "orchestration"]
+    known = [name for name in registry.task_names() if name != SCENARIOS]
     if task not in known:
         raise document.error(place, f"{task!r} is not a task; expected one of {', '.join(known)}")
     path = document.path.parent / name

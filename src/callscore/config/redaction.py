@@ -49,7 +49,7 @@ class RedactOptions(msgspec.Struct, frozen=True):
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 
-def checked_kinds(names: Sequence[str]) -> Sequence[DataKind]:
+def check_kinds(names: Sequence[str]) -> Sequence[DataKind]:
     """The kinds with these names; all kinds if none is given."""
     unknown = [name for name in names if name not in KINDS]
     if unknown:
@@ -86,7 +86,7 @@ class FileRedactor:
                 file.write(self._line(line))
 
     def _line(self, line: Line) -> bytes:
-        record = _decoded(line)
+        record = _decode(line)
         done = self._redactor.redact_record(record, self._placeholders(record))
         return escape_json(msgspec.json.encode(done)) + b"\n"
 
@@ -101,7 +101,7 @@ class FileRedactor:
         return self._by_call.setdefault(call, Placeholders())
 
 
-def _decoded(line: Line) -> dict[str, Any]:
+def _decode(line: Line) -> dict[str, Any]:
     try:
         value = strict_json.decode(line.raw).value
     except strict_json.JsonFault as fault:
@@ -154,7 +154,7 @@ def redact_options(document: Document, entry: Any) -> RedactOptions:
         raise document.error("redact", f"expected true, or some of {', '.join(known)}")
     names = entry.get("names") or []
     try:
-        kinds = checked_kinds(_texts(document, "redact.kinds", entry.get("kinds") or []))
+        kinds = check_kinds(_texts(document, "redact.kinds", entry.get("kinds") or []))
         given = read_names(document.path.parent / names) if isinstance(names, str) else names
     except UsageError as error:
         raise document.error("redact", str(error)) from None

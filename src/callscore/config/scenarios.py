@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, cast, get_args
 
 import msgspec
 
-from callscore.config.file import OFFLINE, ScenarioEntry
+from callscore.config.file import OFFLINE, SCENARIOS, ScenarioEntry
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import History, Mode, ProtocolName, ScenarioData, ScenarioSettings
 from callscore.store.strict_yaml import Document
 from callscore.suites.registry import scenario_suite
 
-PART = "data.orchestration"
+PART = f"data.{SCENARIOS}"
 _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take no temperature; the public runner sets the reasoning effort instead."""
 

@@ -28,7 +28,7 @@ class Rates(msgspec.Struct, frozen=True):
 
 
 class FakeReply(msgspec.Struct, frozen=True):
-    """A degraded answer: text, or calls of tools."""
+    """An answer that no model gave: text, or calls of tools."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()

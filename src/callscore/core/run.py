@@ -69,6 +69,8 @@ class Survey(msgspec.Struct, frozen=True):
     ids: Sequence[str]
     """The ids of the selected cases, in order."""
     digest: str
+    tasks: frozenset[str] = frozenset()
+    """Of these cases."""
 
 
 class Work(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from callscore.core.task import ItemCount, Output, Reference, Task
 from callscore.core.verdict_rules import VerdictRules
 
 if TYPE_CHECKING:
+    from callscore.core.baseline import Rules
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
@@ -70,6 +71,10 @@ class Suite(Protocol):
 
     def noise(self, task: str) -> Degrade:
         """How `simulated` makes the answers of a task worse; raises NoNoise if it cannot."""
+        ...
+
+    def rules(self, task: str) -> Rules:
+        """How `baseline` answers the prompts of a task; raises NoRules if it cannot."""
         ...
 
     def labelling(self, task: str) -> Labelling:

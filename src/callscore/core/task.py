@@ -105,7 +105,7 @@ class Task(Protocol[Reference, Output]):
         """The language of the texts that an embedder compares."""
         return case.lang
 
-    # Hooks of the data, the records and the simulated provider
+    # Hooks of the data, the records, and the providers `simulated` and `baseline`
 
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
         """Contradictions in a reference, or between it and its config        C-131"""
@@ -120,6 +120,15 @@ class Task(Protocol[Reference, Output]):
     ) -> Faults:
         """What counted against an output, by metric."""
         return {}
+
+    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
+        """Answer a prompt without a model, by simple rules: a floor for real models.
+
+        Without this method, `baseline` refuses the task.
+        """
+        from callscore.core.baseline import NoRules
+
+        raise NoRules(self.name)
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
         """Make an expected outcome worse in place, as a weaker model would; or return a reply.

@@ -30,7 +30,7 @@ class RefusedAddress(PermissionError):
 
 def refusal_of(address: IpAddress) -> str | None:
     """Why requests to this address are refused; None if they are allowed."""
-    plain = _unwrapped(address)
+    plain = _unwrap(address)
     if plain.is_link_local or plain in _METADATA:
         return f"{address} is a link-local or metadata address"
     if plain.is_multicast or plain.is_unspecified:
@@ -38,7 +38,7 @@ def refusal_of(address: IpAddress) -> str | None:
     return None
 
 
-def _unwrapped(address: IpAddress) -> IpAddress:
+def _unwrap(address: IpAddress) -> IpAddress:
     """The IPv4 address inside an IPv6 one (mapped, 6to4, NAT64), or the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
@@ -47,7 +47,7 @@ def _unwrapped(address: IpAddress) -> IpAddress:
     return address.ipv4_mapped or address.sixtofour or address
 
 
-def guarded_socket(info: tuple[Any, ...]) -> socket.socket:
+def open_guarded_socket(info: tuple[Any, ...]) -> socket.socket:
     """A socket for one resolved address; the last check before the connection is made."""
     family, kind, protocol, _, where = info
     refusal = refusal_of(ipaddress.ip_address(str(where[0]).partition("%")[0]))
@@ -56,7 +56,7 @@ def guarded_socket(info: tuple[Any, ...]) -> socket.socket:
     return socket.socket(family, kind, protocol)
 
 
-def checked_url(text: str, *, allow_http: bool = False) -> URL:
+def check_url(text: str, *, allow_http: bool = False) -> URL:
     """The validated base URL; raises ConfigError."""
     try:
         url = URL(text)
@@ -93,7 +93,7 @@ def is_loopback(url: URL) -> bool:
     host = (url.host or "").rstrip(".").lower()
     literal = literal_address(host)
     if literal is not None:
-        return _unwrapped(literal).is_loopback
+        return _unwrap(literal).is_loopback
     return host == "localhost" or host.endswith(".localhost")
 
 

@@ -20,19 +20,19 @@ from callscore.providers.wire_format import (
     AnswerForm,
     Body,
     SchemaCache,
-    Unreadable,
-    alternating,
-    checked_params,
-    chosen_forms,
-    declared_max,
-    decoded,
-    encoded,
+    UnreadableResponse,
+    add_counts,
+    check_params,
+    choose_forms,
+    decode_response,
+    encode_raw,
+    find_max_tokens,
     forms_for,
-    merged,
-    renamed,
+    merge_params,
+    merge_turns,
+    rename_params,
+    split_answer_tool,
     system_and_turns,
-    token_count,
-    unpacked,
     without_format,
 )
 
@@ -87,10 +87,10 @@ class Messages:
     def __init__(self, model: str, params: JsonObject, version: str = VERSION) -> None:
         self._model = model
         self.kind = "anthropic" if version == VERSION else f"anthropic {version}"
-        forms, params = chosen_forms(params, BY_TOOL)
+        forms, params = choose_forms(params, BY_TOOL)
         if version != VERSION:
             _refuse_sampling(params, version)
-        self._params = renamed(checked_params(params, _RESERVED), _NAMES)
+        self._params = rename_params(check_params(params, _RESERVED), _NAMES)
         self._forms = SchemaCache(lambda schema: without_format(forms, schema))
         self._format = SchemaCache(_format)
         self._tool = SchemaCache(_answer_tool)
@@ -110,12 +110,12 @@ class Messages:
         built: Body = {
             "model": self._model,
             "max_tokens": ASSUMED_MAX_OUTPUT_TOKENS,
-            "messages": alternating(turns),
+            "messages": merge_turns(turns),
         }
         if system:
             built["system"] = system
         built |= self._tools(prompt, form)
-        body = merged(built, self._params)
+        body = merge_params(built, self._params)
         if prompt.schema is not None and form == "format":
             # in addition to the user's own output settings, such as the effort
             body["output_config"] = {
@@ -140,17 +140,17 @@ class Messages:
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""
-        return declared_max(body.get("max_tokens"))
+        return find_max_tokens(body.get("max_tokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
         """The text blocks joined; the input of the answer tool counts as text."""
         try:
-            answer = decoded(raw, _DECODER)
-        except Unreadable as fault:
+            answer = decode_response(raw, _DECODER)
+        except UnreadableResponse as fault:
             return AttemptFailed("unreadable", f"not a message: {fault}")
         text = "".join(b.text or "" for b in answer.content if b.type == "text")
         uses = [(b.name or "", b.input) for b in answer.content if b.type == "tool_use"]
-        text, finish, calls = unpacked(text, _STOP.get(answer.stop_reason or ""), uses)
+        text, finish, calls = split_answer_tool(text, _STOP.get(answer.stop_reason or ""), uses)
         return Reply(text, finish, *_usage(answer.usage), None, calls, answer.model)
 
 
@@ -164,18 +164,18 @@ def _refuse_sampling(params: JsonObject, version: str) -> None:
 
 
 def _format(schema: JsonObject) -> msgspec.Raw:
-    return encoded({"type": "json_schema", "schema": without_bounds(schema)})
+    return encode_raw({"type": "json_schema", "schema": without_bounds(schema)})
 
 
 def _answer_tool(schema: JsonObject) -> msgspec.Raw:
     tool = {"name": ANSWER_TOOL, "description": ANSWER_TOOL_DESCRIPTION, "input_schema": schema}
-    return encoded(tool)
+    return encode_raw(tool)
 
 
 def _usage(usage: object) -> tuple[int | None, int | None]:
     """Input and output tokens; cache reads and writes are input too."""
     reported = usage if isinstance(usage, dict) else {}
     cached = (reported.get("cache_creation_input_tokens"), reported.get("cache_read_input_tokens"))
-    return token_count(reported.get("input_tokens"), *cached), token_count(
+    return add_counts(reported.get("input_tokens"), *cached), add_counts(
         reported.get("output_tokens")
     )

@@ -19,18 +19,18 @@ from callscore.providers.wire_format import (
     AnswerForm,
     Body,
     SchemaCache,
-    Unreadable,
-    alternating,
-    checked_params,
-    chosen_forms,
-    declared_max,
-    decoded,
+    UnreadableResponse,
+    add_counts,
+    check_params,
+    choose_forms,
+    decode_response,
+    find_max_tokens,
     forms_for,
-    merged,
-    renamed,
+    merge_params,
+    merge_turns,
+    rename_params,
+    split_answer_tool,
     system_and_turns,
-    token_count,
-    unpacked,
     without_format,
 )
 
@@ -103,9 +103,9 @@ class Converse:
     limit_headers = None
 
     def __init__(self, params: JsonObject) -> None:
-        forms, params = chosen_forms(params, BY_TOOL)
+        forms, params = choose_forms(params, BY_TOOL)
         self._forms = SchemaCache(lambda schema: without_format(forms, schema))
-        checked = renamed(checked_params(params, _RESERVED), _NAMES)
+        checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
         self._beside = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
         own = {k: v for k, v in checked.items() if k not in _INFERENCE | _OUTSIDE_CONFIG}
@@ -125,34 +125,34 @@ class Converse:
         """The request body."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
-        built: Body = {"messages": [_turn(message) for message in alternating(turns)]}
+        built: Body = {"messages": [_turn(message) for message in merge_turns(turns)]}
         if system:
             built["system"] = [{"text": system}]
         if self._inference:
-            built["inferenceConfig"] = merged({}, self._inference)
+            built["inferenceConfig"] = merge_params({}, self._inference)
         built |= _tools(prompt, form)
         if prompt.schema is not None and form == "format":
             built["outputConfig"] = {"textFormat": _text_format(prompt.schema)}
-        return merged(built, self._beside)
+        return merge_params(built, self._beside)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""
-        return declared_max(self._inference.get("maxTokens"))
+        return find_max_tokens(self._inference.get("maxTokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
         """The text blocks joined; the input of the answer tool counts as text."""
         try:
-            answer = decoded(raw, _DECODER)
-        except Unreadable as fault:
+            answer = decode_response(raw, _DECODER)
+        except UnreadableResponse as fault:
             return AttemptFailed("unreadable", f"not a Converse answer: {fault}")
         blocks = answer.output.message.content
         text = "".join(block.text or "" for block in blocks)
         uses = [(b.tool_use.name, b.tool_use.input) for b in blocks if b.tool_use is not None]
-        text, finish, calls = unpacked(text, _STOP.get(answer.stop_reason or ""), uses)
+        text, finish, calls = split_answer_tool(text, _STOP.get(answer.stop_reason or ""), uses)
         usage = answer.usage if isinstance(answer.usage, dict) else {}
         cached = (usage.get("cacheReadInputTokens"), usage.get("cacheWriteInputTokens"))
-        tokens_in = token_count(usage.get("inputTokens"), *cached)
-        return Reply(text, finish, tokens_in, token_count(usage.get("outputTokens")), None, calls)
+        tokens_in = add_counts(usage.get("inputTokens"), *cached)
+        return Reply(text, finish, tokens_in, add_counts(usage.get("outputTokens")), None, calls)
 
 
 def _tools(prompt: Prompt, form: AnswerForm) -> Body:

@@ -40,12 +40,12 @@ class Requests:
             key.digest(),
             self._model,
             body,
-            estimated_tokens(body),
+            estimate_tokens(body),
             self._dialect.max_output_tokens(fields),
             prompt,
         )
 
 
-def estimated_tokens(body: bytes) -> int:
+def estimate_tokens(body: bytes) -> int:
     """About four bytes per token in ASCII text, three otherwise; an estimate, not for the cost."""
     return len(body) // (BYTES_A_TOKEN_ASCII if body.isascii() else BYTES_A_TOKEN_OTHER) + 1

@@ -129,9 +129,9 @@ def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
 
 def _addresses(spec: ModelSpec, api: _ApiChoice) -> tuple[URL, Sequence[URL]]:
     """The base URL of a model, and the URL of its requests in each wire format."""
-    from callscore.providers.addresses import checked_url
+    from callscore.providers.addresses import check_url
 
-    base = checked_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
+    base = check_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
     paths = [wire_format.path(spec.model) for wire_format in api.wire_formats]
     return base, [_join_path(base, path, paths) for path in paths]
 
@@ -139,14 +139,14 @@ def _addresses(spec: ModelSpec, api: _ApiChoice) -> tuple[URL, Sequence[URL]]:
 def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
     """The endpoint and the credentials for `/embeddings`."""
     from callscore.providers import openai
-    from callscore.providers.addresses import checked_url
+    from callscore.providers.addresses import check_url
     from callscore.providers.http import Endpoint, proxy_for
     from callscore.providers.http_provider import Access
 
     if spec.provider != "openai":
         raise ConfigError(f"embedder {spec.name!r}: provider: expected openai, or a server like it")
     try:
-        base = checked_url(spec.base_url or openai.BASE_URL, allow_http=spec.allow_http)
+        base = check_url(spec.base_url or openai.BASE_URL, allow_http=spec.allow_http)
         url = _join_path(base, "embeddings")
         key = _key(spec, secrets, base, openai.KEY_ENV)
         authorise = _authorise(spec, secrets, url, key)
@@ -163,18 +163,18 @@ def _api(spec: ModelSpec, secrets: Secrets) -> _ApiChoice:
     if spec.provider == "anthropic":
         from callscore.providers import anthropic
 
-        version = _chosen_api(spec, anthropic.VERSIONS)
+        version = _choose_api(spec, anthropic.VERSIONS)
         messages = anthropic.Messages(spec.model, spec.params, version)
         return _ApiChoice([messages], anthropic.BASE_URL, anthropic.KEY_ENV)
     if spec.provider == "gemini":
         from callscore.providers import gemini
 
-        _chosen_api(spec, ())
+        _choose_api(spec, ())
         return _ApiChoice([gemini.GenerateContent(spec.params)], gemini.BASE_URL, gemini.KEY_ENV)
     if spec.provider == "bedrock":
         from callscore.providers import bedrock
 
-        _chosen_api(spec, ())
+        _choose_api(spec, ())
         base_url = spec.base_url or f"https://bedrock-runtime.{_region(secrets)}.amazonaws.com"
         return _ApiChoice([bedrock.Converse(spec.params)], base_url, bedrock.KEY_ENV)
     near = get_close_matches(spec.provider, KINDS, n=1)
@@ -182,7 +182,7 @@ def _api(spec: ModelSpec, secrets: Secrets) -> _ApiChoice:
     raise ConfigError(f"provider: {spec.provider!r} is unknown{hint}")
 
 
-def _chosen_api(spec: ModelSpec, offered: Sequence[str]) -> str:
+def _choose_api(spec: ModelSpec, offered: Sequence[str]) -> str:
     """The API, or its version, that a config names, else the default."""
     if spec.api is None:
         return offered[0] if offered else ""
@@ -197,7 +197,7 @@ def _openai_formats(spec: ModelSpec) -> Sequence[WireFormat]:
     from callscore.providers.openai import ChatCompletions
     from callscore.providers.responses import Responses, needs_responses
 
-    chosen = _chosen_api(spec, OPENAI_APIS)
+    chosen = _choose_api(spec, OPENAI_APIS)
     responses = Responses(spec.model, spec.params)
     where = (spec.base_url or "").partition("?")[0].rstrip("/")
     is_default_host = not where or where.startswith("https://api.openai.com")
@@ -291,7 +291,7 @@ def _key_header(spec: ModelSpec, url: URL, key: str | None) -> dict[str, str]:
     if kind == "anthropic":
         from callscore.providers.anthropic import VERSIONS
 
-        version = {"anthropic-version": _chosen_api(spec, VERSIONS)}
+        version = {"anthropic-version": _choose_api(spec, VERSIONS)}
     if key is None:
         return version
     if kind == "anthropic":

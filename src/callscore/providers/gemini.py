@@ -14,18 +14,18 @@ from callscore.providers.wire_format import (
     BY_MODE,
     AnswerForm,
     Body,
-    Unreadable,
-    alternating,
+    UnreadableResponse,
+    add_counts,
     arguments_text,
-    checked_params,
-    chosen_forms,
-    declared_max,
-    decoded,
+    check_params,
+    choose_forms,
+    decode_response,
+    find_max_tokens,
     forms_for,
-    merged,
-    renamed,
+    merge_params,
+    merge_turns,
+    rename_params,
     system_and_turns,
-    token_count,
 )
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -102,8 +102,8 @@ class GenerateContent:
     limit_headers = None
 
     def __init__(self, params: JsonObject) -> None:
-        forms, params = chosen_forms(params, BY_MODE)
-        checked = renamed(checked_params(params, _RESERVED), _NAMES)
+        forms, params = choose_forms(params, BY_MODE)
+        checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._config = {key: value for key, value in checked.items() if key not in _OUTSIDE_CONFIG}
         self._beside = {key: value for key, value in checked.items() if key in _OUTSIDE_CONFIG}
         stop = self._config.get("stopSequences")
@@ -125,7 +125,7 @@ class GenerateContent:
         """The request body; the assistant is called `model` in this API."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
-        built: Body = {"contents": [_content(turn) for turn in alternating(turns)]}
+        built: Body = {"contents": [_content(turn) for turn in merge_turns(turns)]}
         if system:
             built["systemInstruction"] = {"parts": [{"text": system}]}
         if prompt.tools:
@@ -143,21 +143,21 @@ class GenerateContent:
             config["responseMimeType"] = "application/json"
         if form == "format":
             config["responseJsonSchema"] = prompt.schema
-        built["generationConfig"] = merged(config, self._config) or None
-        return merged(built, self._beside)
+        built["generationConfig"] = merge_params(config, self._config) or None
+        return merge_params(built, self._beside)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""
-        return declared_max(self._config.get("maxOutputTokens"))
+        return find_max_tokens(self._config.get("maxOutputTokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
         """The first candidate, without the model's thoughts."""
         try:
-            answer = decoded(raw, _DECODER)
-        except Unreadable as fault:
+            answer = decode_response(raw, _DECODER)
+        except UnreadableResponse as fault:
             return AttemptFailed("unreadable", f"not a generateContent answer: {fault}")
         if not answer.candidates:
-            return _blocked(answer)
+            return _read_refusal(answer)
         candidate = answer.candidates[0]
         parts = (candidate.content.parts if candidate.content else None) or ()
         calls = tuple(
@@ -177,7 +177,7 @@ def _content(message: Message) -> Body:
     return {"role": role, "parts": [{"text": message.content}]}
 
 
-def _blocked(answer: _Answer) -> Reply | AttemptFailed:
+def _read_refusal(answer: _Answer) -> Reply | AttemptFailed:
     """No candidate: the prompt was blocked, or the response is invalid."""
     if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
         return AttemptFailed("unreadable", "an answer without candidates")
@@ -188,6 +188,6 @@ def _usage(answer: _Answer) -> tuple[int | None, int | None]:
     """Input and output tokens; thoughts are billed as output."""
     reported = answer.usage_metadata if isinstance(answer.usage_metadata, dict) else {}
     return (
-        token_count(reported.get("promptTokenCount"), reported.get("toolUsePromptTokenCount")),
-        token_count(reported.get("candidatesTokenCount"), reported.get("thoughtsTokenCount")),
+        add_counts(reported.get("promptTokenCount"), reported.get("toolUsePromptTokenCount")),
+        add_counts(reported.get("candidatesTokenCount"), reported.get("thoughtsTokenCount")),
     )

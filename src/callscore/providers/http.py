@@ -14,7 +14,7 @@ from aiohttp import ClientTimeout
 from yarl import URL
 
 from callscore.core.provider import AttemptFailed
-from callscore.providers.addresses import RefusedAddress, guarded_socket, is_loopback
+from callscore.providers.addresses import RefusedAddress, is_loopback, open_guarded_socket
 from callscore.providers.redaction import excerpt
 
 MAX_ANSWER_BYTES = 20_000_000
@@ -103,7 +103,7 @@ class Http:
             limit=0,
             ttl_dns_cache=DNS_SECONDS,
             keepalive_timeout=KEEP_ALIVE_SECONDS,
-            socket_factory=guarded_socket,
+            socket_factory=open_guarded_socket,
         )
         self._session = aiohttp.ClientSession(
             connector=connector, timeout=self._timeout, cookie_jar=aiohttp.DummyCookieJar()

@@ -92,7 +92,7 @@ def failure(
     wait = retry_after_s(answer.headers)
     wait = error.retry_after_s if wait is None else wait
     if 300 <= answer.status < 400:
-        return _redirected(answer, host, secrets)
+        return _redirect_error(answer, host, secrets)
     reported = excerpt(error.message, secrets) or "no message"
     return AttemptFailed(
         kind_of(answer.status, error, told_to_wait=wait is not None),
@@ -117,7 +117,7 @@ def kind_of(status: int, error: ServerError, *, told_to_wait: bool) -> FailureKi
     return "server" if status >= 500 else "unreadable"
 
 
-def _redirected(answer: HttpResponse, host: str, secrets: Sequence[str]) -> AttemptFailed:
+def _redirect_error(answer: HttpResponse, host: str, secrets: Sequence[str]) -> AttemptFailed:
     where = excerpt(answer.headers.get("location", "nowhere"), secrets)
     message = (
         f"{host} answered {answer.status} and points to {where}; redirects are not followed, "

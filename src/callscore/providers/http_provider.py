@@ -59,7 +59,7 @@ class HttpProvider:
             error = server_error(found.body, found.headers)
             another = self._variants.next(request, variant, found.status, error)
             if another is None:
-                return self._refused(found, error, self._variants.api(variant).endpoint.host)
+                return self._on_error(found, error, self._variants.api(variant).endpoint.host)
             variant = another
 
     async def _attempt(
@@ -89,7 +89,7 @@ class HttpProvider:
         """Close connections."""
         await self._http.leave()
 
-    def _refused(
+    def _on_error(
         self, answer: HttpResponse, error: ServerError, host: str
     ) -> ProviderResponse | AttemptFailed:
         if answer.status == 400 and CONTENT_FILTER in error.codes:

@@ -17,15 +17,15 @@ from callscore.providers.wire_format import (
     AnswerForm,
     Body,
     SchemaCache,
-    Unreadable,
+    UnreadableResponse,
+    add_counts,
     arguments_text,
-    checked_params,
-    chosen_forms,
-    declared_max,
-    decoded,
-    encoded,
-    merged,
-    token_count,
+    check_params,
+    choose_forms,
+    decode_response,
+    encode_raw,
+    find_max_tokens,
+    merge_params,
 )
 
 BASE_URL = "https://api.openai.com/v1"
@@ -92,8 +92,8 @@ class ChatCompletions:
 
     def __init__(self, model: str, params: JsonObject) -> None:
         self._model = model
-        forms, params = chosen_forms(params, BY_MODE)
-        self._params = checked_params(params, _RESERVED)
+        forms, params = choose_forms(params, BY_MODE)
+        self._params = check_params(params, _RESERVED)
         # the user has chosen the response format
         self._forms = forms[:1] if "response_format" in self._params else forms
         self._response_format = SchemaCache(_response_format)
@@ -116,17 +116,17 @@ class ChatCompletions:
             built["response_format"] = {"type": "json_object"}
         if prompt.tools:
             built["tools"] = _tools(prompt.tools)
-        return merged(built, self._params)
+        return merge_params(built, self._params)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""
-        return declared_max(body.get("max_completion_tokens"), body.get("max_tokens"))
+        return find_max_tokens(body.get("max_completion_tokens"), body.get("max_tokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
         """The first choice."""
         try:
-            completion = decoded(raw, _DECODER)
-        except Unreadable as fault:
+            completion = decode_response(raw, _DECODER)
+        except UnreadableResponse as fault:
             return AttemptFailed("unreadable", f"not a chat completion: {fault}")
         if not completion.choices:
             return AttemptFailed("unreadable", "an answer without choices")
@@ -147,8 +147,8 @@ def _reply(choice: _Choice, completion: _Completion) -> Reply:
     return Reply(
         text=text or refusal,
         finish_reason=_finish(choice.finish_reason, refused=bool(refusal), called=bool(calls)),
-        input_tokens=token_count(usage.get("prompt_tokens")),
-        output_tokens=token_count(usage.get("completion_tokens")),
+        input_tokens=add_counts(usage.get("prompt_tokens")),
+        output_tokens=add_counts(usage.get("completion_tokens")),
         tool_calls=calls,
         model=completion.model,
     )
@@ -177,7 +177,7 @@ def _finish(reason: str | None, *, refused: bool, called: bool) -> str | None:
 
 def _response_format(schema: JsonObject) -> msgspec.Raw:
     held = {"name": ANSWER_NAME, "strict": fits_strict_mode(schema), "schema": schema}
-    return encoded({"type": "json_schema", "json_schema": held})
+    return encode_raw({"type": "json_schema", "json_schema": held})
 
 
 def _tools(tools: Sequence[Tool]) -> list[Body]:

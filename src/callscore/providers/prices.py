@@ -52,11 +52,11 @@ def price_for(spec: ModelSpec) -> Price | None:
     if spec.price is not None:
         return spec.price
     home = _HOMES.get(spec.provider)
-    return listed_price(spec.base_url or home, spec.model) if home else None
+    return find_price(spec.base_url or home, spec.model) if home else None
 
 
 @lru_cache(maxsize=256)
-def listed_price(base_url: str, model: str) -> Price | None:
+def find_price(base_url: str, model: str) -> Price | None:
     """The price in the snapshot, for the name that matches a model most closely.
 
     A model is looked up at the vendor of its `base_url`, so that a model of the same name on your

@@ -23,7 +23,7 @@ class LimitHeaders(NamedTuple):
     tokens_reset: str
 
 
-class Remaining(NamedTuple):
+class RemainingQuota(NamedTuple):
     """What is left of a rate limit, if the provider says so."""
 
     requests: int | None = None
@@ -32,7 +32,7 @@ class Remaining(NamedTuple):
     """Until requests are allowed again if none is left, else until all tokens are available."""
 
 
-NO_LIMITS = Remaining()
+NO_LIMITS = RemainingQuota()
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -49,7 +49,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return seconds if seconds is not None else _until(told_after, headers.get("date"))
 
 
-def left(headers: Mapping[str, str], names: LimitHeaders) -> Remaining:
+def left(headers: Mapping[str, str], names: LimitHeaders) -> RemainingQuota:
     """The limits in the headers of a response."""
     requests, tokens = headers.get(names.requests_left), headers.get(names.tokens_left)
     if requests is None and tokens is None:
@@ -59,7 +59,7 @@ def left(headers: Mapping[str, str], names: LimitHeaders) -> Remaining:
     if requests_left == 0 or tokens_left is None:
         first, second = second, first
     reset = headers.get(first) or headers.get(second)
-    return Remaining(
+    return RemainingQuota(
         requests_left, tokens_left, _reset(reset, headers.get("date")) if reset else None
     )
 

@@ -45,7 +45,7 @@ def without_secrets(text: str, secrets: Sequence[str]) -> str:
         if secret in text:
             text = text.replace(secret, GONE)
         if "\\u00" in text or "%" in text or "\\/" in text:
-            text = _escaped(secret).sub(GONE, text)
+            text = _escaped_pattern(secret).sub(GONE, text)
         for written in _in_base64(secret):
             if written in text:
                 text = text.replace(written, GONE)
@@ -53,7 +53,7 @@ def without_secrets(text: str, secrets: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _escaped(secret: str) -> re.Pattern[str]:
+def _escaped_pattern(secret: str) -> re.Pattern[str]:
     """Matches the secret with any of its characters escaped, at any depth of JSON in JSON."""
     return re.compile(
         "".join(

@@ -70,7 +70,7 @@ class ReplayProvider:
             return None
         if case.task == SCENARIO and isinstance(found, Reply):
             found = with_calls_of_object(found)
-        body = msgspec.json.encode(_taped(found))
+        body = msgspec.json.encode(_record(found))
         known = f"{LABEL}\0{self.name}\0{case.id}\0{repeat}\0".encode()
         key = blake2b(known + body, digest_size=KEY_BYTES).digest()
         tokens = len(body) // BYTES_A_TOKEN + 1
@@ -87,7 +87,7 @@ class ReplayProvider:
         """Nothing to close."""
 
 
-def _taped(found: Reply | Failed) -> _Recording:
+def _record(found: Reply | Failed) -> _Recording:
     if isinstance(found, Failed):
         return _Recording(failed=" ".join(found.why.split()) or "a failure was recorded")
     is_json = isinstance(found.text, bytes)

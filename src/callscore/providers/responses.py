@@ -19,16 +19,16 @@ from callscore.providers.wire_format import (
     AnswerForm,
     Body,
     SchemaCache,
-    Unreadable,
+    UnreadableResponse,
+    add_counts,
     arguments_text,
-    checked_params,
-    chosen_forms,
-    declared_max,
-    decoded,
-    encoded,
-    merged,
-    renamed,
-    token_count,
+    check_params,
+    choose_forms,
+    decode_response,
+    encode_raw,
+    find_max_tokens,
+    merge_params,
+    rename_params,
 )
 
 _RESERVED = frozenset(("model", "input", "messages", "instructions", "stream", "tools", "n"))
@@ -91,8 +91,8 @@ class Responses:
 
     def __init__(self, model: str, params: JsonObject) -> None:
         self._model = model
-        forms, params = chosen_forms(params, BY_MODE)
-        checked = _moved(renamed(checked_params(params, _RESERVED), _NAMES))
+        forms, params = choose_forms(params, BY_MODE)
+        checked = _move_params(rename_params(check_params(params, _RESERVED), _NAMES))
         self._text = checked.pop("text", None) or {}
         self._params = checked
         # the user has chosen the response format
@@ -116,20 +116,20 @@ class Responses:
             text["format"] = self._format(prompt.schema)
         elif form == "json":
             text["format"] = {"type": "json_object"}
-        built["text"] = merged(text, self._text) or None
+        built["text"] = merge_params(text, self._text) or None
         if prompt.tools:
             built["tools"] = [_tool(tool) for tool in prompt.tools]
-        return merged(built, self._params)
+        return merge_params(built, self._params)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""
-        return declared_max(body.get("max_output_tokens"))
+        return find_max_tokens(body.get("max_output_tokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
         """The text of all messages and the function calls, without reasoning."""
         try:
-            answer = decoded(raw, _DECODER)
-        except Unreadable as fault:
+            answer = decode_response(raw, _DECODER)
+        except UnreadableResponse as fault:
             return AttemptFailed("unreadable", f"not a response: {fault}")
         if answer.status in _OUTAGES:
             return AttemptFailed("server", f"status {answer.status}")
@@ -144,14 +144,14 @@ class Responses:
         return Reply(
             text="".join(part.text or "" for part in parts) or refusal,
             finish_reason=_finish(answer, refused=bool(refusal), called=bool(calls)),
-            input_tokens=token_count(usage.get("input_tokens")),
-            output_tokens=token_count(usage.get("output_tokens")),
+            input_tokens=add_counts(usage.get("input_tokens")),
+            output_tokens=add_counts(usage.get("output_tokens")),
             tool_calls=calls,
             model=answer.model,
         )
 
 
-def _moved(params: Body) -> Body:
+def _move_params(params: Body) -> Body:
     """Parameters of chat completions under their names in this API."""
     for name, into, key in _MOVED:
         given = _object(params, into)
@@ -190,7 +190,9 @@ def _finish(answer: _Answer, *, refused: bool, called: bool) -> str | None:
 
 def _format(schema: JsonObject) -> msgspec.Raw:
     strict = fits_strict_mode(schema)
-    return encoded({"type": "json_schema", "name": ANSWER_NAME, "strict": strict, "schema": schema})
+    return encode_raw(
+        {"type": "json_schema", "name": ANSWER_NAME, "strict": strict, "schema": schema}
+    )
 
 
 def _tool(tool: Tool) -> Body:

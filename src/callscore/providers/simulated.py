@@ -124,7 +124,7 @@ def _reply(gold: _Gold, chance: random.Random, input_tokens: int, degrade: Degra
         text, reason = REFUSAL, "stop"
     else:
         rates = Rates(params.wrong_scores, params.missing_labels, params.fabricated_facts)
-        answer = _degraded(gold.expected, degrade, Noise(rates, chance))
+        answer = _degrade(gold.expected, degrade, Noise(rates, chance))
         text, calls, reason = answer.text, answer.tool_calls, "stop"
         if chance.random() < params.broken_json:
             text, calls, reason = text[: len(text) // 2], (), "length"
@@ -139,7 +139,7 @@ def _reply(gold: _Gold, chance: random.Random, input_tokens: int, degrade: Degra
     )
 
 
-def _degraded(expected: Mapping[str, Any], degrade: Degrade | None, noise: Noise) -> FakeReply:
+def _degrade(expected: Mapping[str, Any], degrade: Degrade | None, noise: Noise) -> FakeReply:
     """The expected outcome of a case as an answer, made worse in the way of its task."""
     outcome = copy.deepcopy(dict(expected))
     reply = degrade(outcome, noise) if degrade is not None else None

@@ -78,7 +78,7 @@ class WireFormat(Protocol):
         ...
 
 
-def checked_params(params: JsonObject, reserved: frozenset[str]) -> JsonObject:
+def check_params(params: JsonObject, reserved: frozenset[str]) -> JsonObject:
     """The user's parameters in a fixed order, so that the order in a config does not change the
     cache key.
     """
@@ -90,17 +90,17 @@ def checked_params(params: JsonObject, reserved: frozenset[str]) -> JsonObject:
     return dict(sorted(params.items()))
 
 
-def merged(built: Body, params: Mapping[str, Any]) -> Body:
+def merge_params(built: Body, params: Mapping[str, Any]) -> Body:
     """The request with the user's parameters on top; null removes a field."""
     return {key: value for key, value in (built | dict(params)).items() if value is not None}
 
 
-def renamed(params: Mapping[str, Any], names: Mapping[str, str]) -> Body:
+def rename_params(params: Mapping[str, Any], names: Mapping[str, str]) -> Body:
     """The parameters under this API's names."""
     return {names.get(key, key): value for key, value in params.items()}
 
 
-def chosen_forms(
+def choose_forms(
     params: JsonObject, ladder: Sequence[AnswerForm]
 ) -> tuple[Sequence[AnswerForm], JsonObject]:
     """The forms from the user's choice on, and the parameters without that choice."""
@@ -129,7 +129,7 @@ def system_and_turns(messages: Sequence[Message]) -> tuple[str, Sequence[Message
     return "\n\n".join(system), turns
 
 
-def alternating(turns: Sequence[Message]) -> Sequence[Message]:
+def merge_turns(turns: Sequence[Message]) -> Sequence[Message]:
     """The turns for APIs that require alternating roles, the user first and last."""
     merged_turns: list[Message] = []
     for turn in turns:
@@ -150,10 +150,10 @@ def in_turns(messages: Sequence[Message]) -> Sequence[Message]:
     """One system message, then alternating turns."""
     system, turns = system_and_turns(messages)
     first = [Message("system", system)] if system else []
-    return [*first, *alternating(turns)]
+    return [*first, *merge_turns(turns)]
 
 
-def declared_max(*values: object) -> int:
+def find_max_tokens(*values: object) -> int:
     """The first declared maximum of output tokens, or the default."""
     for value in values:
         if isinstance(value, int) and value > 0:
@@ -180,16 +180,16 @@ class SchemaCache(Generic[T]):
         return result
 
 
-def encoded(value: object) -> msgspec.Raw:
+def encode_raw(value: object) -> msgspec.Raw:
     """JSON that is inserted into a request unchanged."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-class Unreadable(ValueError):
+class UnreadableResponse(ValueError):
     """A body that violates the protocol."""
 
 
-def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+def decode_response(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     """The response as a struct; a lone surrogate in the model's text is replaced."""
     try:
         return decoder.decode(raw)
@@ -199,10 +199,10 @@ def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         value = strict_json.decode(raw, max_bytes=len(raw)).value
         return msgspec.convert(value, decoder.type)
     except (strict_json.JsonFault, msgspec.ValidationError) as fault:
-        raise Unreadable(str(fault)) from None
+        raise UnreadableResponse(str(fault)) from None
 
 
-def token_count(*counts: object) -> int | None:
+def add_counts(*counts: object) -> int | None:
     """The sum of the reported counts; None if none is reported, or one is invalid."""
     reported = [count for count in counts if count is not None]
     total = 0
@@ -213,7 +213,7 @@ def token_count(*counts: object) -> int | None:
     return total if reported and total <= MOST_TOKENS else None
 
 
-def unpacked(
+def split_answer_tool(
     text: str, finish: str | None, uses: Sequence[tuple[str, object]]
 ) -> tuple[str, str | None, tuple[ToolCall, ...]]:
     """Text, finish reason and calls of real tools; the input of the answer tool is the text."""

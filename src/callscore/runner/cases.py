@@ -8,12 +8,15 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
 from callscore.core.scenarios import ScenarioCases
 from callscore.core.suite import Suite
+from callscore.core.task import SCENARIO
 from callscore.evaluate.cases import (
     Contradictions,
     IndexedCase,
@@ -68,6 +71,7 @@ class CaseFiles:
         config = self._config
         digest = hashlib.blake2b(digest_size=16)
         selected: list[str] = []
+        tasks: set[str] = set()
         names: dict[str, dict[str, None]] = {}
         suites: dict[str, Suite] = {}
         for line in lines_of(config.cases):
@@ -81,11 +85,12 @@ class CaseFiles:
             position = self._add_position(loaded.case.id, line)
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
+                tasks.add(loaded.case.task)
                 self._contradictions.check(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
-        return Survey(selected, self.digest)
+        return Survey(selected, self.digest, frozenset(tasks))
 
     def _add_position(self, case_id: str, line: Line) -> int:
         if case_id in self.positions:
@@ -136,7 +141,7 @@ class ScenarioSteps:
 
     def survey(self) -> Survey:
         """Check and hash every scenario."""
-        return self._scenarios.survey()
+        return msgspec.structs.replace(self._scenarios.survey(), tasks=frozenset({SCENARIO}))
 
     def stream(self) -> Iterator[CasePrompt]:
         """Every step of every scenario."""

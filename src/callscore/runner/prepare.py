@@ -26,7 +26,7 @@ from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSt
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
-from callscore.suites.registry import noise_of, scenario_suite
+from callscore.suites.registry import noise_of, rules_of, scenario_suite
 
 if TYPE_CHECKING:
     from callscore.store.run_records import RunHeader
@@ -242,12 +242,24 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
         sources.append(ScenarioSteps(scenarios))
     found = [source.survey() for source in sources]
     survey = Survey(
-        [case for part in found for case in part.ids], "/".join(p.digest for p in found)
+        [case for part in found for case in part.ids],
+        "/".join(part.digest for part in found),
+        frozenset(task for part in found for task in part.tasks),
     )
     if not survey.ids:
         raise UsageError(f"{config.path}: no case of the selected tasks in the data")
+    _check_tasks(config, survey)
     models = open_models(config, sending=sending)
     return PreparedRun(config, models, files, scenarios, sources, survey, options)
+
+
+def _check_tasks(config: EvalConfig, survey: Survey) -> None:
+    """Refuse tasks that `simulated` or `baseline` cannot answer, before anything is spent."""
+    providers = {model.provider for model in config.models}
+    for provider, look_up in (("simulated", noise_of), ("baseline", rules_of)):
+        if provider in providers:
+            for task in sorted(survey.tasks):
+                look_up(task)
 
 
 def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
@@ -313,9 +325,9 @@ def _offline_provider(spec: ModelSpec) -> Provider | None:
 
         return SimulatedProvider(spec.name, spec.model, spec.params, noise_of)
     if spec.provider == "baseline":
-        from callscore.providers.baseline.provider import BaselineProvider
+        from callscore.providers.baseline import BaselineProvider
 
-        return BaselineProvider(spec.name)
+        return BaselineProvider(spec.name, rules_of)
     return None
 
 

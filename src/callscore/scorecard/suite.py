@@ -30,6 +30,7 @@ from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.template import template
 
 if TYPE_CHECKING:
+    from callscore.core.baseline import Rules
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
@@ -90,6 +91,15 @@ class SpecSuite:
         if type(found).degrade is Task.degrade:
             raise NoNoise(task)
         return found.degrade
+
+    def rules(self, task: str) -> Rules:
+        """The `answer_by_rules` of the task; raises NoRules if it has none."""
+        from callscore.core.baseline import NoRules
+
+        found = self.task(task, self.settings({}))
+        if type(found).answer_by_rules is Task.answer_by_rules:
+            raise NoRules(task)
+        return found.answer_by_rules
 
     def labelling(self, task: str) -> Labelling:
         """Raises NoLabelling: override it to let people label the cases of a task."""

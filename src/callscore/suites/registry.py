@@ -32,6 +32,7 @@ from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template
 
 if TYPE_CHECKING:
+    from callscore.core.baseline import Rules
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
@@ -117,6 +118,17 @@ def noise_of(task: str) -> Degrade:
 
         raise NoNoise(task)
     return found.noise(task)
+
+
+@cache
+def rules_of(task: str) -> Rules:
+    """How `baseline` answers the prompts of a task; raises NoRules if it cannot."""
+    found = suite_of(task)
+    if found is None:
+        from callscore.core.baseline import NoRules
+
+        raise NoRules(task)
+    return found.rules(task)
 
 
 def labelling_of(task: str) -> Labelling:

@@ -13,7 +13,8 @@ from callscore.core.task import Faults, ItemCount, Task
 from callscore.suites.calls.prompt import CONFIG_KEYS
 
 if TYPE_CHECKING:
-    from callscore.core.noise import JsonOutcome, Noise
+    from callscore.core.case import Prompt
+    from callscore.core.noise import FakeReply, JsonOutcome, Noise
 
 Reference = TypeVar("Reference")
 Output = TypeVar("Output")
@@ -63,6 +64,12 @@ class CallTask(Task[Reference, Output]):
         module: Any = import_module(f"callscore.suites.calls.{self.name}.explain")
         found: Faults = module.faults(reference, output, verdicts)
         return found
+
+    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
+        """Keywords and word lists, in the form of the schema."""
+        from callscore.suites.calls.baseline import answer
+
+        return answer(self.name, prompt)
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> None:
         """Degrade an expected outcome, like the reply of a weaker model."""

@@ -12,6 +12,7 @@ from callscore.scorecard.suite import SpecSuite
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
 
 if TYPE_CHECKING:
+    from callscore.core.baseline import Rules
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
 
@@ -47,3 +48,11 @@ class OrchestrationSuite(SpecSuite):
         from callscore.suites.orchestration.noise import degrade_step
 
         return degrade_step
+
+    def rules(self, task: str) -> Rules:
+        """The rules of scenario steps and of single-turn cases."""
+        if task != SCENARIO:
+            return super().rules(task)
+        from callscore.suites.orchestration.baseline import answer_step
+
+        return answer_step

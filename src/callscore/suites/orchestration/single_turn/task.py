@@ -20,7 +20,7 @@ from callscore.suites.orchestration.single_turn import calls as call_forms
 from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
 
 if TYPE_CHECKING:
-    from callscore.core.noise import JsonOutcome, Noise
+    from callscore.core.noise import FakeReply, JsonOutcome, Noise
 
 VERDICT_WORDS: Mapping[str, tuple[str, ...]] = {METRIC: OFFERED}
 CALL_SLUGS = (
@@ -36,6 +36,9 @@ GRAPH_SLUGS = (
     "orchestration.exact_plan",
 )
 SCORE = "orchestration.case_score"
+TOOLS = "Tools: "
+CALL_FORM = '{"calls": [{"name": …, "arguments": {…}}]}'
+GRAPH_FORM = '{"nodes": [{"id": 1, "text": …}], "edges": [["START", "1"], ["1", "END"]]}'
 _ELSEWHERE = undefined("the case has no part of this kind")
 
 
@@ -81,9 +84,7 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
 
     def prompt(self, case: Case) -> Prompt:
         """The conversation, the tools, and the form of the reply."""
-        wanted = '{"calls": [{"name": …, "arguments": {…}}]}'
-        if "nodes" in case.expected_outcome:
-            wanted = '{"nodes": [{"id": 1, "text": …}], "edges": [["START", "1"], ["1", "END"]]}'
+        wanted = GRAPH_FORM if "nodes" in case.expected_outcome else CALL_FORM
         tools = msgspec.json.encode(case.config.get("tools", [])).decode()
         said = case.transcript
         turns = (
@@ -91,7 +92,7 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
             if isinstance(said, str)
             else "\n".join(f"{turn.speaker or 'user'}: {turn.text}" for turn in said)
         )
-        system = f"Tools: {tools}\nReturn one JSON object of the form {wanted}."
+        system = f"{TOOLS}{tools}\nReturn one JSON object of the form {wanted}."
         return Prompt((Message("system", system), Message("user", turns)))
 
     def read(self, reference: SingleTurnReference, reply: Reply) -> SingleTurnOutput | Malformed:
@@ -116,6 +117,16 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         if "calls" not in expected and "actions" not in expected:
             return ItemCount(0, 0)
         return ItemCount(0, sum(1 for _ in _leaves(expected)))
+
+    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
+        """One call of the tool that fits best, or a graph with one node."""
+        from callscore.suites.orchestration.baseline import answer_case
+
+        offered, _, form = prompt.messages[0].content.removeprefix(TOOLS).partition("\n")
+        if GRAPH_FORM in form:
+            return answer_case(prompt.messages[1:], None)
+        tools = _tools(msgspec.json.decode(offered))
+        return answer_case(prompt.messages[1:], list(tools.values()))
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> None:
         """Calls, actions or graphs with changed, missing and invented parts."""
@@ -203,7 +214,9 @@ def _tools(tools: Any) -> dict[str, Tool]:
         if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
             parameters = tool.get("parameters")
             schema = parameters if isinstance(parameters, Mapping) else {}
-            found[tool["name"]] = Tool(tool["name"], "", schema)
+            about = tool.get("description")
+            description = about if isinstance(about, str) else ""
+            found[tool["name"]] = Tool(tool["name"], description, schema)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Word lists and matching for the baseline."""
+"""Keyword spotting: the content words of a text, their overlap, positive and negative words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WORD = re.compile(r"[^\W_]+")
 SHORTEST_STEM = 4
 
 
-class Lexicon(msgspec.Struct, frozen=True):
-    """The word lists of `lexicon.toml`."""
+class KeywordLists(msgspec.Struct, frozen=True):
+    """The word lists of `keywords.toml`."""
 
     positive: tuple[str, ...]
     negative: tuple[str, ...]
@@ -24,9 +24,9 @@ class Lexicon(msgspec.Struct, frozen=True):
 
 
 @cache
-def lexicon() -> Lexicon:
+def keyword_lists() -> KeywordLists:
     """The word lists, loaded once."""
-    return msgspec.convert(read_table(Path(__file__).with_name("lexicon.toml")), Lexicon)
+    return msgspec.convert(read_table(Path(__file__).with_suffix(".toml")), KeywordLists)
 
 
 def words(text: str) -> list[str]:
@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
 
 def topic_words(text: str) -> set[str]:
     """The content words of a text."""
-    return {word for word in words(text) if word not in lexicon().filler and len(word) > 1}
+    return {word for word in words(text) if word not in keyword_lists().filler and len(word) > 1}
 
 
 def overlap(about: set[str], text: str) -> float:
@@ -81,7 +81,7 @@ def occurs(phrase: str, spoken: list[str]) -> bool:
 def sentiment(text: str) -> str:
     """Whether a text has more positive or more negative words."""
     said = words(text)
-    good, bad = _hits(lexicon().positive, said), _hits(lexicon().negative, said)
+    good, bad = _hits(keyword_lists().positive, said), _hits(keyword_lists().negative, said)
     if good == bad:
         return "neutral"
     return "positive" if good > bad else "negative"

@@ -1,4 +1,4 @@
-"""Rules for the steps of an agent: choose the plan and the tool with the words of the request."""
+"""How `baseline` acts: rules choose the agents and the tool that share words with the request."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Message, Tool, ToolCall
-from callscore.providers.baseline.words import overlap, topic_words, words
+from callscore.core.case import Message, Prompt, Tool, ToolCall
+from callscore.core.noise import FakeReply
+from callscore.metrics.keywords import overlap, topic_words, words
 
 _AGENT = re.compile(r"^\*\*(.+?) \(([\w.-]+)\)\*\*$", re.MULTILINE)
 _PUNCTUATION = ".,;:!?()[]{}\"'"
@@ -19,7 +20,26 @@ ENOUGH = 1 / 4
 PLAN = "workflow_"
 
 
-def plan(messages: Sequence[Message]) -> str:
+def answer_step(prompt: Prompt) -> FakeReply:
+    """A step of a scenario: a plan if no tool is offered, else a call or a question."""
+    if not prompt.tools:
+        return FakeReply(_plan(prompt.messages))
+    made = _act(prompt.messages, prompt.tools)
+    return FakeReply(ASKS_BACK) if made is None else FakeReply("", (made,))
+
+
+def answer_case(messages: Sequence[Message], tools: Sequence[Tool] | None) -> FakeReply:
+    """A single-turn case: at most one call; without tools, a graph with one node."""
+    if tools is None:
+        node = {"id": 1, "text": messages[-1].content}
+        graph = {"nodes": [node], "edges": [["START", "1"], ["1", "END"]]}
+        return FakeReply(msgspec.json.encode(graph).decode())
+    made = _act(messages, tools)
+    calls = [] if made is None else [{"name": made.name, "arguments": msgspec.Raw(made.arguments)}]
+    return FakeReply(msgspec.json.encode({"calls": calls}).decode())
+
+
+def _plan(messages: Sequence[Message]) -> str:
     """One workflow with the agents whose names occur in the last message; at least the
     best match.
     """
@@ -34,7 +54,7 @@ def plan(messages: Sequence[Message]) -> str:
     return msgspec.json.encode({"workflow_1": workflow}).decode()
 
 
-def act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
+def _act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
     """The tool with the most words of the task, if its required arguments can be found."""
     task = _task(messages)
     best = max(tools, key=lambda tool: overlap(_about(tool), task), default=None)

@@ -1,11 +1,15 @@
-"""Rules for the four tasks of a call, applied to the document in the prompt."""
+"""How `baseline` answers the four tasks: rules, applied to the document in the prompt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from callscore.providers.baseline.words import occurs, overlap, sentiment, topic_words, words
+import msgspec
+
+from callscore.core.case import Prompt
+from callscore.core.noise import FakeReply
+from callscore.metrics.keywords import occurs, overlap, sentiment, topic_words, words
 
 Json = dict[str, Any]
 ENOUGH = 1 / 3
@@ -14,26 +18,32 @@ HIGHLIGHTS = 3
 LONGEST_QUOTE = 160
 
 
-def answer(schema: Mapping[str, Any], document: Json) -> Json:
-    """The answer to a prompt, in the form of its schema, which also identifies the task."""
-    asked = schema.get("properties")
-    for keys, rule in _BY_KEYS.items():
-        if isinstance(asked, Mapping) and any(key in asked for key in keys):
-            fitted: Json = _fitted(rule(_config(document), _turns(document)), schema)
-            return fitted
-    return {}
+def answer(task: str, prompt: Prompt) -> FakeReply:
+    """The answer to the prompt of a task, in the form of its schema."""
+    document = _document(prompt)
+    found = _RULES[task](_config(document), _turns(document))
+    return FakeReply(msgspec.json.encode(_fit(found, prompt.schema)).decode())
 
 
-def _fitted(value: Any, schema: Any) -> Any:
+def _document(prompt: Prompt) -> Json:
+    """The JSON document in the last message; empty if there is none."""
+    try:
+        found = msgspec.json.decode(prompt.messages[-1].content)
+    except (msgspec.MsgspecError, IndexError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _fit(value: Any, schema: Any) -> Any:
     """A value with the properties that a schema requires, blank if no rule sets them."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(members := schema.get("properties"), Mapping):
         given = value if isinstance(value, Mapping) else {}
-        return {name: _fitted(given.get(name), inner) for name, inner in members.items()}
+        return {name: _fit(given.get(name), inner) for name, inner in members.items()}
     if schema.get("type") == "array":
         items = value if isinstance(value, list) else ()
-        return [_fitted(item, schema.get("items")) for item in items]
+        return [_fit(item, schema.get("items")) for item in items]
     return "" if isinstance(value, (dict, list)) else value
 
 
@@ -187,10 +197,9 @@ def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-_BY_KEYS: Mapping[Sequence[str], Callable[[Json, list[Json]], Json]] = {
-    ("questions",): _qa,
-    ("detected_keywords", "detected_topics", "valid_entity_set"): _entity,
-    ("sentiment", "summary", "emotion"): _text,
-    ("full_translation", "sentence_translations"): _translation,
+_RULES: Mapping[str, Callable[[Json, list[Json]], Json]] = {
+    "qa": _qa,
+    "entity": _entity,
+    "text": _text,
+    "translation": _translation,
 }
-"""The rules of a task by the keys of its answers; a case may leave some out."""

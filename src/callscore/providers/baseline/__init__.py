@@ -1,1 +1,0 @@
-"""The baseline: rules instead of a model."""
