@@ -16,7 +16,7 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.file import GateEntry
 from callscore.config.gates import gate_checks
 from callscore.config.regression import BaselineRuns
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import off_loop
@@ -27,7 +27,7 @@ from callscore.runner.run import RunResult, run_prepared
 
 def check_run(
     config: EvalConfig, result: RunResult, tallies: Sequence[ScoringResult] = ()
-) -> list[Check]:
+) -> list[CheckResult]:
     """Check every gate of the file for each of its models.
 
     `tallies` are those of the scoring pass: gates with `sure` against a baseline need them.
@@ -61,7 +61,7 @@ class GatedRun(NamedTuple):
         """The status of the run."""
         return self.result.summary.status
 
-    def checks_of(self, gate: GateEntry, model: str) -> list[Check]:
+    def checks_of(self, gate: GateEntry, model: str) -> list[CheckResult]:
         """Check one gate for one model."""
         config = msgspec.structs.replace(self.config, gates=[gate])
         return [c for c in check_run(config, self.result, self.tallies) if c.model == model]
