@@ -19,7 +19,7 @@ from callscore.config.score import (
 )
 from callscore.core.consent import trust_every_config
 from callscore.core.errors import DataError, UsageError
-from callscore.core.ports import Embedder, Judge
+from callscore.core.judging import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function

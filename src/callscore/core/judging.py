@@ -1,13 +1,16 @@
-"""Questions to a judge and its verdicts. The judge classifies items; code counts (C-100)."""
+"""The protocols of judges and embedders, with their questions, verdicts and similarities.
+
+The judge classifies items; code counts (C-100).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from callscore.core.case import JsonObject, Turn
+from callscore.core.case import Failed, JsonObject, Turn
 
 
 class Item(NamedTuple):
@@ -111,3 +114,49 @@ class Similarity(msgspec.Struct, frozen=True):
     approximate: bool = False
     caveat: str = ""
     """A note for readers of scores that use this value."""
+
+
+class Judge(Protocol):
+    """Classifies items.
+
+    `signature` identifies everything that determines its verdicts (model, prompts, rubrics); it is
+    part of the signature of every result (C-126).
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in reports."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with anything that can change a verdict."""
+        ...
+
+    async def judge(self, request: JudgeRequest, /) -> JudgeResult | Failed:
+        """A verdict on every question that offers words, or why there is none."""
+        ...
+
+
+class Embedder(Protocol):
+    """Compares the meaning of two texts."""
+
+    @property
+    def name(self) -> str:
+        """The name in reports."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with anything that can change a similarity."""
+        ...
+
+    def reads(self, lang: str | None) -> bool:
+        """Whether it supports this language; None if the language is unknown."""
+        ...
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        """The cosine of each pair, in order, or why there is none."""
+        ...

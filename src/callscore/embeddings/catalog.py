@@ -7,8 +7,7 @@ from typing import Protocol
 
 from callscore.core.case import Failed
 from callscore.core.errors import ConfigError
-from callscore.core.judging import Similarity
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder, Similarity
 from callscore.embeddings.cosine import Cosine
 from callscore.embeddings.encoder import Encoder
 from callscore.embeddings.labse import Labse, local_weights

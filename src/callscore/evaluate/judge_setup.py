@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from callscore.config.score import BUILT_IN_JUDGES, ScoreConfig
 from callscore.core.framework import DOCUMENT
+from callscore.core.judging import Embedder, Judge
 from callscore.core.plugins import load_plugin
-from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool

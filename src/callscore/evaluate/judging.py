@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply, turns
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
-from callscore.core.ports import Embedder, Judge
+from callscore.core.judging import (
+    Embedder,
+    Item,
+    Judge,
+    JudgeRequest,
+    JudgeResult,
+    Question,
+    Verdict,
+    Verdicts,
+)
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.stats.contributions import call_key

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.core.judging import Verdict
-from callscore.core.ports import Judge
+from callscore.core.judging import Judge, Verdict
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import (
     Attempts,

@@ -12,8 +12,7 @@ import msgspec
 
 from callscore.app import open_sinks
 from callscore.core.case import Failed
-from callscore.core.judging import Similarity
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder, Similarity
 from callscore.core.run import ModelSpec, Stopping
 from callscore.core.scorecard import Scorecard
 from callscore.engine.limits import SharedLimits
