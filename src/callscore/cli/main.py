@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a closed pipe is no error."""
+        """Run the command; a closed pipe is not an error."""
         with ignore_broken_pipe():
             return super().invoke(ctx)
         return None

@@ -167,7 +167,7 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> C
 
 
 def _without_usage(result: CaseResult) -> CaseResult:
-    """The result of a step with its scores only: tokens and times are no change of a case."""
+    """The result of a step with its scores only: tokens and times do not count as a change."""
     scores = {
         slug: value
         for slug, value in result.metrics.items()

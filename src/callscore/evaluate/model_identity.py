@@ -59,7 +59,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 class ModelIdentities:
-    """Counts the names under which the replies of each model came, in any order."""
+    """Counts the model names in the replies of each model, in any order."""
 
     def __init__(self, asked: Mapping[str, str] = NO_MODELS) -> None:
         """`asked` has the provider's name of each model that is requested over a network."""
@@ -76,7 +76,7 @@ class ModelIdentities:
         self._forms[model] = Counter()
 
     def count(self, model: str, answered: str | None, asked_as: str | None = None) -> None:
-        """Count the name that came with a reply, if any, and how its schema was enforced."""
+        """Count the model name of a reply, if any, and how its schema was enforced."""
         names = self._names.get(model)
         if names is None:
             return

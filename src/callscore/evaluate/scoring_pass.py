@@ -63,7 +63,7 @@ SETTLED_TOGETHER = 16
 
 OnProgress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
-"""Returns when the case with an id may be judged: all its replies have come or failed."""
+"""Returns when the case with an id may be judged: all its replies have arrived or failed."""
 
 
 def ignore_progress(done: int, total: int) -> None:
@@ -302,7 +302,7 @@ def _check_costs(config: ScoreConfig, models: Sequence[str]) -> None:
 
 
 def _is_judged(waiting: PendingCase) -> bool:
-    """Whether its verdicts have come; the error of a failed judge is raised when awaited."""
+    """Whether its verdicts have arrived; the error of a failed judge is raised when awaited."""
     task = waiting[2]
     return task.done() and not task.cancelled() and task.exception() is None
 

@@ -1,4 +1,4 @@
-"""The replies of a run as they come, for scoring and judging."""
+"""The replies of a run as they arrive, for scoring and judging."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_IN_MEMORY = 1_000
 
 
 class RunReplies:
-    """The replies of one run: from memory if they have just come, else from the journal."""
+    """The replies of one run: from memory if they have just arrived, else from the journal."""
 
     def __init__(
         self, journal: Journal, run_id: int, models: Sequence[ModelHandle], repeats: int
@@ -46,7 +46,7 @@ class RunReplies:
         self._together = 1
         self._arrived = asyncio.Event()
         self.all_in = asyncio.Event()
-        """Set when all replies have come."""
+        """Set when all replies have arrived."""
 
     def take(self, completed: Completed, *, superseded: bool) -> None:
         """Add a durable reply.
@@ -73,7 +73,7 @@ class RunReplies:
         return enough and _count(self._in_memory.get(case_id, {})) == self._wanted
 
     def end(self) -> None:
-        """Signal that all replies have come."""
+        """Signal that all replies have arrived."""
         self.all_in.set()
         self._arrived.set()
 
@@ -90,9 +90,9 @@ class RunReplies:
         return True
 
     def is_complete(self, case_id: str) -> bool:
-        """Whether every reply to a case has come; if so, `replies` has them at once.
+        """Whether every reply to a case has arrived; if so, `replies` has them at once.
 
-        A failure counts as a reply if it has just come; one in the journal may be retried.
+        A failure counts as a reply if it has just arrived; one in the journal may be retried.
         """
         if case_id in self._found:
             return True

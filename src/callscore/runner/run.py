@@ -158,7 +158,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             plan = plan.after_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
-        # 2. Each case is judged and scored when all its replies have come, on the same budget.
+        # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
         limits = _shared_limits(plan, scoring)
         if job.race is not None:
             return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
@@ -249,7 +249,7 @@ def _billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
 
 
 def _scoring_events(job: _Job) -> OnEvent:
-    """Pass the replies of models to scoring as they come."""
+    """Pass the replies of models to scoring as they arrive."""
 
     def emit(event: Event) -> None:
         if isinstance(event, Completed):

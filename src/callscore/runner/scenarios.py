@@ -62,7 +62,7 @@ def further_rounds(prepared: PreparedRun, stored: StoredReplies) -> NextModels |
 
 
 class ScenarioScoring:
-    """Judges and scores the scenarios of a run when all replies have come."""
+    """Judges and scores the scenarios of a run when all replies have arrived."""
 
     def __init__(
         self, prepared: PreparedRun, replies: RunReplies, sinks: Sinks, stack: ExitStack

@@ -1,4 +1,4 @@
-"""Scores a run: each case when all its replies have come, the rest at the end."""
+"""Scores a run: each case when all its replies have arrived, the rest at the end."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class RunScoring:
         self._stack.__exit__(kind, error, trace)
 
     async def follow(self, stop: Shutdown, limits: SharedLimits | None = None) -> bool:
-        """Judge and score replies as they come; False if an interrupt left some unjudged.
+        """Judge and score replies as they arrive; False if an interrupt left some unjudged.
 
-        Without a judge, returns when all replies have come; `card` scores the rest.
+        Without a judge, returns when all replies have arrived; `card` scores the rest.
         """
         calls, judge_runner = self.calls, self._judge_runner
         if calls is None or judge_runner is None:
@@ -120,7 +120,7 @@ class RunScoring:
             await asyncio.sleep(0)
 
     async def _judge(self, judge_runner: JudgeRunner) -> None:
-        """Judge cases when all their replies have come, scenarios at the end."""
+        """Judge cases when all their replies have arrived, scenarios at the end."""
         if self._pass is not None:
             await self._pass.judge_all(judge_runner, self._wait_until_judgeable)
         if self._scenarios is not None and judge_runner.judge is not None:
@@ -208,7 +208,7 @@ async def run_until_stopped(
 
 
 class DeferredEmbedder:
-    """Defers comparing sentences until all replies have come, as computing delays them."""
+    """Defers comparing sentences until all replies have arrived, as computing delays them."""
 
     def __init__(self, embedder: Embedder, all_in: asyncio.Event) -> None:
         self._embedder, self._all_in = embedder, all_in
