@@ -46,6 +46,8 @@ class Estimate(msgspec.Struct, frozen=True):
     most_output_tokens: int = 0
     cost_usd: float | None = None
     most_cost_usd: float | None = None
+    longest_reply_tokens: int = 0
+    """The most tokens that a single reply may have, already paid or not."""
 
 
 def dry_run(prepared: PreparedRun) -> list[Estimate]:
@@ -63,10 +65,8 @@ def _estimate(prepared: PreparedRun, is_paid: IsPaid) -> list[Estimate]:
     judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
     if isinstance(judge, tuple):
         judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
-        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
-        answers = JudgedAnswers(
-            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
-        )
+        longest = max((one.longest_reply_tokens for one in found), default=0)
+        answers = JudgedAnswers(len(prepared.models) * config.repeats, longest, benchmarks)
         found += estimate_judging(judges, answers, prepared.read_cases())
     return found
 
@@ -217,7 +217,7 @@ class _ModelCount:
 
     def __init__(self) -> None:
         self._calls = self._paid = 0
-        self._input = self._expected = self._most = 0
+        self._input = self._expected = self._most = self._longest = 0
 
     def add(
         self, model: ModelHandle, asked: CasePrompt, run: int, expected: int, is_paid: IsPaid
@@ -226,6 +226,7 @@ class _ModelCount:
         if call is None:
             return
         self._calls += 1
+        self._longest = max(self._longest, call.max_output_tokens)
         if is_paid(call.key):
             self._paid += 1
             return
@@ -244,4 +245,5 @@ class _ModelCount:
             most_output_tokens=self._most,
             cost_usd=price.of(self._input, self._expected) if price is not None else None,
             most_cost_usd=price.of(self._input, self._most) if price is not None else None,
+            longest_reply_tokens=self._longest,
         )
