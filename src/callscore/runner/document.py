@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +47,16 @@ def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Pa
         for document in documents
         for part in (document["languages"].values() if "languages" in document else [document])
     ]
-    return {_path_next_to(joint, part["x_extension"]): part for part in single}
+    files: dict[Path, Any] = {}
+    for part in single:
+        files[_path_next_to(joint, part["x_extension"], files)] = part
+    return files
 
 
-def _path_next_to(joint: Path, about: Mapping[str, str]) -> Path:
-    """`<joint>.<model>.<language>.json`; unsafe characters become `_`."""
+def _path_next_to(joint: Path, about: Mapping[str, str], taken: Container[Path]) -> Path:
+    """`<joint>.<model>.<language>.json`; unsafe characters become `_`, equal names get a number."""
     name = re.sub(r"[^\w.-]", "_", f"{joint.stem}.{about['model']}.{about['language']}")
-    return joint.with_name(f"{name}.json")
+    path, number = joint.with_name(f"{name}.json"), 2
+    while path in taken:
+        path, number = joint.with_name(f"{name}-{number}.json"), number + 1
+    return path
