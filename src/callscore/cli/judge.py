@@ -10,7 +10,7 @@ import click
 
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
-from callscore.cli.variadic import GreedyCommand
+from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, judge_choice
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _percent(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:.1f} %"
 
 
-@judge.command(cls=GreedyCommand)
+@judge.command(cls=VariadicCommand)
 @click.argument("labels", nargs=-1, required=True, type=FILE)
 @click.option(
     "--verdicts", multiple=True, type=FILE, help="The judge's verdicts on the same items."

@@ -10,7 +10,7 @@ import click
 
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
-from callscore.cli.variadic import GreedyCommand
+from callscore.cli.variadic import VariadicCommand
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -27,7 +27,7 @@ def orchestration() -> None:
     """Score recorded agent runs: plans, tool calls, rejections (document 001)."""
 
 
-@orchestration.command(cls=GreedyCommand)
+@orchestration.command(cls=VariadicCommand)
 @click.argument("output_dirs", nargs=-1, required=True, type=PATH)
 @click.option(
     "--cards",
@@ -172,7 +172,7 @@ def write_result_files(ran: RunResult, joint: Path) -> None:
             write(document, path)
 
 
-@orchestration.command(cls=GreedyCommand)
+@orchestration.command(cls=VariadicCommand)
 @click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option(
     "--cards", multiple=True, type=PATH, help="Agent cards; else FOLDER/multiagent_cards."

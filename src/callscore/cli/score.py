@@ -11,7 +11,7 @@ import click
 
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.trust import trust_option
-from callscore.cli.variadic import GreedyCommand
+from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]
         raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
 
-@click.command(cls=GreedyCommand)
+@click.command(cls=VariadicCommand)
 @click.argument("cases", nargs=-1, required=True, type=FILE)
 @click.option(
     "--outputs",

@@ -146,7 +146,7 @@ def _without_steps(
 
 def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
     results: dict[str, dict[str, list[CaseResult]]] = {}
-    tallies: list[ScoringResult] = []
+    scored: list[ScoringResult] = []
 
     def add(case_id: str, result: CaseResult) -> None:
         results.setdefault(result.model, {}).setdefault(case_id, []).append(result)
@@ -159,10 +159,10 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> C
         for answer in view.answers:
             add(view.case.id, _without_usage(answer.result))
 
-    options = RunOptions(on_case=add_case, on_step=add_step, on_scoring_result=tallies.append)
+    options = RunOptions(on_case=add_case, on_step=add_step, on_scoring_result=scored.append)
     rescored = rescore_run(run_id, store, eval_file, options)
     catalog = rescored.prepared.config.scoring.catalog
-    contributions = contributions_by_model(tallies)
+    contributions = contributions_by_model(scored)
     return ComparisonInput(label, rescored.card, catalog, contributions, results, rescored.caveats)
 
 
@@ -176,11 +176,11 @@ def _without_usage(result: CaseResult) -> CaseResult:
     return msgspec.structs.replace(result, metrics=scores)
 
 
-def contributions_by_model(tallies: Sequence[ScoringResult]) -> Mapping[str, Contributions]:
+def contributions_by_model(results: Sequence[ScoringResult]) -> Mapping[str, Contributions]:
     """The contributions of every model, from the tallies of its calls and its scenarios."""
     found: dict[str, dict[str, TaskContributions]] = {}
-    for tallied in tallies:
-        for model, of_model in tallied.tallies.items():
+    for result in results:
+        for model, of_model in result.tallies.items():
             found.setdefault(model, {}).update(contributions_of(of_model))
     return found
 

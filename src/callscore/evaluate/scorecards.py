@@ -29,47 +29,47 @@ LEAKS_SHOWN = 5
 
 
 def scorecard(
-    config: ScoreConfig, tallied: ScoringResult, judge_runner: JudgeRunner | None
+    config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner | None
 ) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    tasks = _tasks_in(tallied)
+    tasks = _tasks_in(result)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     models = [
-        _model_score(model, tallies, config, CardContext(spec, suites[0], tallied.floors))
-        for model, tallies in tallied.tallies.items()
+        _model_score(model, tallies, config, CardContext(spec, suites[0], result.floors))
+        for model, tallies in result.tallies.items()
     ]
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
-        signature=_signature(config, tallied, suites, judge_runner),
+        signature=_signature(config, result, suites, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
             *_weight_notes(config),
-            *_notes(tallied, judge_runner),
-            *_overlap_notes(tallied, judge_runner),
-            *floor_notes(models, tallied.tallies, spec),
-            *(note for suite in suites for note in suite.notes(models, tallied.tallies)),
+            *_notes(result, judge_runner),
+            *_overlap_notes(result, judge_runner),
+            *floor_notes(models, result.tallies, spec),
+            *(note for suite in suites for note in suite.notes(models, result.tallies)),
         ],
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(
-            judge_runner, _related_models(tallied, judge_runner), intervals=config.intervals
+            judge_runner, _related_models(result, judge_runner), intervals=config.intervals
         )
         if judge_runner is not None
         else None,
     )
-    card = _with_intervals(card, config, tallied, spec) if config.intervals else card
-    if not tallied.scenarios:
+    card = _with_intervals(card, config, result, spec) if config.intervals else card
+    if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import of_language, with_documents
 
     return with_documents(
         card,
-        tallied.scenarios,
-        lambda language: scorecard(config, of_language(tallied, language), None),
+        result.scenarios,
+        lambda language: scorecard(config, of_language(result, language), None),
     )
 
 
@@ -105,12 +105,12 @@ def _nest_signature(signature: str) -> str:
     return ",".join(f"{key}={value}" for key, value in parts.items() if key != VERSION)
 
 
-def _tasks_in(tallied: ScoringResult) -> dict[str, None]:
-    return {task: None for tallies in tallied.tallies.values() for task in tallies}
+def _tasks_in(result: ScoringResult) -> dict[str, None]:
+    return {task: None for tallies in result.tallies.values() for task in tallies}
 
 
 def _with_intervals(
-    card: Scorecard, config: ScoreConfig, tallied: ScoringResult, spec: Spec
+    card: Scorecard, config: ScoreConfig, result: ScoringResult, spec: Spec
 ) -> Scorecard:
     from callscore.evaluate.intervals import (
         with_intervals,  # imports numpy, which nothing before needs
@@ -118,7 +118,7 @@ def _with_intervals(
 
     return with_intervals(
         card,
-        {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
+        {model: contributions_of(tallies) for model, tallies in result.tallies.items()},
         config.catalog.formula,
         spec.benchmarks.criteria,
         about=f"future {spec.scores[spec.tasks[0]].unit}s",
@@ -189,18 +189,18 @@ def _is_estimate(model: ModelScore) -> bool:
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
 
 
-def _related_models(tallied: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
+def _related_models(result: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
     """The models that a judge of their own family has judged."""
-    return [model for model in tallied.tallies if judge_runner.is_related(model)]
+    return [model for model in result.tallies if judge_runner.is_related(model)]
 
 
-def _overlap_notes(tallied: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
+def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
     if judge_runner is None:
         return []
     judges = ", ".join(judge_runner.models)
     return [
         f"judge_overlap: {model} was judged by a model of its own family ({judges})"
-        for model in _related_models(tallied, judge_runner)
+        for model in _related_models(result, judge_runner)
     ]
 
 
@@ -241,14 +241,14 @@ def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
 
 def _signature(
     config: ScoreConfig,
-    tallied: ScoringResult,
+    result: ScoringResult,
     suites: Sequence[Suite],
     judge_runner: JudgeRunner | None,
 ) -> str:
     """The signature: what must be equal before two results may be compared (C-126)."""
     judge = judge_runner.judge_signature if judge_runner is not None else None
     embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [*tallied.judges, *([judge] if judge is not None else ())]
+    judges = [*result.judges, *([judge] if judge is not None else ())]
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
@@ -260,9 +260,9 @@ def _signature(
         "suite": "+".join(suite.name for suite in suites),
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
-        **_identity(tallied),
-        "data": tallied.dataset if tallied.scenarios else tallied.dataset[:16],
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
+        **_identity(result),
+        "data": result.dataset if result.scenarios else result.dataset[:16],
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
@@ -277,14 +277,14 @@ def _list_numbers(numbers: Mapping[str, float]) -> str:
     return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
 
 
-def _identity(tallied: ScoringResult) -> Mapping[str, str]:
+def _identity(result: ScoringResult) -> Mapping[str, str]:
     """How scenarios were asked and read: the same for all models."""
-    return next((score.identity for score in tallied.scenarios.values()), {})
+    return next((score.identity for score in result.scenarios.values()), {})
 
 
-def _repeats(tallied: ScoringResult) -> str:
+def _repeats(result: ScoringResult) -> str:
     """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
+    of_tasks = (tally for tallies in result.tallies.values() for tally in tallies.values())
     found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
     return "+".join(map(str, found)) or "0"
 
@@ -305,24 +305,22 @@ def _weight_notes(config: ScoreConfig) -> list[str]:
     return [f"custom weights of the Final Score: {weights}"] if weights else []
 
 
-def _notes(tallied: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
-    warnings = [w for score in tallied.scenarios.values() for w in score.warnings]
+def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
+    warnings = [w for score in result.scenarios.values() for w in score.warnings]
     notes = [*dict.fromkeys(warnings)]
-    notes += [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
-    notes += _leak_notes(tallied.leaks)
-    if tallied.unused_verdicts:
+    notes += [*(SKIPPED + problem for problem in result.skipped), *result.contradicted]
+    notes += _leak_notes(result.leaks)
+    if result.unused_verdicts:
         notes.append(
-            f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
+            f"verdicts that were not used: {result.unused_verdicts}; they name a model or a run "
             "without an output, a metric of another task, or an item that does not exist"
         )
-    if tallied.by_code:
-        notes.append(
-            f"records of metrics that code computes: {tallied.by_code}; they were not used"
-        )
+    if result.by_code:
+        notes.append(f"records of metrics that code computes: {result.by_code}; they were not used")
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"
-        for model, tallies in tallied.tallies.items()
+        for model, tallies in result.tallies.items()
         for task, tally in tallies.items()
         if tally.missing_runs > 0
     ]

@@ -151,17 +151,17 @@ class RunScoring:
 
     def card(self) -> Scorecard | None:
         """The scorecard of cases and scenarios, if the run has some."""
-        tallies: list[ScoringResult] = []
+        results: list[ScoringResult] = []
         if self._pass is not None:
-            tallies.append(self._pass.finish())
+            results.append(self._pass.finish())
         if self._scenarios is not None:
-            tallies.append(self._scenarios.tallies())
-        if not tallies:
+            results.append(self._scenarios.tallies())
+        if not results:
             return None
-        for tallied in tallies:
+        for result in results:
             if self._prepared.options.on_scoring_result is not None:
-                self._prepared.options.on_scoring_result(tallied)
-        card = joint_scorecard(self._prepared.config.scoring, tallies, self._judge_runner)
+                self._prepared.options.on_scoring_result(result)
+        card = joint_scorecard(self._prepared.config.scoring, results, self._judge_runner)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
