@@ -305,7 +305,7 @@ def test_bad_verdicts_are_named_with_their_line(
         (["{cases}", "--weights", "qa"], "expected NAME=VALUE"),
         (["{cases}", "--cost", "m=-1"], "expected a finite number"),
         (["{cases}", "--json", "{cases}/no/card.json"], "cannot be written"),
-        (["{cases}"], "no outputs file is given, no case has model_output"),
+        (["{cases}"], "expected --outputs with a file, or cases with `model_output`"),
         (["{empty}"], "empty.jsonl: contains no case"),
         (["{cases}", "--outputs", "{empty}"], "empty.jsonl: contains no output"),
         (["{cases}", "--outputs", "{pipe}"], "pipe: is a pipe; expected a file"),
