@@ -27,6 +27,7 @@ def first_screen(card: Scorecard) -> str:
         ("<details", '<details hidden="hidden"'),
         ('<svg class="picture"', f'<svg xmlns="{SVG}" class="picture"'),
         ('class="callscore"', 'class="callscore" data-theme="light"'),
+        ("@media (max-width:", "@media (width < 0) and (max-width:"),  # a page may show it small
     ):
         inside = inside.replace(html, xml)
     sheet = f"background:#fff;padding:24px;height:{HEIGHT}px"

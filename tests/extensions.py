@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,10 @@ class Page:
             elif kind == "console":
                 self.commands += re.findall(r"^\$ callscore (.*)$", body, re.MULTILINE)
 
+    def write_files(self, folder: Path) -> None:
+        """Write the files that its commands read."""
+        _write(self.files, folder)
+
     def check_size(self) -> None:
         lines = sum(body.count("\n") for body in self.package.values())
         assert len(self.package) <= MAX_FILES
@@ -42,7 +47,7 @@ class Page:
     def run(self, folder: Path) -> Sequence[Done]:
         """Install the package below `folder`, write the files there and run the commands."""
         env = install(self.package, folder)
-        _write(self.files, folder)
+        self.write_files(folder)
         return [run(*command.split(), env=env, cwd=folder) for command in self.commands]
 
 
@@ -55,6 +60,22 @@ def install(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
     (wheel,) = (source / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+    return {"PYTHONPATH": str(site)}
+
+
+def install_modules(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
+    """The same without a wheel, which takes longer: modules and entry points as pip leaves them."""
+    site = folder / "site"
+    _write({name: text for name, text in package.items() if name != "pyproject.toml"}, site)
+    groups = tomllib.loads(package["pyproject.toml"])["project"]["entry-points"]
+    lines = [
+        line
+        for group, entries in groups.items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+    ]
+    metadata = "Metadata-Version: 2.1\nName: extension\nVersion: 1.0\n"
+    names = {"METADATA": metadata, "entry_points.txt": "\n".join(lines)}
+    _write(names, site / "extension-1.0.dist-info")
     return {"PYTHONPATH": str(site)}
 
 

@@ -154,7 +154,7 @@ def test_a_package_that_cannot_be_imported_is_an_error_of_the_config(tmp_path: P
         (tmp_path / name).write_text(body, encoding="utf-8")
     done = run("run", "eval.yaml", env=env, cwd=tmp_path)
     assert done.returncode == 2
-    wanted = "'inhouse': callscore_inhouse:InhouseProvider cannot be imported: No module named"
+    wanted = "'inhouse': callscore_inhouse:InhouseProvider cannot be imported: ModuleNotFoundError"
     assert wanted in done.stderr
 
 

@@ -27,6 +27,7 @@ from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, 
 from callscore.config.models import embedder_of, judge_of, read_model
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
+from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
@@ -285,6 +286,8 @@ def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings |
 def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
     try:
         scoring.check_options()
+    except PluginError:
+        raise  # the file is not at fault
     except ConfigError as error:
         part = str(error).partition(":")[0]
         part = part if part in ("weights", "workload") else "settings"

@@ -71,7 +71,8 @@ def _check_name(document: Document, part: str, entry: ModelEntry) -> None:
 
 def _check_provider(document: Document, part: str, entry: ModelEntry) -> None:
     if entry.provider not in PROVIDERS:
-        known = (*PROVIDERS, *plugin_names("callscore.providers"))
+        added = plugin_names("callscore.providers")
+        known = (*PROVIDERS, *(name for name in added if name not in PROVIDERS))
         if entry.provider in known:
             return  # its package decides whether it needs a model name
         near = difflib.get_close_matches(entry.provider, known, n=1)

@@ -67,7 +67,7 @@ def rate(value: float, bands: tuple[Band, ...], otherwise: Rating | None) -> Rat
     return otherwise
 
 
-class Gate(msgspec.Struct, frozen=True):
+class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The gate of a `[!]` row: breached if the value satisfies the comparison."""
 
     kind: Literal["call", "rate"]
@@ -96,7 +96,7 @@ class Severity(msgspec.Struct, frozen=True, array_like=True):
     limit: float
 
 
-class MetricSpec(msgspec.Struct, frozen=True):
+class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One metric: its label, its unit, and how its value is rated."""
 
     section: str
@@ -130,7 +130,7 @@ class MetricSpec(msgspec.Struct, frozen=True):
     """Secondary figures, outside of the value, with their units."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sub-score: its weight in the task score, and the weights of its metrics."""
 
     weight: float
@@ -141,7 +141,7 @@ class Part(msgspec.Struct, frozen=True):
     """Whether the row is on the scorecard; otherwise it is shown on request only."""
 
 
-class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
+class ScoreSpec(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True):
     """The formula of one task score; a task without sub-scores is one part of weight 1."""
 
     label: str
@@ -186,7 +186,7 @@ class Criterion(msgspec.Struct, frozen=True, array_like=True):
         return 0.0 if self.unit == "fraction" else 100.0
 
 
-class Benchmarks(msgspec.Struct, frozen=True):
+class Benchmarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The optional second layer; a suite without one has no criteria."""
 
     recommended_minimum: float = 0.0
@@ -224,7 +224,7 @@ class ScoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class Spec(msgspec.Struct, frozen=True):
-    """A whole `spec.toml`, and the hash of its text."""
+    """A `spec.toml` and the hash of its text; a suite may read more tables in the same file."""
 
     framework: str
     tasks: tuple[str, ...]

@@ -190,6 +190,8 @@ class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
     """By slug (`<task>.<name>`)."""
     weights: Mapping[str, float]
     """Weights of the metrics in the task score; their sum is 1."""
+    verdict_words: Mapping[str, tuple[str, ...]] = {}
+    """The words that a verdict on a judged metric may use, by slug; for verdict files."""
 
 
 class Metric(Protocol):

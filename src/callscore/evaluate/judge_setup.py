@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from callscore.config.score import BUILT_IN_JUDGES, ScoreConfig
 from callscore.core.framework import DOCUMENT
 from callscore.core.judging import Embedder, Judge
-from callscore.core.plugins import load_plugin
 from callscore.core.run import ModelSpec
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
@@ -63,8 +62,9 @@ def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
     if not isinstance(judge, str):
         return judge
     if judge not in BUILT_IN_JUDGES:
-        make: Callable[[], Judge] = load_plugin("callscore.judges", judge)
-        return make()
+        from callscore.judges.plugin import plugin_judge
+
+        return plugin_judge(judge)
     from callscore.judges.offline.judge import OfflineJudge
 
     return OfflineJudge(embedder, config.checked_settings().quote_tolerance_s)

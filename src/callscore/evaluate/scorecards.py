@@ -64,12 +64,12 @@ def scorecard(
     card = _with_intervals(card, config, result, spec) if config.intervals else card
     if not result.scenarios:
         return card
-    from callscore.evaluate.scenarios import of_language, with_documents
+    from callscore.evaluate.scenarios import add_documents, restrict_to_language
 
-    return with_documents(
+    return add_documents(
         card,
         result.scenarios,
-        lambda language: scorecard(config, of_language(result, language), None),
+        lambda language: scorecard(config, restrict_to_language(result, language), None),
     )
 
 

@@ -60,7 +60,19 @@ def open_items(
     """The questions about one reply, or about a case, as lines of a worklist."""
     for question in questions:
         rubric = shipped().rubric_for(question)
-        if rubric is None:
+        if rubric is None:  # of another package
+            yield OpenItem(
+                case_id=case_id,
+                model=model,
+                run=run,
+                metric=question.metric,
+                item=question.item,
+                text=question.text,
+                compare_with=question.reference,
+                question="",
+                words=tuple(question.offered),
+                quote_from="",
+            )
             continue
         quoting = [
             f"{word}: {' or '.join(PLACES[place] for place in places)}"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.errors import ConfigError
-from callscore.core.plugins import load_plugin
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec
 from callscore.providers.secrets import Secrets
@@ -95,12 +94,6 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
 def is_plugin(spec: ModelSpec) -> bool:
     """Whether the provider comes from another package."""
     return spec.provider not in KINDS
-
-
-def make_plugin_provider(spec: ModelSpec) -> Provider:
-    """The provider of another package; it finds its own key and opens its own connections."""
-    make: Callable[[ModelSpec], Provider] = load_plugin("callscore.providers", spec.provider)
-    return make(spec)
 
 
 def check_access(spec: ModelSpec, secrets: Secrets) -> None:

@@ -31,13 +31,14 @@ class ClientPool:
     def provider(self, spec: ModelSpec, *, sending: bool = True) -> Provider:
         """The provider of a model; without `sending`, it needs no key and sends nothing."""
         from callscore.providers import catalog
+        from callscore.providers.plugin import plugin_provider
 
         plugin = catalog.is_plugin(spec)
         if not sending:
-            make = catalog.make_plugin_provider if plugin else self._requests
+            make = plugin_provider if plugin else self._requests
             return DryRunProvider(spec, make)
         if plugin:
-            provider = catalog.make_plugin_provider(spec)
+            provider = plugin_provider(spec)
         else:
             provider = catalog.make_provider(spec, self._secrets, self._http())
         self._closing.append(provider.close)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
+
+import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.nearest import nearest
-from callscore.core.plugins import Group, load_plugin, plugin_names
-from callscore.report.source import ReportFormat
+from callscore.core.plugins import Group, PluginError, load_plugin, plugin_errors, plugin_names
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 GROUP: Group = "callscore.reports"
 """The entry point group in which a package registers a `ReportFormat`."""
@@ -61,9 +64,20 @@ def format_for(file_name: str) -> str | None:
 
 def _check_plugin(name: str, loaded: object) -> ReportFormat:
     if not isinstance(loaded, ReportFormat):
-        kind = type(loaded).__name__
-        raise UsageError(
-            f"report format {name!r}: its package provides a {kind}; expected a "
-            "callscore.report.source.ReportFormat"
+        raise PluginError(
+            f"report format {name!r} is a {type(loaded).__name__}; expected a "
+            "callscore.extension.ReportFormat"
         )
-    return loaded
+    return msgspec.structs.replace(loaded, write=partial(_chunks, loaded))
+
+
+def _chunks(
+    form: ReportFormat, source: ReportSource, options: ReportOptions
+) -> Iterator[bytes | memoryview]:
+    """What a format of another package writes; raises PluginError."""
+    what = f"report format {form.name!r}: write()"
+    with plugin_errors(what):
+        for chunk in form.write(source, options):
+            if not isinstance(chunk, bytes | memoryview):
+                raise PluginError(f"{what} yielded {type(chunk).__name__}; expected bytes")
+            yield chunk

@@ -27,7 +27,7 @@ from callscore.core.suite import (
 )
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-from callscore.scorecard.template import template
+from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
     from callscore.core.baseline import Rules
@@ -52,7 +52,10 @@ class SpecSuite:
     @cached_property
     def spec(self) -> Spec:
         """The specification; without final weights, all tasks have the same weight."""
-        spec = read_spec(self.spec_file)
+        try:
+            spec = read_spec(self.spec_file)
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            raise ConfigError(f"suite {self.name!r}: {self.spec_file.name}: {error}") from error
         if spec.final:
             return spec
         share = {task: 1 / len(spec.tasks) for task in spec.tasks}
@@ -70,14 +73,16 @@ class SpecSuite:
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
         """The settings of the specification with some replaced; raises ConfigError."""
-        return checked_settings(self.settings_type, self.spec.settings, given)
+        return convert_settings(self.settings_type, self.spec.settings, given)
 
     def task(
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Task[Any, Any]:
         """The task of this name."""
-        made = (make() for make in self.task_types)
-        return next(task for task in made if task.name == name)
+        for make in self.task_types:
+            if (task := make()).name == name:
+                return task
+        raise ConfigError(f"suite {self.name!r}: `task_types` has no task {name!r}")
 
     def names_in(self, line: bytes) -> Iterable[str]:
         """No task depends on the whole data set."""
@@ -109,7 +114,7 @@ class SpecSuite:
 
     def rows(self) -> Sequence[TemplateRow]:
         """Sections, metrics, task scores, benchmarks and final rows of the specification."""
-        return template(self.spec)
+        return template_rows(self.spec)
 
     def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
         """No second layer."""
@@ -153,6 +158,11 @@ class TaskSuite(SpecSuite):
             digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
         )
 
+    @cached_property
+    def verdict_rules(self) -> VerdictRules:
+        """The words that the task allows."""
+        return VerdictRules(words=self._task.verdict_words)
+
     def task(
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Task[Any, Any]:
@@ -160,7 +170,7 @@ class TaskSuite(SpecSuite):
         return self._task
 
 
-def checked_settings(
+def convert_settings(
     kind: type[Settings], defaults: Mapping[str, Any], given: Mapping[str, Any]
 ) -> Settings:
     """The defaults with some replaced; raises ConfigError on an unknown key or value."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from callscore.core.errors import ConfigError, UsageError
-from callscore.core.plugins import Group, load_plugin, plugin_names
+from callscore.core.plugins import plugin_names
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.core.spec import (
     MetricSpec,
@@ -25,11 +25,11 @@ from callscore.core.spec import (
     with_metrics,
     with_tasks,
 )
-from callscore.core.suite import Floor, Floors, Metric, StandaloneTask, Suite
+from callscore.core.suite import Floor, Floors, Metric, Suite
 from callscore.core.task import SCENARIO, Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
-from callscore.scorecard.template import template
+from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
     from callscore.core.baseline import Rules
@@ -153,19 +153,12 @@ def ordered(names: Sequence[str]) -> list[Suite]:
 @cache
 def _installed() -> Sequence[Suite]:
     """The suites of other packages; a task on its own is a suite of one task."""
-    return (*_from("callscore.suites"), *(_alone(task) for task in _from("callscore.tasks")))
+    if not plugin_names("callscore.suites") and not plugin_names("callscore.tasks"):
+        return ()
+    from callscore.suites.plugins import installed_suites
 
-
-def _from(group: Group) -> Iterator[Any]:
-    for name in plugin_names(group):
-        found = load_plugin(group, name)
-        yield found() if isinstance(found, type) else found
-
-
-def _alone(task: StandaloneTask[Any, Any]) -> Suite:
-    from callscore.scorecard.suite import TaskSuite
-
-    return TaskSuite(task)
+    tasks = [task for suite in BUILT_IN.values() for task in (*suite.tasks, *suite.also)]
+    return installed_suites(BUILT_IN, tasks)
 
 
 def all_suites() -> Iterator[Suite]:
@@ -186,11 +179,9 @@ def metric(name: str) -> Metric:
     if name not in known:
         installed = ", ".join(known) or "none is installed"
         raise ConfigError(f"unknown metric {name!r}; expected one of: {installed}")
-    found = load_plugin("callscore.metrics", name)
-    made: Metric = found() if isinstance(found, type) else found
-    if suite_of(made.slug.partition(".")[0]) is None:
-        raise ConfigError(f"metric {name!r}: {made.slug} does not begin with the name of a task")
-    return made
+    from callscore.suites.plugins import checked_metric
+
+    return checked_metric(name, suite_of)
 
 
 NamesOf = Callable[[Suite], Sequence[str]]
@@ -370,9 +361,9 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:
-        return suites[0].rows() if spec is suites[0].spec else template(spec)
+        return suites[0].rows() if spec is suites[0].spec else template_rows(spec)
     known = {extra.slug: extra.spec for extra in all_metrics()}
-    return template(
+    return template_rows(
         msgspec.structs.replace(
             spec,
             tasks=(*spec.tasks, *unknown),
