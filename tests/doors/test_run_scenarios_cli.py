@@ -128,7 +128,7 @@ def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -
 
 def test_compat_takes_no_judge(tmp_path: Path) -> None:
     path = eval_file(tmp_path, [PERFECT], data=scenarios(mode="compat"), judge="offline")
-    assert "mode compat cannot use a judge" in refused("run", path)
+    assert "expected verdicts, not a judge" in refused("run", path)
 
 
 @pytest.mark.parametrize("protocol", ["callscore", "public"])
