@@ -12,8 +12,8 @@ from bench.labelled import resampled, span
 from bench.translations import Translated, data_sets
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder
-from callscore.embeddings.cosine import Cosine
-from callscore.embeddings.lexical import Lexical
+from callscore.embeddings.chrf_embedder import ChrfEmbedder
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Scored(NamedTuple):
 
 
 def main() -> None:
-    muse, lexical = Cosine(Muse()), Lexical()
+    muse, lexical = CosineEmbedder(Muse()), ChrfEmbedder()
     for name, translations in data_sets():
         by_direction = _grouped(translations, lambda one: one.direction)
         scored = {direction: _scored(muse, lexical, own) for direction, own in by_direction.items()}

@@ -8,8 +8,8 @@ import time
 
 from bench import agreement
 from bench.measuring import best_of
-from callscore.embeddings.cosine import Cosine
-from callscore.embeddings.lexical import Lexical
+from callscore.embeddings.chrf_embedder import ChrfEmbedder
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
 SENTENCES = 1000
@@ -38,7 +38,7 @@ def _throughput() -> None:
         f"The customer asks about invoice {n} and wants it sent again." for n in range(SENTENCES)
     ]
     pairs = list(zip(texts, texts[1:], strict=False))
-    for embedder in (Cosine(Muse()), Lexical()):
+    for embedder in (CosineEmbedder(Muse()), ChrfEmbedder()):
         asyncio.run(embedder.similarities([("warm", "up")], "en"))
         start = time.process_time()
         asyncio.run(embedder.similarities(pairs, "en"))

@@ -27,7 +27,7 @@ LIMIT_US = 100.0
 class NoLedger:
     """Keeps nothing: the floor beside which the journal is measured."""
 
-    def stored(self, key: bytes) -> CachedReply | None:
+    def find_reply(self, key: bytes) -> CachedReply | None:
         return None
 
     async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from bench.judge_calls import SAMPLES, ProviderResponse
 from callscore.judges.evidence import QuoteSources, leaves_of, text_of
 from callscore.judges.items import JudgeItem, sort_questions
-from callscore.judges.parse import read
-from callscore.judges.prompt import Composer, Request
-from callscore.judges.rubric import CANNOT_TELL, Place, shipped
+from callscore.judges.parse import parse_answer
+from callscore.judges.prompt import Composer, JudgePrompt
+from callscore.judges.rubric import CANNOT_TELL, Place, built_in_library
 from callscore.metrics.text import is_word_char
 
 AIM = 5
@@ -134,14 +134,14 @@ def _report_full(rows: Sequence[Measured]) -> None:
 
 def ours(answered: ProviderResponse, *, benchmarks: bool, of_case: bool = True) -> Cost:
     """What judging one answer takes; with benchmarks, what its case takes once for all answers."""
-    composer = Composer(shipped())
+    composer = Composer(built_in_library())
     made = [
         request
         for judge_request in answered.judge_requests(benchmarks=benchmarks)[
             : None if of_case else 1
         ]
-        for request in composer.requests(
-            judge_request, sort_questions(judge_request, shipped()).asked
+        for request in composer.compose(
+            judge_request, sort_questions(judge_request, built_in_library()).asked
         )
     ]
     sent = (tokens(message.content) for request in made for message in request.prompt.messages)
@@ -150,23 +150,23 @@ def ours(answered: ProviderResponse, *, benchmarks: bool, of_case: bool = True) 
     return Cost(len(made), sum(sent) + sum(schemas), sum(replies))
 
 
-def answer(request: Request) -> str:
+def answer(request: JudgePrompt) -> str:
     """An answer to a request that its reader accepts, as long as a careful one would be."""
     items = [
         {"id": key, **_entry(asked, number, request)}
-        for number, (key, asked) in enumerate(request.sheet.items(), start=1)
+        for number, (key, asked) in enumerate(request.items.items(), start=1)
     ]
     text = json.dumps({"items": items}, ensure_ascii=False)
-    assert read(text, request).is_clean, read(text, request).problems()
+    assert parse_answer(text, request).is_clean, parse_answer(text, request).problems()
     return text
 
 
-def _entry(asked: JudgeItem, number: int, request: Request) -> Mapping[str, str]:
+def _entry(asked: JudgeItem, number: int, request: JudgePrompt) -> Mapping[str, str]:
     word, sources = _word(asked, number), request.sources
     places = asked.rubric.evidence.get(word)
     told = {
-        "expected_outcome_field": _field(sources.fields, number),
-        "model_output_field": _field(sources.answered, number),
+        "expected_outcome_field": _field(sources.expected_fields, number),
+        "model_output_field": _field(sources.output_fields, number),
         "quote": "",
         "quote_from": "none",
         "verdict": word,
@@ -175,7 +175,9 @@ def _entry(asked: JudgeItem, number: int, request: Request) -> Mapping[str, str]
         source, text = _passage(places[0], asked, number, sources)
         told |= {"quote": _quoted(text), "quote_from": source}
         if places[0] == "field":
-            leaf = next(path for path, held in sources.fields.items() if text_of(held) == text)
+            leaf = next(
+                path for path, held in sources.expected_fields.items() if text_of(held) == text
+            )
             told["expected_outcome_field"] = leaf
     return {key: value for key, value in told.items() if key in request.keys}
 
@@ -225,8 +227,8 @@ def theirs(answered: ProviderResponse, measures: Iterable[str]) -> Cost:
     from bench import deepeval_requests
 
     sent = [one for name in measures for one in getattr(deepeval_requests, name)(answered)]
-    read = sum(tokens(one.prompt) + tokens(one.schema) for one in sent)
-    return Cost(len(sent), read, sum(tokens(one.answer) for one in sent))
+    input_tokens = sum(tokens(one.prompt) + tokens(one.schema) for one in sent)
+    return Cost(len(sent), input_tokens, sum(tokens(one.answer) for one in sent))
 
 
 def tokens(text: str) -> int:

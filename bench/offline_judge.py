@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from bench.labelled import auroc, interval, labelled, part
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.page import Page, page
-from callscore.judges.offline.support import coverage, support
-from callscore.judges.offline.wording import Wording
+from callscore.judges.offline.claim_support import check_support, coverage
+from callscore.judges.offline.passages import PassageIndex, index_passages
+from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.text.claims import claims
 
@@ -45,22 +45,22 @@ def main() -> None:
         _report_spoken(chosen, [case for case in spoken if part(case) == chosen])
 
 
-def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
+def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> PassageIndex:
     """The call of a case, and what is expected, as the judge reads them"""
     turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in case["transcript"]]
-    return page(JudgeRequest("text", turns, {}, reference, [], case["lang"]))
+    return index_passages(JudgeRequest("text", turns, {}, reference, [], case["lang"]))
 
 
 def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:
     """What the rules say about one summary, claim by claim; the most suspect claim decides"""
     known = read(case, case["expected_outcome"] if with_reference else {})
     summary = case["model_output"]["summary"]
-    found = [support(claim, known, case["lang"]) for claim in split_sentences(summary)]
+    found = [check_support(claim, known, case["lang"]) for claim in split_sentences(summary)]
     return Estimate(
         json.dumps(case["transcript"]),
         not case["human"]["consistent"],
         max(one.suspicion for one in found),
-        1 - coverage(Wording(summary, case["lang"]), known),
+        1 - coverage(TextAnalysis(summary, case["lang"]), known),
         any(not one.is_supported for one in found),
     )
 
@@ -72,9 +72,9 @@ def accused_claims(case: Mapping[str, Any]) -> tuple[int, int, int, int]:
     wrong = [_misread(text, Random(text)) for text in texts if _DIGIT.search(text)]
     return (
         len(texts),
-        sum(not support(text, known, case["lang"]).is_supported for text in texts),
+        sum(not check_support(text, known, case["lang"]).is_supported for text in texts),
         len(wrong),
-        sum(not support(text, known, case["lang"]).is_supported for text in wrong),
+        sum(not check_support(text, known, case["lang"]).is_supported for text in wrong),
     )
 
 

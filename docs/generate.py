@@ -17,11 +17,11 @@ from callscore.core.case import Case, Prompt, Reply, Turn
 from callscore.core.judging import JudgeRequest
 from callscore.core.spec import MetricSpec
 from callscore.evaluate.judging import judge_request_of
-from callscore.judges.document import prompt_of
+from callscore.judges.document import metric_prompt
 from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import sort_questions
 from callscore.judges.prompt import Composer
-from callscore.judges.rubric import shipped
+from callscore.judges.rubric import built_in_library
 from callscore.scorecard.suite import setting_words
 from callscore.suites.calls import spec
 from callscore.suites.registry import Catalog
@@ -218,14 +218,14 @@ def judge_requests_page() -> str:
     ]
     for name, (case, answer) in EXAMPLES.items():
         judge_request = _judge_request(case, answer)
-        (request,) = Composer(shipped()).requests(
-            judge_request, sort_questions(judge_request, shipped()).asked
+        (request,) = Composer(built_in_library()).compose(
+            judge_request, sort_questions(judge_request, built_in_library()).asked
         )
         lines += [f"## {name}\n", *_messages(request.prompt)]
         if name == "QA":
             lines += ["A reply:\n", _answer(request.prompt)]
     lines += ["## `style: document`\n", "The framework's own prompt, one request per metric.\n"]
-    lines += _messages(prompt_of(_judge_request(*EXAMPLES["Text"]), "text.call_intent"))
+    lines += _messages(metric_prompt(_judge_request(*EXAMPLES["Text"]), "text.call_intent"))
     return "\n".join(lines)
 
 

@@ -34,7 +34,7 @@ class Ran(NamedTuple):
         found = {}
         with Journal(self.path) as journal:
             for case_id in {event.work.case_id for event in self.outcomes}:
-                reply = journal.answers_to(self.run_id, case_id).get(model, {}).get(1)
+                reply = journal.replies_to(self.run_id, case_id).get(model, {}).get(1)
                 if isinstance(reply, Reply):
                     found[case_id] = (reply.text, reply.cost_usd)
         return found
@@ -104,7 +104,7 @@ def carry_out(
             if keep_events:
                 events.append(event)
             if check_durable and isinstance(event, Completed):
-                assert journal.stored(event.work.request.key) is not None
+                assert journal.find_reply(event.work.request.key) is not None
             on_event(event, stop)
 
         return await generate(plan, open_run, listen, stop)

@@ -14,7 +14,7 @@ from callscore.core.task import Measured
 from callscore.suites.calls.entity.reference import EntityReference, read_reference
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.parse import StructureSources
-from callscore.suites.calls.prompt import answer_form
+from callscore.suites.calls.prompt import reply_form
 from callscore.suites.calls.spec import make_settings
 
 TASK = EntityTask(make_settings())
@@ -53,7 +53,7 @@ def entity_case(
 
 def unrefused(case: Case) -> EntityReference:
     """The reference, even of a case that a data set must not have (C-131)."""
-    return read_reference(case, StructureSources({}, form=answer_form("entity")))
+    return read_reference(case, StructureSources({}, form=reply_form("entity")))
 
 
 def measured(case: Case, answer: object) -> Measured:

@@ -24,8 +24,8 @@ from callscore.core.task import Task
 from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import sort_questions
 from callscore.judges.llm import LLMJudge
-from callscore.judges.prompt import Composer, Request
-from callscore.judges.rubric import shipped
+from callscore.judges.prompt import Composer, JudgePrompt
+from callscore.judges.rubric import built_in_library
 
 TURNS = (
     Turn("Good morning, this is Ana from Acme. How can I help you?", speaker="Agent", start=0.0),
@@ -38,7 +38,7 @@ EXPECTED = {
         "highlights": ["Duplicate charge confirmed", "49 dollars refunded"],
     }
 }
-RUBRICS = shipped().rubrics
+RUBRICS = built_in_library().rubrics
 
 
 def asked(
@@ -55,9 +55,11 @@ def judge_request(*questions: Question, **changes: Any) -> JudgeRequest:
     return msgspec.structs.replace(built, **changes)
 
 
-def request(given: JudgeRequest) -> Request:
+def request(given: JudgeRequest) -> JudgePrompt:
     """The one request for a dossier."""
-    (only,) = Composer(shipped()).requests(given, sort_questions(given, shipped()).asked)
+    (only,) = Composer(built_in_library()).compose(
+        given, sort_questions(given, built_in_library()).asked
+    )
     return only
 
 

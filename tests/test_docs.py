@@ -71,8 +71,8 @@ def test_a_page_runs_from_top_to_bottom(
 
 def test_the_page_on_runs_shows_the_file_that_ships() -> None:
     shown = (DOCS / "run.md").read_text(encoding="utf-8")
-    shipped = ROOT / "src" / "callscore" / "demo" / "eval.yaml"
-    assert f"```yaml file=eval.yaml\n{shipped.read_text(encoding='utf-8')}```" in shown
+    built_in_library = ROOT / "src" / "callscore" / "demo" / "eval.yaml"
+    assert f"```yaml file=eval.yaml\n{built_in_library.read_text(encoding='utf-8')}```" in shown
 
 
 def run_console(session: str) -> None:

@@ -175,7 +175,6 @@ NAMES_ORCHESTRATION = {
     "config/file.py": "the key `data.orchestration` of eval files",
     "core/scenarios.py": "the task of single steps in `--results`",
     "core/scorecard.py": "the key `orchestration` of a joint scorecard",
-    "report/html/decision.py": "what a page says of scenarios alone",
     "report/json.py": "the key `orchestration` of a joint scorecard",
     "runner/document.py": "the key `orchestration` of a joint scorecard",
 }

@@ -29,7 +29,7 @@ import callscore.extension
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
-from callscore.engine.api_call import off_loop
+from callscore.engine.api_call import run_off_loop
 from callscore.runner.prepare import RunOptions
 from commands import run as run_command
 from eval_files import cases_file, eval_file
@@ -97,7 +97,7 @@ class TestInARunningLoop:
                 time.sleep(0.01)
 
         with pytest.raises(KeyboardInterrupt):
-            asyncio.run(interrupted_cell(lambda: off_loop(work), entered))
+            asyncio.run(interrupted_cell(lambda: run_off_loop(work), entered))
 
     def test_an_interrupted_run_keeps_what_came_and_goes_on_later(self, tmp_path: Path) -> None:
         cases_file(tmp_path, 6)

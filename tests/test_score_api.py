@@ -32,7 +32,7 @@ def notes_of(card: Scorecard) -> list[str]:
 
 def test_a_record_is_named_by_its_number_not_by_a_file_that_is_gone() -> None:
     outputs = [output("a", form(question())), output("b", form(question()), run=0)]
-    with pytest.raises(DataError, match=r"^outputs: record 2: field run: 0 is no run"):
+    with pytest.raises(DataError, match=r"^outputs: record 2: field run: 0 is not a run"):
         callscore.score(CASES, outputs)
 
 

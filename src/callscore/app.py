@@ -30,9 +30,9 @@ from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
-from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.input_records import near_misses, read_case_id
-from callscore.store.verdict_records import as_written
+from callscore.store.memory_records import numbered_lines, record_rows
+from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites.registry import AllFloors
 
@@ -227,7 +227,9 @@ def open_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> 
         yield Sinks(
             on_result,
             on_record if targets.records is not None else None,
-            (lambda given: on_verdict(as_written(given))) if targets.verdicts is not None else None,
+            (lambda given: on_verdict(to_file_record(given)))
+            if targets.verdicts is not None
+            else None,
             progress,
             on_open,
         )
@@ -358,7 +360,7 @@ def _write_records(records: Records, spool: Path) -> Sequence[Path]:
         return ()
     paths: list[Path] = []
     with spool.open("wb") as file:
-        for line in numbered_lines(rows_of(records), spool.stem):
+        for line in numbered_lines(record_rows(records), spool.stem):
             if isinstance(line, bytes):
                 file.write(line)
             else:

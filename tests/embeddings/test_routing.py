@@ -8,16 +8,16 @@ import pytest
 from callscore.core.case import Failed
 from callscore.core.errors import ConfigError
 from callscore.core.judging import Similarity
-from callscore.embeddings.catalog import Router, embedder_named
-from callscore.embeddings.cosine import Cosine
-from callscore.embeddings.lexical import SIGNATURE, Lexical
+from callscore.embeddings.catalog import Router, find_embedder
+from callscore.embeddings.chrf_embedder import SIGNATURE, ChrfEmbedder
+from callscore.embeddings.cosine import CosineEmbedder
 from encoders import Broken, Table
 
 VECTORS = {"one": (1.0, 0.0), "two": (1.0, 1.0), "три": (0.0, 1.0)}
 
 
 def router(table: Table) -> Router:
-    return Router((Cosine(table), Lexical()))
+    return Router((CosineEmbedder(table), ChrfEmbedder()))
 
 
 def measured(
@@ -65,7 +65,7 @@ def test_all_who_may_measure_stand_in_the_signature() -> None:
 
 
 def test_a_router_reads_what_its_members_read() -> None:
-    narrow = Router((Cosine(Table(VECTORS, languages=["en"], unreadable=["x"])),))
+    narrow = Router((CosineEmbedder(Table(VECTORS, languages=["en"], unreadable=["x"])),))
     assert narrow.reads("en")
     assert not narrow.reads("hi")
     assert narrow.can_read("one")
@@ -74,14 +74,14 @@ def test_a_router_reads_what_its_members_read() -> None:
 
 
 def test_names_lead_to_embedders() -> None:
-    assert embedder_named("none") is None
-    signatures = {name: getattr(embedder_named(name), "signature", "") for name in ("muse", "chrf")}
+    assert find_embedder("none") is None
+    signatures = {name: getattr(find_embedder(name), "signature", "") for name in ("muse", "chrf")}
     assert signatures["chrf"] == SIGNATURE
     assert signatures["muse"].startswith("muse:universal-sentence-encoder-multilingual-3;")
     assert signatures["muse"].endswith(SIGNATURE)
-    assert getattr(embedder_named("auto"), "signature", "").startswith("muse:")
+    assert getattr(find_embedder("auto"), "signature", "").startswith("muse:")
 
 
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(ConfigError, match="'bert' is unknown; expected one of auto"):
-        embedder_named("bert")
+        find_embedder("bert")

@@ -57,7 +57,7 @@ def final_answers(folder: Path) -> list[Reply]:
     with Journal(folder / "journal.db") as journal:
         record = next(run for run in journal.runs() if run.status == "complete")
         assert (record.answered, record.failed, record.coverage) == (CASES, 0, 1.0)
-        found = [journal.answers_to(record.id, work_for(n).case_id)["m"][1] for n in range(CASES)]
+        found = [journal.replies_to(record.id, work_for(n).case_id)["m"][1] for n in range(CASES)]
         assert all(isinstance(reply, Reply) for reply in found)
         replies = [reply for reply in found if isinstance(reply, Reply)]
         assert all(reply.latency_ms is not None for reply in replies)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.core.run import Limits
 from callscore.engine.limits import Bucket, Budget, Concurrency, Pause, RateLimiter
-from callscore.engine.retry import jittered, requested_wait, retry_wait
+from callscore.engine.retry import backoff_wait, requested_wait, retry_wait
 from callscore.engine.workload import EngineOptions
 from virtual_time import run_in_virtual_time
 
@@ -79,9 +79,9 @@ def after_rounds(ceiling: int, rounds: int, refused: float) -> list[int]:
         calls = concurrency.allowed
         for number in range(calls):
             if number < refused * calls:
-                concurrency.refused()
+                concurrency.count_refusal()
             else:
-                concurrency.answered(0.0, 0.0)
+                concurrency.count_reply(0.0, 0.0)
         seen.append(concurrency.allowed)
     return seen
 
@@ -103,11 +103,11 @@ def test_a_few_refusals_lower_it_without_bringing_everything_to_a_halt() -> None
 def test_concurrency_goes_up_again_with_answers_but_never_over_the_ceiling() -> None:
     concurrency = Concurrency(100)
     for _ in range(100 + 50 + 25):
-        concurrency.refused()
+        concurrency.count_refusal()
     assert concurrency.allowed == 12
     seen = []
     for _ in range(1_000):
-        concurrency.answered(0.0, 0.0)
+        concurrency.count_reply(0.0, 0.0)
         seen.append(concurrency.allowed)
     assert seen == sorted(seen)
     assert (seen[11], seen[-1]) == (22, 100)
@@ -115,8 +115,8 @@ def test_concurrency_goes_up_again_with_answers_but_never_over_the_ceiling() -> 
 
 def test_a_pause_never_gets_shorter_by_another() -> None:
     pause = Pause()
-    pause.hold(10, now=0, sent=0)
-    pause.hold(1, now=0, sent=0)
+    pause.extend(10, now=0, sent=0)
+    pause.extend(1, now=0, sent=0)
     assert pause.left_s(4) == 6
     assert pause.left_s(11) == 0
 
@@ -125,9 +125,9 @@ def test_a_pause_never_gets_shorter_by_another() -> None:
 def test_only_an_answer_to_a_later_call_lifts_a_pause(sent: float, left: float) -> None:
     pause = Pause()
     told: list[str] = []
-    pause.when_lifted.append(lambda: told.append("lifted"))
-    pause.hold(10, now=6, sent=5.0)
-    pause.answered(sent)
+    pause.end_callbacks.append(lambda: told.append("lifted"))
+    pause.extend(10, now=6, sent=5.0)
+    pause.on_reply(sent)
     assert pause.left_s(7) == left
     assert bool(told) is (left == 0)
 
@@ -141,9 +141,9 @@ def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
             RateLimiter(Limits(4), Pause()),
         ]
         began = loop.time()
-        pause.hold(7.0, began, began)
+        pause.extend(7.0, began, began)
         if lifted:
-            loop.call_later(2.0, pause.answered, began + 1)
+            loop.call_later(2.0, pause.on_reply, began + 1)
 
         async def when(limiter: RateLimiter) -> float:
             await limiter.acquire(1)
@@ -207,12 +207,12 @@ def test_a_closed_gate_lets_nobody_in_and_keeps_nobody_waiting() -> None:
 
 @given(step=st.integers(1, 10_000), seed=st.integers())
 def test_jitter_is_full_and_capped(step: int, seed: int) -> None:
-    wait = jittered(step, OPTIONS, Random(seed))
+    wait = backoff_wait(step, OPTIONS, Random(seed))
     assert 0 <= wait <= min(OPTIONS.backoff_cap_s, OPTIONS.backoff_first_s * 2 ** min(step - 1, 60))
 
 
 def test_the_same_seed_waits_the_same() -> None:
-    assert jittered(3, OPTIONS, Random(7)) == jittered(3, OPTIONS, Random(7))
+    assert backoff_wait(3, OPTIONS, Random(7)) == backoff_wait(3, OPTIONS, Random(7))
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ class Kept:
     def __init__(self) -> None:
         self.answers: dict[bytes, CachedReply] = {}
 
-    def stored(self, key: bytes) -> CachedReply | None:
+    def find_reply(self, key: bytes) -> CachedReply | None:
         return self.answers.get(key)
 
     async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
@@ -140,10 +140,10 @@ def test_a_server_nearby_that_answers_many_at_once_is_asked_many(
 def test_quick_answers_lift_every_restraint_at_once() -> None:
     concurrency = LocalConcurrency(64, soon_s=60.0)
     assert concurrency.allowed == 2
-    concurrency.answered(sent=0.0, now=0.5)
+    concurrency.count_reply(sent=0.0, now=0.5)
     assert concurrency.allowed == 64
-    concurrency.timed_out()
-    concurrency.answered(sent=0.0, now=0.5)
+    concurrency.count_timeout()
+    concurrency.count_reply(sent=0.0, now=0.5)
     assert concurrency.allowed == 32
 
 
@@ -153,17 +153,17 @@ def test_a_few_refusals_that_a_proxy_hands_on_do_not_bring_it_to_a_halt() -> Non
     for number in range(600):
         now += 0.4 / concurrency.allowed
         if number % 20 == 19:
-            concurrency.refused()
+            concurrency.count_refusal()
         else:
-            concurrency.answered(now - 0.4, now)
+            concurrency.count_reply(now - 0.4, now)
     assert concurrency.allowed >= 8
 
 
 def test_where_half_of_a_round_is_refused_less_is_asked() -> None:
     concurrency = LocalConcurrency(16, soon_s=60.0)
-    concurrency.answered(sent=0.0, now=0.5)
+    concurrency.count_reply(sent=0.0, now=0.5)
     for _ in range(16):
-        concurrency.refused()
+        concurrency.count_refusal()
     assert concurrency.allowed == 8
 
 
@@ -173,9 +173,9 @@ def test_one_at_a_time_stays_one_whatever_happens(
 ) -> None:
     for number in range(100):
         if number % 3:
-            concurrency.answered(number, number + 1)
+            concurrency.count_reply(number, number + 1)
         else:
-            concurrency.refused()
+            concurrency.count_refusal()
         assert concurrency.allowed == 1
 
 

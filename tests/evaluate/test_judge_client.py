@@ -47,7 +47,7 @@ def test_a_judge_waits_while_its_account_is_paused() -> None:
         )
         calls.begin(Shutdown(), shared_limits)
         began = loop.time()
-        shared_limits.pause(model).hold(0.1, began, began)
+        shared_limits.pause(model).extend(0.1, began, began)
         await calls.add_judge(judge, provider).send(provider, work_for(1).request)
         return loop.time() - began
 

@@ -17,7 +17,7 @@ from callscore.demo import sample_calls
 from callscore.export.sources import SourceRequest, card_source, open_source, scored_source
 from callscore.report.json import scorecard_json
 from callscore.report.source import CaseView
-from callscore.store.spool import Spool
+from callscore.store.disk_list import DiskList
 
 
 def store(project: Path) -> Path:
@@ -131,12 +131,12 @@ def test_undocumented_keys_of_a_case_are_kept(tmp_path: Path) -> None:
     assert view.case.id == case["id"]
 
 
-def test_a_spool_is_read_twice_at_the_same_time() -> None:
+def test_a_disk_list_is_read_twice_at_the_same_time() -> None:
     with sample_calls() as config:
         lines = config.cases[0].read_bytes().splitlines()[:3]
         views = [CaseView(msgspec.json.decode(line, type=Case)) for line in lines]
-    with Spool(CaseView) as spool:
+    with DiskList(CaseView) as cases:
         for view in views:
-            spool.add(view)
-        assert len(spool) == 3
-        assert [one == other for one, other in zip(spool, spool, strict=True)] == [True] * 3
+            cases.add(view)
+        assert len(cases) == 3
+        assert [one == other for one, other in zip(cases, cases, strict=True)] == [True] * 3

@@ -72,6 +72,18 @@ def test_the_card_has_the_rows_of_scenarios_with_intervals(source: ReportSource)
     assert set(card["orchestration"]) == {"p", "rules"}
 
 
+def test_the_reason_of_an_estimate_is_the_same_in_every_report(tmp_path: Path) -> None:
+    config = eval_file(tmp_path, [PERFECT, RULES], data=SCENARIOS)
+    done = run("run", config, "--store", tmp_path / "runs.db")
+    assert done.returncode == 0, done.stderr
+    with run_source(1, tmp_path / "runs.db", config) as source:
+        assert source.card.estimate and source.card.judging is None
+        for name in ("html", "md"):
+            page = written(source, name).decode()
+            assert "Estimate: argument values without a verdict count as different." in page
+            assert "ffline estimate" not in page
+
+
 def test_tables_and_texts_show_scenarios(source: ReportSource) -> None:
     lines = list(csv.DictReader(io.StringIO(written(source, "csv").decode("utf-8-sig"))))
     steps = [line for line in lines if line["task"] == "scenario"]
@@ -90,6 +102,8 @@ def test_the_page_shows_decisions_and_plans(source: ReportSource) -> None:
     page = written(source, "html").decode()
     for heading in ("Call or reject", "Plans", "Plan of p", "Expected plan", "Scenario Score"):
         assert heading in page
+    for part in ("Plan", "Function Calling", "Call / Rejection"):
+        assert f"<b>{part}</b></figcaption>" in page  # a picture of its own
     assert page.count("wrong value: ") > 1
     without = written(source, "html", without_text=True).decode()
     assert "wrong value: " not in without and "Shall I refund" not in without

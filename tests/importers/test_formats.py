@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from call_files import CALL, EVERY_FORMAT, EXPECTED, WITH_TIMES, contact_lens, dumps
 from callscore.core.errors import CallscoreError, DataError
-from callscore.importers.assembly import Context
 from callscore.importers.conversation import Conversation, SkippedPart
+from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.folder import ImportOptions, ImportReport, import_files, parse_roles
-from callscore.importers.formats import FORMATS, detect_format, read_detected
+from callscore.importers.formats import FORMATS, detect_format, read_any_format
 from callscore.importers.source import Source
 
 
 def read_all(name: str, data: bytes) -> tuple[list[Conversation], list[SkippedPart]]:
-    found = list(read_detected(Source(name, data), Context(name, Path(name).stem)))
+    found = list(read_any_format(Source(name, data), ImportContext(name, Path(name).stem)))
     calls = [one for one in found if isinstance(one, Conversation)]
     return calls, [one for one in found if isinstance(one, SkippedPart)]
 
@@ -72,7 +72,7 @@ def test_a_format_that_names_no_roles_marks_them_as_guessed() -> None:
 def test_roles_that_the_user_names_are_no_guess() -> None:
     data = EVERY_FORMAT["whisperx.json"][1]()
     roles = parse_roles(["SPEAKER_00=customer, SPEAKER_01=agent"])
-    (call,) = read_detected(Source("x.json", data), Context("x.json", "x", roles))
+    (call,) = read_any_format(Source("x.json", data), ImportContext("x.json", "x", roles))
     assert isinstance(call, Conversation)
     assert [turn.speaker for turn in call.turns] == ["customer", "agent", "customer", "agent"]
     assert not any(turn.role_guessed for turn in call.turns)
@@ -187,6 +187,35 @@ def test_a_mixed_folder_is_imported_with_a_full_report(tmp_path: Path) -> None:
     assert len(calls) == len(EVERY_FORMAT) == report.calls
     assert len({call.call_id for call in calls}) == len(calls)
     assert [Path(file.path).name for file in report.problems] == ["notes.bin"]
+
+
+def test_a_file_that_the_system_cannot_read_is_reported_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = next(iter(EVERY_FORMAT))
+    for file in ("a", "b"):
+        (tmp_path / f"{file}-{name}").write_bytes(EVERY_FORMAT[name][1]())
+    read_bytes = Path.read_bytes
+
+    def refuse_first(path: Path) -> bytes:
+        if path.name.startswith("a-"):
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse_first)
+    report = ImportReport()
+
+    calls = list(import_files([tmp_path], ImportOptions(), report))
+
+    assert len(calls) == 1
+    assert [file.problem for file in report.problems] == ["cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize("cell", ["nan", "inf", "-inf"])
+def test_a_cell_that_is_no_finite_number_is_no_time(cell: str) -> None:
+    table = f"call_id,speaker,text,start\nc1,agent,hello,{cell}\n"
+    with pytest.raises(DataError, match="is not a time"):
+        read_all("turns.csv", table.encode())
 
 
 def test_an_archive_with_one_damaged_byte_is_read_or_refused() -> None:

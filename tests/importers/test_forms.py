@@ -306,6 +306,8 @@ def test_a_table_is_a_form() -> None:
     ("row", "problem"),
     [
         (["x", "a", "Why?", "much", "", "", "", ""], "'much' is not a number"),
+        (["x", "a", "Why?", "nan", "", "", "", ""], "'nan' is not a number"),
+        (["x", "a", "Why?", "", "Yes=inf; No=0", "", "", ""], "'inf' is not a number"),
         (["x", "a", "Why?", "", "Good=5; Bad", "", "", ""], "'Bad' has no points"),
         (["x", "a", "Why?", "", "", "", "", "whenever"], "expected QUESTION=ANSWER"),
         (["x", "a", "", "1", "", "", "", ""], "is empty; expected a question"),
@@ -368,6 +370,37 @@ def test_genesys_and_google_evaluations_become_gold() -> None:
     }
     (found,) = read_evaluations(Source("e.json", dumps(google)), form_of(GOOGLE))
     assert [one["score"] for one in expected_questions(form_of(GOOGLE), found)] == [None, 2]
+
+
+@pytest.mark.parametrize(("given", "score"), [(1, 1), (0, 0), (True, 5), (False, 2)])
+def test_a_number_of_google_is_not_taken_for_yes_or_no(given: int | bool, score: float) -> None:
+    choices = [
+        {"key": "a", "numValue": 0, "score": 0},
+        {"key": "b", "numValue": 1, "score": 1},
+        {"key": "c", "boolValue": True, "score": 5},
+        {"key": "d", "boolValue": False, "score": 2},
+    ]
+    form = form_of({"qaQuestions": [{"name": "q", "questionBody": "?", "answerChoices": choices}]})
+    kind = "boolValue" if isinstance(given, bool) else "numValue"
+    value = {
+        "conversation": "call-1",
+        "qaAnswers": [{"qaQuestion": "q", "answerValue": {kind: given}}],
+    }
+    (found,) = read_evaluations(Source("e.json", dumps(value)), form)
+    assert [one["score"] for one in expected_questions(form, found)] == [score]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"questionGroupScores": [{"questionScores": ["k1"]}]},
+        {"questionGroupScores": [{"questionScores": [{"questionId": "none of it"}]}]},
+    ],
+)
+def test_a_malformed_genesys_evaluation_is_refused(answers: object) -> None:
+    value = {"conversation": {"id": "call-1"}, "answers": answers}
+    with pytest.raises(DataError):
+        list(read_evaluations(Source("e.json", dumps(value)), form_of(GENESYS)))
 
 
 def test_a_table_of_answers_becomes_gold_in_either_shape() -> None:

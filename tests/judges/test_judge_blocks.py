@@ -159,7 +159,7 @@ def test_a_reader_finds_every_item_as_it_was_meant() -> None:
         asked("evidence", "The refund was refused"),
         asked("intent", "Refund", "Refund of a duplicate charge"),
     )
-    meant = [(one.rubric.name, one.text, one.against) for one in request(given).sheet.values()]
+    meant = [(one.rubric.name, one.text, one.against) for one in request(given).items.values()]
     seen = parse_prompt(request(given).prompt.messages).items
     assert [(item.rubric, item.text, item.against) for item in seen] == meant
 
@@ -168,7 +168,7 @@ def test_items_come_in_an_order_of_their_own() -> None:
     orders = set()
     for n in range(30):
         claims = [asked("support", f"claim {letter} of call {n}") for letter in "abc"]
-        dealt = [one for one in request(judge_request(*claims)).sheet.values() if not one.canary]
+        dealt = [one for one in request(judge_request(*claims)).items.values() if not one.canary]
         orders.add(tuple(one.text[6] for one in dealt))
     assert len(orders) > 3
 
@@ -176,8 +176,8 @@ def test_items_come_in_an_order_of_their_own() -> None:
 @pytest.mark.parametrize("name", ["recall", "used", "answer_match", "instruction"])
 def test_a_known_item_is_held_against_what_the_others_are(name: str) -> None:
     told = "Duplicate charge confirmed\nRefund promised"
-    sheet = request(judge_request(asked(name, "Something", told))).sheet.values()
-    canaries = [item for item in sheet if item.canary]
+    items = request(judge_request(asked(name, "Something", told))).items.values()
+    canaries = [item for item in items if item.canary]
     assert [item.against for item in canaries] == [told, told]
     assert any("Duplicate charge confirmed" in item.text for item in canaries)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
 
-from callscore.judges.calibration import Pair, calibrate
+from callscore.judges.calibration import LabelledVerdict, calibrate
 from judge_cases import RUBRICS
 
 SUPPORT, INTENT = RUBRICS["support"], RUBRICS["intent"]
 GOOD, BAD = "supported_by_transcript", "not_found"
 
 
-def pairs(*counted: tuple[int, str, str | None]) -> list[Pair]:
-    return [Pair(human, judge) for number, human, judge in counted for _ in range(number)]
+def pairs(*counted: tuple[int, str, str | None]) -> list[LabelledVerdict]:
+    return [
+        LabelledVerdict(human, judge) for number, human, judge in counted for _ in range(number)
+    ]
 
 
 MIXED = pairs((40, GOOD, GOOD), (10, GOOD, BAD), (5, BAD, GOOD), (45, BAD, BAD))
@@ -42,6 +47,13 @@ def test_abstentions_lower_the_coverage_and_not_the_agreement() -> None:
     assert found.coverage == 100 / 125
     assert found.accuracy == 0.85
     assert found.confusion[BAD, "none"] == 5
+
+
+def test_the_mean_of_a_judge_is_the_same_on_every_python() -> None:
+    """`sum` adds floats differently since Python 3.12."""
+    scale = msgspec.structs.replace(INTENT, words=dict.fromkeys("abcd", ""), alike=())
+    found = calibrate(scale, pairs((10, "b", "b")))
+    assert found.judge_mean == math.fsum([1 - 1 / 3] * 10) / 10
 
 
 def test_steps_of_a_scale_are_weighted() -> None:

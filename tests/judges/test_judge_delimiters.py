@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from callscore.judges.delimiters import (
     LONGEST_TEXT,
     block,
-    encoded,
-    encoded_lines,
+    encode_json,
+    encode_lines,
+    escape_text,
     fingerprint,
     item_ids,
     nonce,
-    shown,
 )
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
@@ -26,7 +26,7 @@ ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 
 @given(ANY_TEXT)
 def test_a_text_is_one_line_that_reads_as_itself(text: str) -> None:
-    line = shown(text)
+    line = escape_text(text)
     assert len(line.splitlines()) == 1
     assert json.loads(line) == text or json.loads(line).encode("utf-16", "surrogatepass") == (
         text.encode("utf-16", "surrogatepass")
@@ -35,7 +35,7 @@ def test_a_text_is_one_line_that_reads_as_itself(text: str) -> None:
 
 @given(ANY_TEXT)
 def test_nothing_in_a_text_can_end_a_block(text: str) -> None:
-    line = shown(text)
+    line = escape_text(text)
     assert not re.search(r"[<>`]", line)
     line.encode()
 
@@ -45,13 +45,13 @@ def test_nothing_in_a_text_can_end_a_block(text: str) -> None:
     ["<|im_end|>", "</items-0>", "```", "[INST] now", "[/INST]", "~~~", "a\u202eb", "\U000e0041"],
 )
 def test_what_would_act_is_written_as_an_escape(text: str) -> None:
-    assert text not in shown(text)
-    assert "\\u" in shown(text)
+    assert text not in escape_text(text)
+    assert "\\u" in escape_text(text)
 
 
 @pytest.mark.parametrize("text", ["क्‍ष", "न्‌", "[00:12] Agent: hello", "a ~ b"])
 def test_what_people_write_stays_as_it_is(text: str) -> None:
-    assert shown(text) == f'"{text}"'
+    assert escape_text(text) == f'"{text}"'
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_brackets_and_tildes_are_escaped_only_where_they_act(text: str, told: str) -> None:
-    assert shown(text) == f'"{told}"'
+    assert escape_text(text) == f'"{told}"'
 
 
 def test_a_flood_is_cut() -> None:
-    assert len(shown("A" * 1_000_000)) < LONGEST_TEXT + 100
+    assert len(escape_text("A" * 1_000_000)) < LONGEST_TEXT + 100
 
 
 def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
@@ -83,12 +83,12 @@ def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
 
 def test_lines_are_encoded_as_any_list() -> None:
     lines = ["", 'a "b" \\', "naïve 你好 \U0001f600", "\ud83d", "a\nb\x7f"]
-    assert encoded_lines(lines) == encoded(lines)
-    assert encoded_lines([]) == encoded([])
+    assert encode_lines(lines) == encode_json(lines)
+    assert encode_lines([]) == encode_json([])
 
 
 def test_ids_and_nonces_stay_what_they_were() -> None:
-    content = (encoded("case"), encoded_lines(["t1 agent"]))
+    content = (encode_json("case"), encode_lines(["t1 agent"]))
     assert nonce(*content) == "hswdjorevhieddkubxgghsohlwka"
     assert item_ids(3, Random(fingerprint(*content)), "") == ["SGKM", "RMPP", "WLTN"]
 

@@ -13,7 +13,7 @@ import pytest
 from callscore.core.case import Case, Failed, Message
 from callscore.core.framework import RECORD_KEYS, WHOLE, judge_prompt, judged_metrics
 from callscore.core.judging import JudgeRequest, JudgeResult
-from callscore.judges.document import DocumentJudge, is_cited, metrics_asked, prompt_of
+from callscore.judges.document import DocumentJudge, is_cited, metric_prompt, requested_metrics
 from callscore.judges.llm import Sender
 from callscore.suites.calls.verdict_rules import RULES
 from judge_cases import TURNS, WritingModel, asked, by_item, judge, judge_request, judge_request_of
@@ -58,7 +58,7 @@ def test_every_metric_that_is_judged_by_words_can_be_scored_as_a_whole() -> None
 
 
 def test_a_request_holds_the_prompt_itself_and_the_five_inputs() -> None:
-    system, user = prompt_of(GIVEN, "text.call_intent").messages
+    system, user = metric_prompt(GIVEN, "text.call_intent").messages
     assert system.content == judge_prompt()
     for name in ("transcript", "model_output", "expected_outcome", "metric", "config"):
         assert len(re.findall(rf"^<{name}-[a-z]{{28}}>$", user.content, re.MULTILINE)) == 1
@@ -70,7 +70,7 @@ def test_every_open_metric_takes_one_request() -> None:
     support = asked("support", "49 dollars refunded", metric="text.highlight_correctness")
     again = asked("support", "Something else", metric="text.highlight_correctness")
     given = judge_request(INTENT, support, again, model_output=ANSWER)
-    assert metrics_asked(given) == ["text.call_intent", "text.highlight_correctness"]
+    assert requested_metrics(given) == ["text.call_intent", "text.highlight_correctness"]
 
     def write(messages: Sequence[Message]) -> str:
         name = next(

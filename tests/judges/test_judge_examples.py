@@ -9,9 +9,15 @@ import pytest
 
 from callscore.core.case import Case
 from callscore.core.judging import JudgeResult
-from callscore.judges.fakes import Entry, LiteralModel, ParsedPrompt, PromptItem, ScriptedJudge
+from callscore.judges.fakes import (
+    FakeVerdict,
+    LiteralModel,
+    ParsedPrompt,
+    PromptItem,
+    ScriptedJudge,
+)
 from callscore.judges.llm import LLMJudge
-from callscore.judges.rubric import shipped
+from callscore.judges.rubric import built_in_library
 from judge_cases import judge, judge_request_of
 from judge_examples import EXAMPLES, TASKS, measures_of
 
@@ -23,19 +29,19 @@ class Telling(LiteralModel):
         super().__init__("telling")
         self._script = script
 
-    def entry(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
         word = self._script.get(item.text) or self._script.get(item.against)
-        rubric = shipped().rubrics[item.rubric]
+        rubric = built_in_library().rubrics[item.rubric]
         if word is None or word not in rubric.words:
             return super().entry(item, seen)
         places = rubric.evidence.get(word, ())
         if "turn" in places:
             name, text = next(iter(seen.turns.items()))
-            return Entry(text, name, word)
+            return FakeVerdict(text, name, word)
         if "answer" in places:
             own = item.against if rubric.against_from == "answer" else item.text
-            return Entry(own.split("\n")[0], "model_output", word)
-        return Entry("", "none", word)
+            return FakeVerdict(own.split("\n")[0], "model_output", word)
+        return FakeVerdict("", "none", word)
 
 
 @pytest.mark.parametrize(("example", "script", "metric", "value"), EXAMPLES)

@@ -24,7 +24,7 @@ from callscore.judges.evidence import sources_of
 from callscore.judges.fakes import GullibleModel, LiteralModel, ObedientModel
 from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in
 from callscore.judges.llm import LLMJudge
-from callscore.judges.rubric import shipped
+from callscore.judges.rubric import built_in_library
 from judge_cases import EXPECTED, asked, judge, judge_request, request
 
 OWN = Path(__file__).with_name("attacks.jsonl")
@@ -145,7 +145,7 @@ def worth(answer: JudgeResult | Failed) -> dict[str, float]:
     """What each item earned; nothing where the judge failed."""
     if isinstance(answer, Failed):
         return {}
-    library = shipped()
+    library = built_in_library()
     found: dict[str, float] = {}
     for verdict in answer.verdicts:
         rubrics = [r for r in library.rubrics.values() if verdict.metric in r.asks]

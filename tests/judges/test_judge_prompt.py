@@ -19,7 +19,7 @@ from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import is_empty_phrase, sort_questions
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
-from callscore.judges.rubric import library_of, shipped, shipped_files
+from callscore.judges.rubric import built_in_files, built_in_library, parse_library
 from callscore.suites.calls.spec import make_settings
 from callscore.suites.calls.text.task import TextTask
 from callscore.suites.calls.verdict_rules import RULES
@@ -54,11 +54,20 @@ def test_a_repeat_sends_the_same_bytes_under_another_key() -> None:
     assert provider.request(prompt, 0).key != provider.request(prompt, 1).key
 
 
-@pytest.mark.parametrize("name", sorted(shipped_files()))
+def test_a_fake_model_reads_the_prompts_of_its_own_library() -> None:
+    files = dict(built_in_files())
+    files["support.toml"] = files["support.toml"].replace(b"Is all of it", b"Is everything")
+    library = parse_library(files)
+    answer = judge(judge_request(SUPPORT), LLMJudge(LiteralModel(library=library), library))
+    assert not hasattr(answer, "why")
+    assert [verdict.metric for verdict in answer.verdicts] == [SUPPORT.metric]
+
+
+@pytest.mark.parametrize("name", sorted(built_in_files()))
 def test_one_character_of_any_file_changes_the_signature(name: str) -> None:
-    files = dict(shipped_files())
+    files = dict(built_in_files())
     files[name] += b"\n"
-    changed = LLMJudge(LiteralModel(), library_of(files))
+    changed = LLMJudge(LiteralModel(), parse_library(files))
     assert changed.signature != LLMJudge(LiteralModel()).signature
 
 
@@ -98,7 +107,7 @@ def test_every_item_says_all_that_is_needed_to_answer_it(name: str) -> None:
         assert (item["metric"], item["question"]) == (rubric.metric, rubric.question)
         assert item["claim"] and item["compare_with"]
         assert {a["verdict"]: a["means"] for a in item["allowed_verdicts"]} == {
-            word: rubric.anchor(word) for word in rubric.words
+            word: rubric.definition(word) for word in rubric.words
         }
         quoting = {a["verdict"] for a in item["allowed_verdicts"] if "needs_quote_from" in a}
         assert quoting == set(rubric.evidence)
@@ -190,12 +199,12 @@ def test_the_case_part_is_the_same_for_every_model() -> None:
 
 
 def test_all_items_of_a_case_fit_one_request_up_to_sixty() -> None:
-    composer = Composer(shipped())
+    composer = Composer(built_in_library())
     for number, requests in ((1, 1), (MOST_ITEMS, 1), (MOST_ITEMS + 1, 2), (150, 3)):
         given = judge_request(*(asked("support", f"claim number {n}") for n in range(number)))
-        made = composer.requests(given, sort_questions(given, shipped()).asked)
+        made = composer.compose(given, sort_questions(given, built_in_library()).asked)
         assert len(made) == requests
-        assert sum(len(one.sheet) for one in made) == number + 2 * requests
+        assert sum(len(one.items) for one in made) == number + 2 * requests
 
 
 def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> None:
@@ -203,7 +212,7 @@ def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> N
     claim = asked("support", text, metric="text.fabrication_free", item="claim:1")
     highlight = asked("support", text, metric="text.highlight_correctness", item="highlights[0]")
     given = judge_request(claim, highlight)
-    assert len(request(given).sheet) == 1 + 2
+    assert len(request(given).items) == 1 + 2
     answer = judge(given)
     assert not hasattr(answer, "why")
     assert [v.metric for v in answer.verdicts] == [claim.metric, highlight.metric]
@@ -211,7 +220,7 @@ def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> N
 
 def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:
     canaries = [
-        item.canary for item in request(judge_request(SUPPORT)).sheet.values() if item.canary
+        item.canary for item in request(judge_request(SUPPORT)).items.values() if item.canary
     ]
     assert sorted(canary.right for canary in canaries) == [False, True]
 
@@ -284,7 +293,7 @@ def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
 
 
 def test_a_rubric_is_found_by_the_metric_and_the_words_that_are_offered() -> None:
-    library = shipped()
+    library = built_in_library()
     rubric = next(iter(library.rubrics.values()))
     fitting = Question(rubric.asks[0], "1", "text", offered=tuple(rubric.words))
     for _ in range(2):

@@ -11,7 +11,7 @@ from callscore.core.judging import JudgeRequest, JudgeResult, Question
 from callscore.judges.fakes import LiteralModel, ScriptedJudge
 from callscore.judges.llm import LLMJudge
 from callscore.judges.probes import FILLER, probe_cases
-from callscore.judges.reliability import Reliability, check
+from callscore.judges.reliability import Reliability, check_reliability
 from judge_cases import RUBRICS
 
 
@@ -36,7 +36,7 @@ def oracle() -> Callable[[Question], str]:
 
 
 def suite(say: Callable[[Question], str | None]) -> Reliability:
-    return asyncio.run(check(ScriptedJudge(say)))
+    return asyncio.run(check_reliability(ScriptedJudge(say)))
 
 
 def failed(found: Reliability) -> set[str]:
@@ -85,14 +85,14 @@ def test_a_judge_that_never_answers_has_passed_nothing() -> None:
         async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
             return Failed("judge", "silent")
 
-    found = asyncio.run(check(Silent()))
+    found = asyncio.run(check_reliability(Silent()))
     assert not found.passed
     assert all(one.passed is None and one.n == 0 for one in found.checks)
     assert found.checks[0].errors > 0
 
 
 def test_code_lets_no_master_key_through_whatever_the_model_says() -> None:
-    found = asyncio.run(check(LLMJudge(LiteralModel())))
+    found = asyncio.run(check_reliability(LLMJudge(LiteralModel())))
     keys = next(one for one in found.checks if one.name == "master keys")
     assert (keys.failures, keys.errors) == (0, 0)
     assert keys.n > 50

@@ -16,9 +16,9 @@ from scipy.stats import mannwhitneyu
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.page import Page, page
-from callscore.judges.offline.support import coverage, support
-from callscore.judges.offline.wording import Wording
+from callscore.judges.offline.claim_support import check_support, coverage
+from callscore.judges.offline.passages import PassageIndex, index_passages
+from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.text.claims import claims
 from shared_cases import shared_cases
@@ -39,25 +39,25 @@ def is_held_out(case: Mapping[str, Any]) -> bool:
     return int(sha256(call).hexdigest(), 16) % 2 == 0
 
 
-def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
+def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> PassageIndex:
     """The page of a call; many summaries are of one call, which is read once."""
     return _read(json.dumps(case["transcript"]), json.dumps(reference))
 
 
 @lru_cache(maxsize=200)
-def _read(transcript: str, reference: str) -> Page:
+def _read(transcript: str, reference: str) -> PassageIndex:
     turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in json.loads(transcript)]
-    return page(JudgeRequest("text", turns, {}, json.loads(reference), [], "en"))
+    return index_passages(JudgeRequest("text", turns, {}, json.loads(reference), [], "en"))
 
 
 def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:
     known = read(case, case["expected_outcome"] if with_reference else {})
     summary = case["model_output"]["summary"]
-    found = [support(claim, known, "en") for claim in split_sentences(summary)]
+    found = [check_support(claim, known, "en") for claim in split_sentences(summary)]
     return Estimate(
         not case["human"]["consistent"],
         max(one.suspicion for one in found),
-        1 - coverage(Wording(summary, "en"), known),
+        1 - coverage(TextAnalysis(summary, "en"), known),
         any(not one.is_supported for one in found),
     )
 
@@ -96,6 +96,6 @@ def test_right_claims_about_spoken_numbers_are_not_accused() -> None:
         known = read(case, {})
         for claim in claims(case["expected_outcome"]["summary"]):
             told += 1
-            accused += not support(known.without_field(claim.text), known, "en").is_supported
+            accused += not check_support(known.without_field(claim.text), known, "en").is_supported
     assert told > 1000
     assert accused <= 0.01 * told

@@ -4,16 +4,16 @@ import pytest
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.evidence import evidence
-from callscore.judges.offline.page import page
+from callscore.judges.offline.passages import index_passages
+from callscore.judges.offline.reason_evidence import judge_reason
 
 TURNS = [
     Turn("Good morning, thank you for calling Northwind.", 1, "Agent", 0.0),
     Turn("My invoice shows a duplicate charge of $49.", 2, "Customer", 12.0),
     Turn("Let me verify your date of birth first.", 3, "Agent", 20.0),
 ]
-CALL = page(JudgeRequest("qa", TURNS, {}, {}, [], "en"))
-UNTIMED = page(JudgeRequest("qa", [Turn(turn.text) for turn in TURNS], {}, {}, [], "en"))
+CALL = index_passages(JudgeRequest("qa", TURNS, {}, {}, [], "en"))
+UNTIMED = index_passages(JudgeRequest("qa", [Turn(turn.text) for turn in TURNS], {}, {}, [], "en"))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ UNTIMED = page(JudgeRequest("qa", [Turn(turn.text) for turn in TURNS], {}, {}, [
     ],
 )
 def test_c_37_evidence_is_a_quote_or_words_in_a_row(reason: str, verdict: str) -> None:
-    assert evidence(reason, CALL, "en").verdict == verdict
+    assert judge_reason(reason, CALL, "en").verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -49,19 +49,22 @@ def test_c_37_evidence_is_a_quote_or_words_in_a_row(reason: str, verdict: str) -
 def test_c_39_a_time_is_held_against_the_turn_within_five_seconds(
     reason: str, verdict: str
 ) -> None:
-    assert evidence(reason, CALL, "en").verdict == verdict
+    assert judge_reason(reason, CALL, "en").verdict == verdict
 
 
 def test_c_39_the_tolerance_is_a_setting() -> None:
-    strict = page(JudgeRequest("qa", TURNS, {}, {}, [], "en"), tolerance_s=1.0)
-    assert evidence("Greeted at 00:02 with 'Good morning'", strict, "en").verdict == "differs"
+    strict = index_passages(JudgeRequest("qa", TURNS, {}, {}, [], "en"), tolerance_s=1.0)
+    assert judge_reason("Greeted at 00:02 with 'Good morning'", strict, "en").verdict == "differs"
 
 
 def test_c_39_without_times_a_timestamp_is_not_checked() -> None:
-    assert evidence("greeted at 00:12 with 'Good morning'", UNTIMED, "en").verdict == "as_described"
+    assert (
+        judge_reason("greeted at 00:12 with 'Good morning'", UNTIMED, "en").verdict
+        == "as_described"
+    )
 
 
 def test_the_turn_that_a_reason_rests_on_is_named() -> None:
-    found = evidence("The agent asked to verify the date of birth first.", CALL, "en")
+    found = judge_reason("The agent asked to verify the date of birth first.", CALL, "en")
     assert found.turn is not None
     assert found.turn.source == "t3"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Failed, Turn
 from callscore.core.judging import Embedder, Judge, JudgeRequest, Question, Verdict
-from callscore.embeddings.cosine import Cosine
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.judges.offline.judge import (
     ABSTAINING,
     BY_METRIC,
@@ -18,7 +18,7 @@ from callscore.judges.offline.judge import (
     RECALL,
     OfflineJudge,
 )
-from callscore.judges.offline.layout import plain
+from callscore.judges.offline.markup import strip_markup
 from callscore.judges.probes import MASTER_KEYS
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text
@@ -110,7 +110,7 @@ def test_an_embedder_sees_the_same_goal_in_other_words() -> None:
     vectors = {"money returned": (1.0, 0.2), "refund": (1.0, 0.0)}
     question = Question(GOAL, "call_purpose", "money returned", "refund", OFFERED[GOAL])
     assert judged([question])[0].verdict == "cannot_tell"
-    (found,) = judged([question], Cosine(Table(vectors)))
+    (found,) = judged([question], CosineEmbedder(Table(vectors)))
     assert found.verdict == "same_domain_incomplete"
     assert "table:1" in found.by
 
@@ -197,12 +197,12 @@ def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
     judge_request = JudgeRequest(
         "text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))]
     )
-    found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(judge_request))
+    found = asyncio.run(OfflineJudge(CosineEmbedder(Broken({}))).judge(judge_request))
     assert isinstance(found, Failed)
 
 
 def test_the_embedder_stands_in_the_signature() -> None:
-    alone, helped = OfflineJudge(), OfflineJudge(Cosine(Table({})))
+    alone, helped = OfflineJudge(), OfflineJudge(CosineEmbedder(Table({})))
     assert alone.signature.endswith("embedder=none")
     assert helped.signature.endswith("embedder=table:1;max=20000")
     assert alone.signature.split(";")[0] == helped.signature.split(";")[0]
@@ -255,7 +255,7 @@ def test_a_text_that_says_nothing_never_passes(key: str, metric: str, verdict: s
     ],
 )
 def test_layout_does_not_matter(said: str) -> None:
-    assert plain(said) == "The agent approved a refund of $49."
+    assert strip_markup(said) == "The agent approved a refund of $49."
     assert word("text.fabrication_free", said) == "supported_by_transcript"
 
 
@@ -263,4 +263,4 @@ def test_layout_does_not_matter(said: str) -> None:
     "said", ["14. April", "2 * 3 * 4", "account_number_id", "-5 degrees", "5 > 3", "a*b", "**"]
 )
 def test_what_is_no_layout_stays(said: str) -> None:
-    assert plain(said) == said
+    assert strip_markup(said) == said

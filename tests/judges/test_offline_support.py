@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.evidence import evidence
-from callscore.judges.offline.page import Page, page
-from callscore.judges.offline.support import support
+from callscore.judges.offline.claim_support import check_support
+from callscore.judges.offline.passages import PassageIndex, index_passages
+from callscore.judges.offline.reason_evidence import judge_reason
 from callscore.suites.calls.sentences import split_sentences
 
 CALL = (
@@ -31,15 +31,15 @@ REFERENCE = {"summary": {"call_extracted_info": {"ticket": "Ticket AB-1042 was o
 
 def read(
     reference: Mapping[str, Any] | None = None, turns: Sequence[tuple[str, str]] = CALL
-) -> Page:
+) -> PassageIndex:
     said = [Turn(text=text, speaker=speaker) for speaker, text in turns]
-    return page(
+    return index_passages(
         JudgeRequest("text", said, {}, REFERENCE if reference is None else reference, [], "en")
     )
 
 
 def doubts(claim: str, lang: str | None = "en") -> list[str]:
-    return [finding.doubt for finding in support(claim, read(), lang).findings]
+    return [finding.kind for finding in check_support(claim, read(), lang).doubts]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def doubts(claim: str, lang: str | None = "en") -> list[str]:
 )
 def test_what_was_said_raises_no_doubt(claim: str) -> None:
     assert doubts(claim) == []
-    assert support(claim, read(), "en").is_supported
+    assert check_support(claim, read(), "en").is_supported
 
 
 @pytest.mark.parametrize(
@@ -96,23 +96,23 @@ def test_what_was_not_said_raises_its_doubt(claim: str, doubt: str) -> None:
     ],
 )
 def test_a_claim_against_the_call_is_not_supported(claim: str) -> None:
-    assert not support(claim, read(), "en").is_supported
+    assert not check_support(claim, read(), "en").is_supported
 
 
 def test_the_reference_supports_too() -> None:
-    assert "number" in [f.doubt for f in support("Ticket AB-1042", read({}), "en").findings]
+    assert "number" in [f.kind for f in check_support("Ticket AB-1042", read({}), "en").doubts]
     assert doubts("Ticket AB-1042") == []
 
 
 def test_more_doubts_are_more_suspicion() -> None:
-    one = support("A refund of $99.", read(), "en").suspicion
-    two = support("Marcus did not approve a refund of $99.", read(), "en").suspicion
-    none = support("A refund of $49.", read(), "en").suspicion
+    one = check_support("A refund of $99.", read(), "en").suspicion
+    two = check_support("Marcus did not approve a refund of $99.", read(), "en").suspicion
+    none = check_support("A refund of $49.", read(), "en").suspicion
     assert 0 == none < one < two < 1
 
 
 def test_the_nearest_passage_is_shown() -> None:
-    best = support("a duplicate charge and a refund of $49", read(), "en").best
+    best = check_support("a duplicate charge and a refund of $49", read(), "en").best
     assert best is not None
     assert best.source == "t3"
 
@@ -120,8 +120,8 @@ def test_the_nearest_passage_is_shown() -> None:
 def test_speech_recognition_may_misspell_a_name_but_not_a_short_one() -> None:
     turns = [("Agent", "You spoke to Katherine and to Ann.")]
     known = read({}, turns)
-    assert support("They spoke to Catherine.", known, "en").findings == []
-    assert [f.doubt for f in support("They spoke to Jan.", known, "en").findings] == ["name"]
+    assert check_support("They spoke to Catherine.", known, "en").doubts == []
+    assert [f.kind for f in check_support("They spoke to Jan.", known, "en").doubts] == ["name"]
 
 
 @pytest.mark.parametrize(
@@ -133,30 +133,30 @@ def test_speech_recognition_may_misspell_a_name_but_not_a_short_one() -> None:
     ],
 )
 def test_a_denial_is_seen_in_other_languages(lang: str, said: str, claim: str) -> None:
-    known = page(JudgeRequest("text", [Turn(text=said)], {}, {}, [], lang))
-    assert support(said, known, lang).findings == []
-    assert "negation" in [f.doubt for f in support(claim, known, lang).findings]
+    known = index_passages(JudgeRequest("text", [Turn(text=said)], {}, {}, [], lang))
+    assert check_support(said, known, lang).doubts == []
+    assert "negation" in [f.kind for f in check_support(claim, known, lang).doubts]
 
 
 def test_scripts_without_spaces_are_covered_by_pairs() -> None:
-    known = page(JudgeRequest("text", [Turn(text="退款已经批准")], {}, {}, [], "zh"))
-    assert support("退款批准", known, "zh").coverage == pytest.approx(2 / 3)
+    known = index_passages(JudgeRequest("text", [Turn(text="退款已经批准")], {}, {}, [], "zh"))
+    assert check_support("退款批准", known, "zh").coverage == pytest.approx(2 / 3)
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["en", "hi", "zh", None]))
 def test_any_text_can_be_held_against_any_call(claim: str, said: str, lang: str | None) -> None:
-    known = page(JudgeRequest("text", [Turn(text=said)], {}, {"a": [said]}, [], lang))
-    found = support(claim, known, lang)
+    known = index_passages(JudgeRequest("text", [Turn(text=said)], {}, {"a": [said]}, [], lang))
+    found = check_support(claim, known, lang)
     assert 0 <= found.suspicion <= 1
     assert 0 <= found.coverage <= 1
 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "de", None]))
 def test_what_a_turn_says_word_for_word_is_covered(said: str, lang: str | None) -> None:
-    known = page(JudgeRequest("text", [Turn(text=said)], {}, {}, [], lang))
-    found = support(said, known, lang)
+    known = index_passages(JudgeRequest("text", [Turn(text=said)], {}, {}, [], lang))
+    found = check_support(said, known, lang)
     assert found.coverage == 1
-    assert not {"number", "name", "opposite"} & {finding.doubt for finding in found.findings}
+    assert not {"number", "name", "opposite"} & {finding.kind for finding in found.doubts}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_what_a_turn_says_word_for_word_is_covered(said: str, lang: str | None) 
 )
 def test_a_name_that_the_other_side_gave_as_its_own_raises_a_doubt(claim: str) -> None:
     assert doubts(claim) == ["name"]
-    assert not support(claim, read(), "en").is_supported
+    assert not check_support(claim, read(), "en").is_supported
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_side_beside_the_name_of_the_other_is_not_called_so(claim: str) -> Non
 
 def test_a_name_that_both_sides_have_raises_none() -> None:
     turns = [*CALL, ("Customer", "My name is Priya, too.")]
-    assert support("The customer is called Priya.", read(turns=turns), "en").findings == []
+    assert check_support("The customer is called Priya.", read(turns=turns), "en").doubts == []
 
 
 @pytest.mark.parametrize("marker", ["1. ", "12) ", "(3) ", "a) ", "(b) ", "- ", "• ", "iv. ", "– "])
@@ -210,30 +210,32 @@ def test_a_list_in_one_highlight_is_as_many_sentences_as_it_has_members() -> Non
 
 def test_a_paraphrase_is_not_accused_for_its_words() -> None:
     claim = "A representative granted the caller reimbursement for duplicate billing."
-    found = support(claim, read(), "en")
+    found = check_support(claim, read(), "en")
     assert found.coverage < 0.5
     assert found.is_supported
 
 
 def test_a_denial_counts_only_where_the_contrary_was_said() -> None:
     assert doubts("The agent did not approve the refund.") == ["negation"]
-    unsaid = support("The customer never visited a shop.", read(), "en")
-    assert [finding.doubt for finding in unsaid.findings] == ["unsaid negation"]
+    unsaid = check_support("The customer never visited a shop.", read(), "en")
+    assert [finding.kind for finding in unsaid.doubts] == ["unsaid negation"]
     assert unsaid.is_supported
 
 
 @pytest.mark.parametrize("known", ["Canadian", "Customer", "Kanadas"])
 def test_another_form_of_a_word_is_no_other_name(known: str) -> None:
-    said = page(JudgeRequest("text", [Turn("We ship from Canada and Kanada.")], {}, {}, [], "en"))
-    assert support(f"They ship with a {known} firm.", said, "en").findings == []
+    said = index_passages(
+        JudgeRequest("text", [Turn("We ship from Canada and Kanada.")], {}, {}, [], "en")
+    )
+    assert check_support(f"They ship with a {known} firm.", said, "en").doubts == []
 
 
 def test_an_abbreviation_of_what_was_said_is_no_other_name() -> None:
-    said = page(
+    said = index_passages(
         JudgeRequest("text", [Turn("the national bank of harper called")], {}, {}, [], "en")
     )
-    assert support("They work at NBOH.", said, "en").findings == []
-    assert [f.doubt for f in support("They work at NBXH.", said, "en").findings] == ["name"]
+    assert check_support("They work at NBOH.", said, "en").doubts == []
+    assert [f.kind for f in check_support("They work at NBXH.", said, "en").doubts] == ["name"]
 
 
 FLOODS = [
@@ -260,7 +262,7 @@ def test_work_grows_no_faster_than_a_claim(flood: str) -> None:
         claim = "".join(flood.format(number) for number in range(size))
         known = read()
         known.statements  # noqa: B018  the page is read once for all claims
-        support("", known, "en")
+        check_support("", known, "en")
         counted = 0
 
         def count(*_: object) -> None:
@@ -269,8 +271,8 @@ def test_work_grows_no_faster_than_a_claim(flood: str) -> None:
 
         sys.setprofile(count)
         try:
-            support(claim, known, "en")
-            evidence(claim, known, "en")
+            check_support(claim, known, "en")
+            judge_reason(claim, known, "en")
         finally:
             sys.setprofile(None)
         return counted

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
-from callscore.metrics.graphs.bounds import pairing
+from callscore.metrics.graphs.bounds import best_pairing
 from callscore.metrics.graphs.problem import make_problem, make_search_graph
 from callscore.metrics.graphs.search import improve_by_swaps
 from callscore.metrics.graphs.symmetry import twin_classes
@@ -60,7 +60,7 @@ def test_a_pairing_is_the_best_of_all_and_may_leave_edges_alone(near: int, far: 
             sum(row[column] for row, column in zip(alone, columns, strict=True))
             for columns in permutations(range(far + near), near)
         )
-        value, pairs = pairing(weights, range(near), range(far))
+        value, pairs = best_pairing(weights, range(near), range(far))
         assert value == best == sum(weights[e][f] for e, f in pairs)
         assert len({e for e, _ in pairs}) == len({f for _, f in pairs}) == len(pairs)
 

@@ -18,7 +18,7 @@ from callscore.core.case import Failed
 from callscore.core.judging import Similarity
 from callscore.core.provider import AttemptFailed
 from callscore.core.run import Price
-from callscore.embeddings.cosine import Cosine
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.http import HttpEncoder
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
@@ -188,7 +188,7 @@ def test_r10_a_thousand_answers_of_a_hostile_judge_end_no_run(tmp_path: Path) ->
 
 
 async def similarities(
-    embedder: Cosine, pairs: Sequence[tuple[str, str]]
+    embedder: CosineEmbedder, pairs: Sequence[tuple[str, str]]
 ) -> Sequence[Similarity] | Failed:
     return await embedder.similarities(pairs, None)
 
@@ -200,7 +200,7 @@ def test_r10_a_hostile_embedder_gives_finite_vectors_or_a_failure() -> None:
     async def post(body: bytes) -> bytes | AttemptFailed:
         return hostile.body(right)
 
-    embedder = Cosine(HttpEncoder("e", "host", post))
+    embedder = CosineEmbedder(HttpEncoder("e", "host", post))
     for number in range(400):
         pairs = [(f"text {number}", f"text {number + 1}")]
         found = asyncio.run(similarities(embedder, pairs))

@@ -17,7 +17,7 @@ from callscore.core.case import Case
 from callscore.core.errors import StoreError
 from callscore.core.judging import Question
 from callscore.core.run import Completed, Event
-from callscore.embeddings.lexical import Lexical
+from callscore.embeddings.chrf_embedder import ChrfEmbedder
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.judges.fakes import ScriptedJudge
@@ -87,7 +87,7 @@ def test_an_error_while_scoring_ends_the_run_and_keeps_the_answers(
 def test_sentences_are_compared_here_when_all_models_have_answered() -> None:
     async def examined() -> list[bool]:
         judge, all_in = ScriptedJudge(lambda question: "vague"), asyncio.Event()
-        judge_runner = JudgeRunner(judge, DeferredEmbedder(Lexical(), all_in))
+        judge_runner = JudgeRunner(judge, DeferredEmbedder(ChrfEmbedder(), all_in))
         case = msgspec.convert(qa_case([question()]), type=Case)
         worded = asyncio.create_task(judge_runner.ask(case, [WORDED]))
         compared = asyncio.create_task(judge_runner.ask(case, [COMPARED]))

@@ -33,6 +33,18 @@ def test_a_file_of_scenarios_alone_gives_a_scorecard(tmp_path: Path) -> None:
     ]
 
 
+def test_the_interval_of_a_flip_rate_has_four_decimals_and_can_be_left_out(tmp_path: Path) -> None:
+    hasty = {"name": "h", "provider": "simulated", "params": {"seed": 7, "wrong_scores": 0.3}}
+    config = eval_file(tmp_path, [hasty], data=SCENARIOS, repeats=2)
+    runs = callscore.run(config).document("h")["x_extension"]["runs"]
+    low, high = runs["flip_rate_ci95"]
+    assert low < runs["flip_rate"] < high
+    assert [low, high] == [round(low, 4), round(high, 4)]
+    document = callscore.run(config, intervals=False).document("h")
+    assert "intervals" not in document["x_extension"]
+    assert "flip_rate_ci95" not in document["x_extension"]["runs"]
+
+
 def test_the_document_of_a_card_is_the_file_of_the_command(tmp_path: Path) -> None:
     config = eval_file(tmp_path, [RULES], data=SCENARIOS)
     card = callscore.run(config, store=tmp_path / "first.db")

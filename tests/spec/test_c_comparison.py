@@ -12,7 +12,7 @@ from builders import form, output, qa_case, question
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between, parts_of
-from callscore.embeddings.catalog import embedder_named
+from callscore.embeddings.catalog import find_embedder
 from commands import run
 
 
@@ -27,7 +27,7 @@ def card(**parts: str) -> Scorecard:
 
 
 def test_c_68_labse_and_muse_are_refused_unless_forced_and_then_labelled(tmp_path: Path) -> None:
-    muse = getattr(embedder_named("muse"), "signature", "")
+    muse = getattr(find_embedder("muse"), "signature", "")
     a, b = card(embedder="labse/837083bbf0f9"), card(embedder=muse)
     with pytest.raises(UsageError, match=r"not comparable \(C-126\): they differ in embedder"):
         callscore.compare(a, b)

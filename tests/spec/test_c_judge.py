@@ -30,7 +30,7 @@ from callscore.core.case import Message
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.judges.document import DocumentJudge
-from callscore.judges.fakes import Entry, LiteralModel, ParsedPrompt, PromptItem
+from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
 from judge_cases import WritingModel
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
@@ -76,10 +76,10 @@ class Adding(LiteralModel):
     def answer(self, messages: Sequence[Message]) -> str:
         return super().answer(messages).replace("{", '{"score": 1.0, ', 1)
 
-    def entry(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
         if item.text.startswith(REASON):
             word = "vague" if item.text.endswith("(3)") else "as_described"
-            return Entry(
+            return FakeVerdict(
                 "Good morning" if word != "vague" else "",
                 "turn 1" if word != "vague" else "none",
                 word,

@@ -13,7 +13,7 @@ import pytest
 from builders import Json, Scored, output, score
 from callscore.core.judging import Question
 from callscore.core.scorecard import MetricScore
-from callscore.judges.rubric import shipped
+from callscore.judges.rubric import built_in_library
 from commands import run
 from eval_files import read_lines
 from judging_stub import judge_entry, judged, judging
@@ -166,7 +166,7 @@ def test_c75_people_may_look_for_outcomes_in_a_verdicts_file(tmp_path: Path) -> 
 
 def asks_for_outcomes(request: Request) -> bool:
     asked = request.json["messages"][1]["content"]
-    return f'"{shipped().rubrics["outcome"].question}"' in asked
+    return f'"{built_in_library().rubrics["outcome"].question}"' in asked
 
 
 def test_c74_the_list_is_frozen_for_later_models_and_runs(tmp_path: Path) -> None:

@@ -411,7 +411,7 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "R-12": Proof(
         {
-            "judges/test_judge_reading.py": (
+            "judges/test_judge_parse.py": (
                 "test_no_answer_raises_and_none_that_is_invalid_gives_a_verdict",
                 "test_the_fuzz_above_meets_answers_with_and_without_verdicts",
             ),

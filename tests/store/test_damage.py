@@ -10,13 +10,15 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from callscore.core.case import Reply
 from callscore.core.errors import StoreError, UsageError
+from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunItem
 from callscore.store.journal import Journal
-from callscore.store.recovery.salvage import Salvaged, salvage
+from callscore.store.recovery.salvage import SalvageResult, salvage
 from callscore.store.recovery.sqlite_pages import FRAME_HEADER, PAGE_BYTES, WAL_HEADER
 from callscore.store.run_records import RunHeader
 from run_cases import HEADER, item_for, key_of, stored_for, work_for
@@ -94,7 +96,7 @@ def test_a_damaged_file_is_noticed_kept_and_salvaged(
     assert ANSWERS // 3 < found.answers <= ANSWERS
     assert new.stat().st_mode & 0o777 == 0o600
     with Journal(new) as journal:
-        stored = [journal.stored(work_for(n).request.key) for n in range(ANSWERS)]
+        stored = [journal.find_reply(work_for(n).request.key) for n in range(ANSWERS)]
         whole = [n for n, answer in enumerate(stored) if answer is not None]
         assert len(whole) == found.answers
         assert all(stored[n] == answer_to(n) for n in whole)
@@ -102,12 +104,12 @@ def test_a_damaged_file_is_noticed_kept_and_salvaged(
 
 def test_a_whole_file_is_salvaged_whole(tmp_path: Path) -> None:
     found = salvage(written(tmp_path), tmp_path / "new.db")
-    assert found == Salvaged(ANSWERS, lost_answers=0, runs=1, items=ANSWERS, judge_answers=0)
+    assert found == SalvageResult(ANSWERS, lost_answers=0, runs=1, items=ANSWERS, judge_answers=0)
     with Journal(tmp_path / "live.db") as old, Journal(tmp_path / "new.db") as new:
         assert new.runs() == old.runs()
         for number in range(ANSWERS):
             case_id = f"case-{number}"
-            assert new.answers_to(1, case_id) == old.answers_to(1, case_id) != {}
+            assert new.replies_to(1, case_id) == old.replies_to(1, case_id) != {}
 
 
 def test_lost_answers_are_counted(tmp_path: Path) -> None:
@@ -116,7 +118,7 @@ def test_lost_answers_are_counted(tmp_path: Path) -> None:
         vandal.execute("UPDATE answers SET checksum = checksum + 1 WHERE id IN (3, 50, 299)")
         vandal.commit()
     found = salvage(path, tmp_path / "new.db")
-    assert found == Salvaged(ANSWERS - 3, 3, runs=1, items=ANSWERS - 3, judge_answers=0)
+    assert found == SalvageResult(ANSWERS - 3, 3, runs=1, items=ANSWERS - 3, judge_answers=0)
 
 
 def test_a_log_that_was_left_behind_whole_is_read(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_a_log_that_was_left_behind_whole_is_read(tmp_path: Path) -> None:
         shutil.copy(f"{path}{end}", f"{copy}{end}")
     assert salvage(copy, tmp_path / "new.db").answers == ANSWERS
     with Journal(path) as journal:
-        assert journal.stored(work_for(ANSWERS - 1).request.key) == answer_to(ANSWERS - 1)
+        assert journal.find_reply(work_for(ANSWERS - 1).request.key) == answer_to(ANSWERS - 1)
 
 
 @pytest.mark.parametrize("offset", [0, WAL_HEADER.size + 5 * FRAME + 300, WAL_HEADER.size + FRAME])
@@ -149,7 +151,7 @@ def test_the_last_transaction_may_be_there_in_part_after_a_loss_of_power(tmp_pat
     with log.open("r+b") as file:
         file.truncate(log.stat().st_size - FRAME - 99)
     with Journal(path) as journal:
-        found = [n for n in range(ANSWERS) if journal.stored(work_for(n).request.key)]
+        found = [n for n in range(ANSWERS) if journal.find_reply(work_for(n).request.key)]
     assert found == list(range(len(found)))
     assert ANSWERS - 20 <= len(found) < ANSWERS
 
@@ -183,9 +185,55 @@ def test_a_run_of_a_salvaged_journal_can_be_gone_on_with(tmp_path: Path) -> None
         assert (record.status, record.answered) == ("broken off", ANSWERS)
         run = journal.open_run(HEADER, resume=True)
         assert run.id == record.id
-        assert run.stored(work_for(7).request.key) == answer_to(7)
+        assert run.find_reply(work_for(7).request.key) == answer_to(7)
         asyncio.run(run.keep(RunItem("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
         run.end("complete")
+
+
+RACE = RaceCard(
+    status="decided",
+    decision="m",
+    tie_band=[],
+    stopped="one model is left",
+    estimate=False,
+    about="pool",
+    alpha=0.05,
+    margin=0.0,
+    seed=1,
+    guarantee="",
+    blocks=1,
+    of_blocks=2,
+    requests=10,
+    of_requests=20,
+    saved_requests=0.5,
+    saved_cost=None,
+    models=[],
+)
+
+
+def test_eval_file_and_race_of_a_run_are_salvaged(tmp_path: Path) -> None:
+    store = tmp_path / "stores" / "runs.db"
+    with Journal(store) as journal:
+        raced = journal.open_run(msgspec.structs.replace(HEADER, eval_file="../evals/one.yaml"))
+        raced.end("complete")
+        journal.record_race(raced.id, RACE)
+        journal.open_run(OTHER).end("complete")
+    salvage(store, tmp_path / "new.db")
+    with Journal(tmp_path / "new.db") as journal:
+        found = {run.id: (run.header.eval_file, run.race) for run in journal.runs()}
+    assert found == {1: ("evals/one.yaml", RACE), 2: ("", None)}
+
+
+def test_a_damaged_race_is_not_salvaged(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    with Journal(store) as journal:
+        journal.open_run(HEADER).end("complete")
+    with closing(sqlite3.connect(store)) as vandal:
+        vandal.execute("UPDATE runs SET race = ?", (b'{"status":',))
+        vandal.commit()
+    salvage(store, tmp_path / "new.db")
+    with Journal(tmp_path / "new.db") as journal:
+        assert [run.race for run in journal.runs()] == [None]
 
 
 JUDGED = 500
@@ -200,12 +248,12 @@ def judged_journal(path: Path) -> Path:
     """Two runs, each of which paid for its preflight and for every other answer of a judge."""
     with Journal(path) as journal:
         runs = [journal.open_run(HEADER), journal.open_run(OTHER)]
-        with journal.open_answers() as answers:
+        with journal.open_cache() as answers:
 
             async def keep_all() -> None:
-                paid = [answers.keep_judged(judged(n), runs[n % 2].id) for n in range(JUDGED)]
+                paid = [answers.keep_judge_reply(judged(n), runs[n % 2].id) for n in range(JUDGED)]
                 await asyncio.gather(*paid)
-                await answers.keep_judged(judged(JUDGED))  # on nobody's account
+                await answers.keep_judge_reply(judged(JUDGED))  # on nobody's account
 
             asyncio.run(keep_all())
         for run in runs:
@@ -221,7 +269,7 @@ def test_which_run_paid_for_an_answer_of_a_judge_is_salvaged(tmp_path: Path) -> 
         vandal.commit()
     lost_header(path)
     found = salvage(path, tmp_path / "new.db")
-    assert found == Salvaged(JUDGED, 1, runs=2, items=0, judge_answers=JUDGED - 1)
+    assert found == SalvageResult(JUDGED, 1, runs=2, items=0, judge_answers=JUDGED - 1)
     with Journal(tmp_path / "new.db") as journal:
         spent = {record.id: (record.cost_usd, record.judge_usd) for record in journal.runs()}
     assert spent == {1: (0.125, 0.25 * (JUDGED / 2 - 1)), 2: (0.25, 0.25 * JUDGED / 2)}

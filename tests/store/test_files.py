@@ -142,7 +142,7 @@ def test_lines_longer_than_a_block_are_whole_and_found_again(tmp_path: Path) -> 
     assert b"\n".join(line.raw.strip() for line in lines) + b"\n" == b"".join(texts).replace(
         b"\n\n", b"\n"
     )
-    assert all(files.numbered(line) == line for line in lines)
+    assert all(files.with_line_number(line) == line for line in lines)
 
 
 @pytest.mark.parametrize("keys", [[0, 1, 2, 3, 3, 5], [5, 3, 3, 2, 1, 0], [0, 3, 1, 3, 2, 5]])

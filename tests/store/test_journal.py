@@ -38,8 +38,8 @@ def test_a_kept_answer_is_found_by_its_key_in_every_later_run(journal: Journal) 
     keep(run, 1)
     run.end("complete")
     with Journal(journal.path) as later:
-        assert later.stored(work_for(1).request.key) == stored_for(1)
-        assert later.stored(work_for(2).request.key) is None
+        assert later.find_reply(work_for(1).request.key) == stored_for(1)
+        assert later.find_reply(work_for(2).request.key) is None
 
 
 def test_an_answer_is_on_the_disk_when_keep_returns(journal: Journal) -> None:
@@ -76,35 +76,35 @@ def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -
     assert other.superseded
     other.end("complete")
     run.end("complete")
-    assert journal.stored(work_for(1).request.key) == stored_for(1)
+    assert journal.find_reply(work_for(1).request.key) == stored_for(1)
 
 
 def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -> None:
     run = journal.open_run(HEADER)
 
     async def all_at_once() -> None:
-        kept = await asyncio.gather(*(run.keep_judged(stored_for(n), run.id) for n in (1, 2)))
+        kept = await asyncio.gather(*(run.keep_judge_reply(stored_for(n), run.id) for n in (1, 2)))
         assert kept == [stored_for(1), stored_for(2)]
 
     asyncio.run(all_at_once())
     with Journal(journal.path) as other:
-        assert other.stored(work_for(2).request.key) == stored_for(2)
+        assert other.find_reply(work_for(2).request.key) == stored_for(2)
         assert (other.run(run.id).judge_usd, other.run(run.id).cost_usd) == (1.0, 0.0)
     run.end("complete")
 
 
 def test_judges_that_work_for_no_run_keep_their_answers_too(journal: Journal) -> None:
-    with journal.open_answers() as answers:
-        assert asyncio.run(answers.keep_judged(stored_for(1))) == stored_for(1)
-        assert answers.stored(work_for(1).request.key) == stored_for(1)
+    with journal.open_cache() as answers:
+        assert asyncio.run(answers.keep_judge_reply(stored_for(1))) == stored_for(1)
+        assert answers.find_reply(work_for(1).request.key) == stored_for(1)
     assert journal.runs() == []
 
 
 def test_a_judge_goes_by_the_answer_that_was_there_first(journal: Journal) -> None:
-    with journal.open_answers() as slow, journal.open_answers() as fast:
-        asyncio.run(fast.keep_judged(stored_for(1)))
+    with journal.open_cache() as slow, journal.open_cache() as fast:
+        asyncio.run(fast.keep_judge_reply(stored_for(1)))
         later = stored_for(1, text="a second answer")
-        assert asyncio.run(slow.keep_judged(later)) == stored_for(1)
+        assert asyncio.run(slow.keep_judge_reply(later)) == stored_for(1)
 
 
 class CountingConnection(sqlite3.Connection):
@@ -117,11 +117,11 @@ class CountingConnection(sqlite3.Connection):
 
 def test_many_answers_of_judges_share_a_commit(tmp_path: Path) -> None:
     async def all_at_once(answers: ReplyCache) -> None:
-        await asyncio.gather(*(answers.keep_judged(stored_for(n)) for n in range(50)))
+        await asyncio.gather(*(answers.keep_judge_reply(stored_for(n)) for n in range(50)))
 
     with (
         Journal(tmp_path / "journal.db", CountingConnection) as journal,
-        journal.open_answers() as answers,
+        journal.open_cache() as answers,
     ):
         before = CountingConnection.commits
         asyncio.run(all_at_once(answers))
@@ -137,11 +137,11 @@ def test_a_damaged_answer_counts_as_none_and_is_replaced(journal: Journal) -> No
             (work_for(1).request.key,),
         )
         vandal.commit()
-    assert journal.stored(work_for(1).request.key) is None
-    assert journal.answers_to(run.id, "case-1") == {}
+    assert journal.find_reply(work_for(1).request.key) is None
+    assert journal.replies_to(run.id, "case-1") == {}
     keep(run, 1)
     run.end("complete")
-    assert journal.stored(work_for(1).request.key) == stored_for(1)
+    assert journal.find_reply(work_for(1).request.key) == stored_for(1)
 
 
 def test_a_run_gives_back_answers_and_failures_by_case(journal: Journal) -> None:
@@ -149,9 +149,9 @@ def test_a_run_gives_back_answers_and_failures_by_case(journal: Journal) -> None
     keep(run, 1)
     asyncio.run(run.note(item_for(2, error="HTTP 500")))
     run.end("complete")
-    assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
-    assert journal.answers_to(run.id, "case-2") == {"m": {1: Failed("model", "HTTP 500")}}
-    assert journal.answers_to(run.id, "case-3") == {}
+    assert journal.replies_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
+    assert journal.replies_to(run.id, "case-2") == {"m": {1: Failed("model", "HTTP 500")}}
+    assert journal.replies_to(run.id, "case-3") == {}
 
 
 def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal) -> None:
@@ -162,7 +162,7 @@ def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     run.end("interrupted")
     assert run.superseded
-    assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
+    assert journal.replies_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
 
 
 def test_a_run_is_listed_with_status_coverage_and_cost(journal: Journal) -> None:
@@ -223,7 +223,7 @@ def test_names_are_data_never_sql(journal: Journal) -> None:
     evil = "'; DROP TABLE items; --"
     run = journal.open_run(type(HEADER)(evil, evil, evil, 1))
     run.end("complete")
-    assert journal.answers_to(run.id, evil) == {}
+    assert journal.replies_to(run.id, evil) == {}
     assert journal.runs()[0].header.name == evil
 
 
@@ -262,7 +262,7 @@ def test_a_paid_answer_is_kept_although_its_caller_was_cancelled(
 
     asyncio.run(keep_and_leave())
     run.end("interrupted")
-    assert journal.stored(work_for(1).request.key) == stored_for(1)
+    assert journal.find_reply(work_for(1).request.key) == stored_for(1)
 
 
 def test_settling_waits_for_what_was_noted(journal: Journal) -> None:
@@ -291,7 +291,9 @@ def test_a_file_that_is_no_store_is_called_so_and_left_alone(
 ) -> None:
     path = tmp_path / "cases.jsonl"
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="cases.jsonl: is no Callscore store; expected a new") as e:
+    with pytest.raises(
+        StoreError, match="cases.jsonl: is not a Callscore store; expected a new"
+    ) as e:
         Journal(path)
     assert "damaged" not in str(e.value) and "salvage" not in str(e.value)
     assert path.read_bytes() == content
@@ -348,13 +350,13 @@ def test_an_answer_of_a_run_beside_this_one_is_found_after_the_next_commit(
     keep(run, 1)
     with Journal(journal.path) as elsewhere:
         other = elsewhere.open_run(msgspec.structs.replace(HEADER, name="another"))
-        assert other.stored(work_for(1).request.key) == stored_for(1)
+        assert other.find_reply(work_for(1).request.key) == stored_for(1)
         keep(other, 2)
         other.end("complete")
     keep(run, 3)
-    assert run.stored(work_for(2).request.key) == stored_for(2)
-    assert run.stored(work_for(3).request.key) == stored_for(3)
-    assert run.stored(work_for(4).request.key) is None
+    assert run.find_reply(work_for(2).request.key) == stored_for(2)
+    assert run.find_reply(work_for(3).request.key) == stored_for(3)
+    assert run.find_reply(work_for(4).request.key) is None
     run.end("complete")
 
 

@@ -27,13 +27,13 @@ def test_a_request_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 
 def test_whoever_is_alone_knows_it_until_another_enters(tmp_path: Path) -> None:
     first = Leases(tmp_path / "runs.db")
-    assert first.alone
+    assert first.is_alone
     second = Leases(tmp_path / "runs.db")
-    assert not first.alone
-    assert not second.alone
+    assert not first.is_alone
+    assert not second.is_alone
     first.close()
     second.close()
-    assert Leases(tmp_path / "runs.db").alone
+    assert Leases(tmp_path / "runs.db").is_alone
 
 
 def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
@@ -59,14 +59,14 @@ def test_a_request_that_another_holds_is_waited_for_and_its_answer_used(tmp_path
         with (
             Journal(path) as one,
             Journal(path) as other,
-            one.open_answers() as mine,
-            other.open_answers() as theirs,
+            one.open_cache() as mine,
+            other.open_cache() as theirs,
         ):
             assert await mine.claim(key, 60) is None
             waiting = asyncio.create_task(theirs.claim(key, 60))
             await asyncio.sleep(0.05)
             assert not waiting.done()
-            await mine.keep_judged(stored)
+            await mine.keep_judge_reply(stored)
             mine.release(key)
             assert await waiting == stored
             theirs.release(key)

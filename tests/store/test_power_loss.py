@@ -72,7 +72,7 @@ def test_whatever_was_told_is_there_when_the_power_fails_after_any_commit(tmp_pa
         torn = chance.randbytes(chance.randrange(9_000))
         path.with_name(f"{path.name}-wal").write_bytes(log + torn)
         with Journal(path) as journal:
-            assert all(journal.stored(key) is not None for key in disk.told[:number])
+            assert all(journal.find_reply(key) is not None for key in disk.told[:number])
 
 
 def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:

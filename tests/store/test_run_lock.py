@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from callscore.store.run_records import Holder, is_gone, this_process
+from callscore.store.run_records import Holder, has_ended, this_process
 
 ME = this_process()
 GONE_PID = 2**22 + 1
@@ -11,7 +11,7 @@ GONE_PID = 2**22 + 1
 
 
 def test_this_process_is_alive() -> None:
-    assert not is_gone(ME)
+    assert not has_ended(ME)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_this_process_is_alive() -> None:
     ],
 )
 def test_who_has_certainly_ended(change: dict[str, object], gone: bool) -> None:
-    assert is_gone(msgspec.structs.replace(ME, **change)) is gone
+    assert has_ended(msgspec.structs.replace(ME, **change)) is gone
 
 
 def test_a_holder_reads_as_a_sentence() -> None:

@@ -15,7 +15,7 @@ from callscore.config.score import default_embedder, judge_choice
 
 if TYPE_CHECKING:
     from callscore.evaluate.judge_validation import MetricCalibration
-    from callscore.judges.reliability import Check
+    from callscore.judges.reliability import ReliabilityCheck
 
 FILE = click.Path(path_type=Path)
 
@@ -68,7 +68,7 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
         raise GateFailed(f"not within the limits: {', '.join(failed)}")
 
 
-def _check_line(entry: Check) -> str:
+def _check_line(entry: ReliabilityCheck) -> str:
     limit = f"at {entry.limit_is} {100 * entry.limit:g} %"
     word = {True: "ok", False: "FAILED", None: "not tested"}[entry.passed]
     errors = f", {entry.errors} without a verdict" if entry.errors else ""

@@ -24,8 +24,6 @@ STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
 LEAST_WIDTH = 40
 COLOURS = ("green", "yellow", "red")
-ESTIMATE = "offline estimate"
-"""The heading of a card with estimates (C-125)."""
 
 
 def path_unless_stdout(target: Path | None) -> Path | None:
@@ -61,12 +59,13 @@ def print_card(
     card: Scorecard, title: str, *, all_rows: bool = False, repeat_decision: bool = True
 ) -> None:
     """Print the scorecard; the decision in words opens and closes it."""
+    from callscore.report.decision import describe_estimate
     from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
     from callscore.suites.registry import template_of
 
     if card.estimate:
-        title = f"{ESTIMATE} · {title}"
+        title = f"{describe_estimate(card).partition(':')[0].lower()} · {title}"
     if card.skipped_cases:
         title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = _width()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from callscore.report.source import CaseView
     from callscore.runner.prepare import PreparedRun, RunOptions
     from callscore.runner.run import RunResult
-    from callscore.store.spool import Spool
+    from callscore.store.disk_list import DiskList
 
 FILE = click.Path(path_type=Path)
 
@@ -191,16 +191,16 @@ class _HtmlReport:
 
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
         self._html = html
-        self._cases: Spool[CaseView] | None = None
+        self._cases: DiskList[CaseView] | None = None
         self._steps: StepCases | None = None
         if html is not None:
             from callscore.export.step_cases import StepCases
             from callscore.report.source import CaseView
+            from callscore.store.disk_list import DiskList
             from callscore.store.files import check_targets
-            from callscore.store.spool import Spool
 
             check_targets([html], config.files)
-            self._cases, self._steps = Spool(CaseView), StepCases()
+            self._cases, self._steps = DiskList(CaseView), StepCases()
 
     def __enter__(self) -> _HtmlReport:
         return self

@@ -13,7 +13,7 @@ from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
 from callscore.runner.prepare import PreparedRun
-from callscore.store.recovery.salvage import Salvaged
+from callscore.store.recovery.salvage import SalvageResult
 from callscore.store.run_records import Failure, RunRecord
 
 UNKNOWN = "unknown"
@@ -129,7 +129,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
     return align_columns(headings, rows)
 
 
-def salvaged_lines(damaged: Path, target: Path, found: Salvaged) -> list[str]:
+def salvaged_lines(damaged: Path, target: Path, found: SalvageResult) -> list[str]:
     """What was salvaged from a damaged store, and what to do with the two files."""
     of_judges = f" ({found.judge_answers} of judges)" if found.judge_answers else ""
     saved = [

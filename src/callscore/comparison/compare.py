@@ -281,5 +281,5 @@ def _comparison_notes(
         notes.append("no case has a different result")
     for side in (first, second):
         if side.card.estimate:
-            notes.append(f"{side.label}: some values are estimates by built-in rules")
+            notes.append(f"{side.label}: some values are estimates")
     return notes

@@ -19,7 +19,7 @@ from callscore.config.regression import BaselineRuns
 from callscore.core.checks import CheckResult
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import Scorecard
-from callscore.engine.api_call import off_loop
+from callscore.engine.api_call import run_off_loop
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
@@ -79,7 +79,7 @@ def run_eval(path: Path) -> GatedRun:
         with closing(prepare(config, options)) as prepared:
             return run_prepared(prepared, ignore_event)
 
-    result = off_loop(carry_out)
+    result = run_off_loop(carry_out)
     if result.summary.status == "interrupted":
         raise KeyboardInterrupt
     return GatedRun(config, result, tallies)

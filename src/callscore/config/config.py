@@ -33,7 +33,7 @@ from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.scenario_files import output_files
-from callscore.store.strict_yaml import Document, in_memory, read_yaml
+from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def load_eval(
     `store` replaces the store that the config names, `redact` what it says about redaction. The
     paths in a mapping are relative to the working directory.
     """
-    document = read_yaml(source) if isinstance(source, Path) else in_memory(source)
+    document = read_yaml(source) if isinstance(source, Path) else document_from_values(source)
     try:
         return _read_config(document, store, redact)
     except OSError as error:  # a folder without permission to list it

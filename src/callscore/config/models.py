@@ -17,7 +17,7 @@ from callscore.config.score import BUILT_IN_JUDGES, default_embedder, known_judg
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import plugin_names
 from callscore.core.run import ModelSpec
-from callscore.store.strict_yaml import Document, in_memory, read_yaml
+from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _SECRET_PARAMETER = re.compile(
@@ -213,7 +213,9 @@ ModelEntries = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 def load_judge(source: Path | ModelEntries) -> JudgeChoice:
     """The judges in a file or a mapping: under its key `judge`, or the models themselves."""
-    document = read_yaml(source) if isinstance(source, Path) else in_memory(source, "judge")
+    document = (
+        read_yaml(source) if isinstance(source, Path) else document_from_values(source, "judge")
+    )
     value = document.value
     if isinstance(value, dict) and "judge" in value:
         return judge_of(document, "judge", value["judge"])
@@ -222,7 +224,9 @@ def load_judge(source: Path | ModelEntries) -> JudgeChoice:
 
 def load_embedder(source: Path | Mapping[str, Any]) -> EmbedderChoice:
     """The embedder in a file or a mapping: under its key `embedder`, or the model itself."""
-    document = read_yaml(source) if isinstance(source, Path) else in_memory(source, "embedder")
+    document = (
+        read_yaml(source) if isinstance(source, Path) else document_from_values(source, "embedder")
+    )
     value = document.value
     if isinstance(value, dict) and "embedder" in value:
         return embedder_of(document, "embedder", value["embedder"], "none")

@@ -252,7 +252,7 @@ class RunSummary(msgspec.Struct, frozen=True):
 class Ledger(Protocol):
     """The journal, as the engine uses it."""
 
-    def stored(self, key: bytes) -> CachedReply | None:
+    def find_reply(self, key: bytes) -> CachedReply | None:
         """The stored reply to this request, if there is one."""
         ...
 

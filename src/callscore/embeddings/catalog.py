@@ -1,4 +1,4 @@
-"""Embedders by name, and which of several compares a sentence (C-68)."""
+"""Embedders by name, and the choice of an embedder for a sentence (C-68)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Protocol
 from callscore.core.case import Failed
 from callscore.core.errors import ConfigError
 from callscore.core.judging import Embedder, Similarity
-from callscore.embeddings.cosine import Cosine
+from callscore.embeddings.chrf_embedder import ChrfEmbedder
+from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.encoder import Encoder
 from callscore.embeddings.labse import Labse, local_weights
-from callscore.embeddings.lexical import Lexical
 from callscore.embeddings.muse import Muse
 
 NAMES = ("auto", "none", "muse", "labse", "chrf")
 
 
-def embedder_named(name: str) -> Embedder | None:
+def find_embedder(name: str) -> Embedder | None:
     """The embedder of a name; `none` is None.
 
     auto    mUSE where it reads the sentence, else LaBSE if it is on this machine, else chrF
@@ -28,27 +28,27 @@ def embedder_named(name: str) -> Embedder | None:
     if name == "none":
         return None
     if name == "chrf":
-        return Lexical()
+        return ChrfEmbedder()
     if name == "muse":
-        return or_lexical(Muse())
+        return with_chrf_fallback(Muse())
     if name == "labse":
-        return or_lexical(Labse(local_weights()))
+        return with_chrf_fallback(Labse(local_weights()))
     if name == "auto":
-        return _auto()
+        return _best_available()
     raise ConfigError(f"embedder: {name!r} is unknown; expected one of {', '.join(NAMES)}")
 
 
-def or_lexical(encoder: Encoder) -> Embedder:
+def with_chrf_fallback(encoder: Encoder) -> Embedder:
     """An encoder for the sentences it supports, else chrF."""
-    return Router((Cosine(encoder), Lexical()))
+    return Router((CosineEmbedder(encoder), ChrfEmbedder()))
 
 
-def _auto() -> Embedder:
+def _best_available() -> Embedder:
     weights = local_weights()
-    readers: list[Reader] = [Cosine(Muse())]
+    readers: list[Reader] = [CosineEmbedder(Muse())]
     if weights is not None:
-        readers.append(Cosine(Labse(weights)))
-    return Router((*readers, Lexical()))
+        readers.append(CosineEmbedder(Labse(weights)))
+    return Router((*readers, ChrfEmbedder()))
 
 
 class Reader(Embedder, Protocol):
@@ -96,7 +96,7 @@ class Router:
         """
         shares: dict[int, list[int]] = {}
         for index, (_, reference) in enumerate(pairs):
-            shares.setdefault(self._chosen(reference, lang), []).append(index)
+            shares.setdefault(self._choose(reference, lang), []).append(index)
         found: dict[int, Similarity] = {}
         for reader, indices in shares.items():
             given = await self._readers[reader].similarities([pairs[i] for i in indices], lang)
@@ -105,7 +105,7 @@ class Router:
             found.update(zip(indices, given, strict=True))
         return [found[index] for index in range(len(pairs))]
 
-    def _chosen(self, reference: str, lang: str | None) -> int:
+    def _choose(self, reference: str, lang: str | None) -> int:
         last = len(self._readers) - 1
         return next(
             (

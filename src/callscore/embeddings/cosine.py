@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     Unit = np.ndarray[Any, np.dtype[np.float32]]
 
-REMEMBERED = 4096
+CACHE_SIZE = 4096
 """Vectors in the cache: references recur with every model, and memory must stay bounded."""
 
 
-class Cosine:
+class CosineEmbedder:
     """An Embedder over an encoder: batched, cached, clamped (C-67)."""
 
-    def __init__(self, encoder: Encoder, remembered: int = REMEMBERED) -> None:
+    def __init__(self, encoder: Encoder, cache_size: int = CACHE_SIZE) -> None:
         self._encoder = encoder
-        self._remembered = remembered
+        self._cache_size = cache_size
         self._units: OrderedDict[bytes, Unit] = OrderedDict()
 
     @property
@@ -51,24 +51,24 @@ class Cosine:
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:
         """max(0, cos(a, b)); 1 for equal texts, 0 for an empty text or vector        C-67"""
-        written = [(_written(one), _written(other)) for one, other in pairs]
+        normalised = [(_normalise(one), _normalise(other)) for one, other in pairs]
         wanted = dict.fromkeys(
             text
-            for one, other in written
+            for one, other in normalised
             if one != other and one and other
             for text in (one, other)
         )
-        units = await self._encoded(wanted)
+        units = await self._encode(wanted)
         if isinstance(units, Failed):
             return units
         by, approximate = self.signature, not self._encoder.is_official
         caveat = self._encoder.caveat(lang)
         return [
-            Similarity(_likeness(one, other, units), by, approximate, caveat)
-            for one, other in written
+            Similarity(_similarity(one, other, units), by, approximate, caveat)
+            for one, other in normalised
         ]
 
-    async def _encoded(self, texts: Iterable[str]) -> Mapping[str, Unit] | Failed:
+    async def _encode(self, texts: Iterable[str]) -> Mapping[str, Unit] | Failed:
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}
         found = {text: self._units[key] for text, key in keys.items() if key in self._units}
         missing = [text for text in keys if text not in found]
@@ -78,17 +78,17 @@ class Cosine:
                 return vectors
             found.update(zip(missing, map(_unit, vectors), strict=True))
         for text, key in keys.items():
-            self._remember(key, found[text])
+            self._cache(key, found[text])
         return found
 
-    def _remember(self, key: bytes, unit: Unit) -> None:
+    def _cache(self, key: bytes, unit: Unit) -> None:
         self._units[key] = unit
         self._units.move_to_end(key)
-        if len(self._units) > self._remembered:
+        if len(self._units) > self._cache_size:
             self._units.popitem(last=False)
 
 
-def _written(text: str) -> str:
+def _normalise(text: str) -> str:
     """N1, shortened, and without lone surrogates."""
     return n1(text[:LONGEST_TEXT]).encode(errors="replace").decode()
 
@@ -105,7 +105,7 @@ def _unit(vector: Sequence[float]) -> Unit:
     return (scaled / np.linalg.norm(scaled)).astype(np.float32)
 
 
-def _likeness(one: str, other: str, units: Mapping[str, Unit]) -> float:
+def _similarity(one: str, other: str, units: Mapping[str, Unit]) -> float:
     if one == other:
         return 1.0
     if not one or not other:

@@ -30,7 +30,7 @@ class _Row(msgspec.Struct, frozen=True):
     embedding: list[float]
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _EmbeddingsResponse(msgspec.Struct, frozen=True):
     data: list[_Row]
 
 
@@ -64,22 +64,22 @@ class HttpEncoder:
         vectors: list[Vector] = []
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
-            answer = await self._answer(
+            answer = await self._post_with_retries(
                 msgspec.json.encode(
                     {"model": self.name, "input": batch, "encoding_format": "float"}
                 )
             )
-            read = answer if isinstance(answer, Failed) else _read(answer, len(batch))
-            if isinstance(read, Failed):
-                return read
-            vectors += read
+            parsed = answer if isinstance(answer, Failed) else _parse_vectors(answer, len(batch))
+            if isinstance(parsed, Failed):
+                return parsed
+            vectors += parsed
         lengths = {len(vector) for vector in vectors} | self._lengths
         if len(lengths) > 1:
             return Failed(STAGE, f"vectors of different lengths: {sorted(lengths)[:3]}")
         self._lengths = lengths
         return vectors
 
-    async def _answer(self, body: bytes) -> bytes | Failed:
+    async def _post_with_retries(self, body: bytes) -> bytes | Failed:
         wait = FIRST_WAIT_S
         for left in reversed(range(ATTEMPTS)):
             answer = await self._post(body)
@@ -93,14 +93,16 @@ class HttpEncoder:
         raise AssertionError("the last attempt always returns")
 
 
-def _read(answer: bytes, wanted: int) -> list[Vector] | Failed:
+def _parse_vectors(answer: bytes, wanted: int) -> list[Vector] | Failed:
     """The vectors in the order of the texts; each must be present once and finite."""
     try:
-        rows = msgspec.json.decode(answer, type=_Answer).data
+        rows = msgspec.json.decode(answer, type=_EmbeddingsResponse).data
     except (msgspec.DecodeError, RecursionError) as error:
         return Failed(STAGE, f"not an answer of /embeddings: {error}")
     if sorted(row.index for row in rows) != list(range(wanted)):
-        return Failed(STAGE, f"{len(rows)} vectors for {wanted} texts, or not each once")
+        return Failed(
+            STAGE, f"expected one vector for each of {wanted} texts; got {len(rows)}, or one twice"
+        )
     if not all(row.embedding and all(map(math.isfinite, row.embedding)) for row in rows):
-        return Failed(STAGE, "a vector is empty or not of finite numbers")
+        return Failed(STAGE, "a vector is empty, or has a number that is not finite")
     return [row.embedding for row in sorted(rows, key=lambda row: row.index)]

@@ -13,7 +13,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 SAFE = ".safetensors"
 
 
-def unaltered(package: Distribution, name: str) -> Path:
+def verify_file(package: Distribution, name: str) -> Path:
     """A file of an installed package; raises ConfigError if its SHA-256 is not the recorded one.
 
     Without a recorded hash there is nothing to check (S-21).

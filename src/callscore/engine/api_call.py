@@ -1,6 +1,6 @@
-"""A call of the Python API: unknown keywords are refused, and a running event loop is left.
+"""Functions of the Python API: they refuse unknown keywords, and can be called in a notebook.
 
-Notebooks call blocking functions while their own event loop is running.
+A notebook calls blocking functions while its own event loop is running.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ def api_function(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(function)
-    def called(*args: P.args, **options: P.kwargs) -> T:
+    def call(*args: P.args, **options: P.kwargs) -> T:
         code = function.__code__
         known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         for name in options:
             if name not in known:
-                raise TypeError(_unknown(function.__name__, name, known))
-        return off_loop(lambda: function(*args, **options))
+                raise TypeError(_unknown_option(function.__name__, name, known))
+        return run_off_loop(lambda: function(*args, **options))
 
-    return called
+    return call
 
 
-def _unknown(function: str, name: str, known: tuple[str, ...]) -> str:
+def _unknown_option(function: str, name: str, known: tuple[str, ...]) -> str:
     near = nearest(name, known, likeness=0.5)
     hint = f"did you mean {near}?" if near else f"expected one of {', '.join(known)}"
     return f"{function}() has no option {name!r}; {hint}"
 
 
-def off_loop(work: Callable[[], T]) -> T:
+def run_off_loop(work: Callable[[], T]) -> T:
     """Run the work here, or in a new thread if this one already runs an event loop.
 
     An interrupt of the waiting thread is passed on to the work.

@@ -57,7 +57,7 @@ class Bucket:
 
 
 class Concurrency:
-    """Adaptive concurrency: adjusted after every round of as many results.
+    """Adaptive concurrency, adjusted after every round of as many results as requests are allowed.
 
     If at least half of a round was refused, it is halved. Otherwise it falls by the refused share
     and rises by a step: refusals that are unrelated to the load must not bring it down to one.
@@ -74,20 +74,20 @@ class Concurrency:
         """The current number of concurrent requests; at least one."""
         return int(self._allowed)
 
-    def answered(self, sent: float, now: float) -> None:
+    def count_reply(self, sent: float, now: float) -> None:
         """Count a reply; its duration does not matter here."""
         self._results += 1
         self._end_of_round()
 
-    def refused(self) -> None:
+    def count_refusal(self) -> None:
         """Count a rate-limit refusal."""
         self._results += 1
         self._refused += 1
         self._end_of_round()
 
-    def timed_out(self) -> None:
+    def count_timeout(self) -> None:
         """Count a timeout; it is treated like a refusal."""
-        self.refused()
+        self.count_refusal()
 
     def _end_of_round(self) -> None:
         if self._results < self.allowed:
@@ -120,7 +120,7 @@ class LocalConcurrency:
         """That concurrency, while twice as much is tried."""
         self._rounds_to_wait = 0
 
-    def answered(self, sent: float, now: float) -> None:
+    def count_reply(self, sent: float, now: float) -> None:
         """Count a reply, with its times of sending and arrival."""
         if (now - sent) * min(self._ceiling, TRUSTED_CONCURRENCY) <= self._soon_s:
             self.allowed, self._useful = self._ceiling, None
@@ -132,7 +132,7 @@ class LocalConcurrency:
         self._began, self._results, self._refused = now, 0, 0
         self._end_of_round(rate)
 
-    def refused(self) -> None:
+    def count_refusal(self) -> None:
         """Count a rate-limit refusal."""
         self._soon_s = 0.0  # its first replies were faster than those that followed
         self._results += 1
@@ -140,7 +140,7 @@ class LocalConcurrency:
         if self._refused >= HALF * ROUND_SIZE * self.allowed:
             self._halve()
 
-    def timed_out(self) -> None:
+    def count_timeout(self) -> None:
         """Count a timeout: the server is overloaded."""
         self._soon_s = 0.0
         self._halve()
@@ -175,27 +175,27 @@ class Pause:
         self._refused_sent = 0.0
         self.streak = 0
         """Pauses since the last reply."""
-        self.when_lifted: list[Callable[[], None]] = []
+        self.end_callbacks: list[Callable[[], None]] = []
         """Callbacks for a pause that ends early."""
 
     def left_s(self, now: float) -> float:
         """Seconds left."""
         return max(0.0, self._until - now)
 
-    def hold(self, seconds: float, now: float, sent: float) -> None:
-        """Pause because of a request sent at `sent`; never shortens a pause."""
+    def extend(self, seconds: float, now: float, sent: float) -> None:
+        """Pause after the refusal of a request sent at `sent`; a longer pause is kept."""
         if not self.left_s(now):
             self.streak += 1
         self._until = max(self._until, now + seconds)
         self._refused_sent = max(self._refused_sent, sent)
 
-    def answered(self, sent: float) -> None:
-        """A request sent at `sent` was answered."""
+    def on_reply(self, sent: float) -> None:
+        """End the pause if a request that was sent after the refused one got a reply."""
         self.streak = 0
         if self._until and sent > self._refused_sent:
             self._until = 0.0
-            for tell in self.when_lifted:
-                tell()
+            for callback in self.end_callbacks:
+                callback()
 
 
 class _Waiter(NamedTuple):
@@ -210,8 +210,8 @@ class RateLimiter:
     """
 
     def __init__(self, limits: Limits, pause: Pause, local_soon_s: float | None = None) -> None:
-        """`local_soon_s`: the server is local; the time within which it should answer all
-        requests.
+        """`local_soon_s`: for a local server, the time within which it should answer as many
+        requests as allowed.
         """
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
@@ -222,7 +222,7 @@ class RateLimiter:
         self._closed = False
         self._inside = 0
         self.pause = pause
-        pause.when_lifted.append(self._admit_waiting)
+        pause.end_callbacks.append(self._admit_waiting)
         self.concurrency = (
             Concurrency(limits.concurrency)
             if local_soon_s is None
@@ -313,7 +313,7 @@ class Budget:
         self._limit = limit_usd
         self._spent = spent_usd
         self._reserved = 0.0
-        self._under_way = 0
+        self._in_flight = 0
         self._waiters: list[asyncio.Future[None]] = []
 
     async def reserve(self, most_usd: float) -> bool:
@@ -325,12 +325,12 @@ class Budget:
         if self._limit is None:
             return True
         while self._spent + self._reserved + most_usd > self._limit:
-            if not self._under_way:
+            if not self._in_flight:
                 return False
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
-        self._under_way += 1
+        self._in_flight += 1
         self._reserved += most_usd
         return True
 
@@ -338,9 +338,9 @@ class Budget:
         """End a reservation with the actual cost."""
         if self._limit is None:
             return
-        self._under_way -= 1
+        self._in_flight -= 1
         # Floating-point sums leave a residue; with nothing in flight, nothing is reserved.
-        self._reserved = self._reserved - most_usd if self._under_way else 0.0
+        self._reserved = self._reserved - most_usd if self._in_flight else 0.0
         self._spent += spent_usd
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:

@@ -27,31 +27,31 @@ class Shutdown:
     """
 
     def __init__(self) -> None:
-        self._asked = asyncio.Event()
+        self._requested = asyncio.Event()
         self._at_once = asyncio.Event()
         self._briefly = False
 
     @property
     def requested(self) -> bool:
         """Whether nothing new may be sent."""
-        return self._asked.is_set()
+        return self._requested.is_set()
 
     def request(self, *, briefly: bool = False) -> None:
         """Request a shutdown; the second time, an immediate one. `briefly`: SIGKILL will follow
         soon.
         """
-        if self._asked.is_set():
+        if self._requested.is_set():
             self._at_once.set()
         self._briefly = self._briefly or briefly
-        self._asked.set()
+        self._requested.set()
 
     def patience_s(self, options: EngineOptions) -> float:
-        """How long requests in flight are awaited: to their deadline, or only briefly."""
+        """How long requests in flight are awaited: until their deadline, or only briefly."""
         return options.grace_s if self._briefly else options.attempt_s + options.grace_s
 
     async def wait(self) -> None:
         """Wait for a shutdown request."""
-        await self._asked.wait()
+        await self._requested.wait()
 
     async def grace(self, seconds: float) -> None:
         """Wait for the seconds to pass, or for an immediate shutdown."""
@@ -64,9 +64,9 @@ class Shutdown:
 
 def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt requests a shutdown, a second one an immediate shutdown."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
     try:
-        with relaxed_gc(), asyncio.Runner(loop_factory=_factory()) as runner:
+        with relaxed_gc(), asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_with_signals(main))
     finally:
         with suppress(ValueError):  # not the main thread: nothing was changed
@@ -74,7 +74,7 @@ def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
                 signal.signal(number, handler or signal.SIG_DFL)
 
 
-def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop if it is installed, for lower latency; None is asyncio's own loop"""
     try:
         import uvloop

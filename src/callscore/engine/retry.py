@@ -1,6 +1,6 @@
 """Sends one request until it is answered, fails for good, or is left for a later run.
 
-The client is at the top; below it, how long it waits between attempts and for each of them.
+First the client, then the waits between attempts, then the deadline of each attempt.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RetryingClient:
     ) -> Reply | AttemptFailed | Failed | None:
         tokens = unused = request.input_tokens + request.max_output_tokens
         if not await queue.limiter.acquire(tokens, again=again):
-            return stopped(queue)
+            return stop_failure(queue)
         sent = self._loop.time()
         try:
             if self._stop.requested:
@@ -100,7 +100,7 @@ class RetryingClient:
             result = await self._paid_attempt(queue, request)
             if isinstance(result, ProviderResponse):
                 self._on_answer(queue, result, sent)
-                unused = _unused(tokens, result.reply)
+                unused = _unused_tokens(tokens, result.reply)
                 return result.reply
             if isinstance(result, AttemptFailed):
                 self._on_failure(queue, result, sent)
@@ -148,11 +148,11 @@ class RetryingClient:
             seconds = self._options.attempt_s
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
-    def _on_answer(self, queue: ModelQueue, answered: ProviderResponse, sent: float) -> None:
-        queue.limiter.concurrency.answered(sent, self._loop.time())
-        queue.limiter.pause.answered(sent)
-        seconds = answered.reset_s
-        if seconds is None or not _nothing_left(answered):
+    def _on_answer(self, queue: ModelQueue, response: ProviderResponse, sent: float) -> None:
+        queue.limiter.concurrency.count_reply(sent, self._loop.time())
+        queue.limiter.pause.on_reply(sent)
+        seconds = response.reset_s
+        if seconds is None or not _is_exhausted(response):
             return
         self._pause(queue, min(seconds, self._options.retry_after_cap_s), sent)
 
@@ -162,32 +162,33 @@ class RetryingClient:
         if failure.kind == "timeout":
             # A timeout is treated like a 429: the server gets too many requests at once.
             queue.count_timeout()
-            queue.limiter.concurrency.timed_out()
+            queue.limiter.concurrency.count_timeout()
         if failure.kind not in SHARED:
             return
-        queue.limiter.concurrency.refused()
+        queue.limiter.concurrency.count_refusal()
         pause = queue.limiter.pause
         wait = requested_wait(failure, self._options)
         if wait is not None:
             self._pause(queue, wait, sent)
         elif not pause.left_s(self._loop.time()):
-            self._pause(queue, jittered(pause.streak + 1, self._options, self._rng), sent)
+            self._pause(queue, backoff_wait(pause.streak + 1, self._options, self._rng), sent)
 
     def _pause(self, queue: ModelQueue, seconds: float, sent: float) -> None:
-        queue.limiter.pause.hold(seconds, self._loop.time(), sent)
+        queue.limiter.pause.extend(seconds, self._loop.time(), sent)
 
 
-def stopped(queue: ModelQueue) -> Failed:
-    """The result of work whose model was stopped."""
-    return Failed("model", f"stopped: {queue.stopped}")
+def stop_failure(queue: ModelQueue) -> Failed:
+    """The result of work whose model gets no more requests."""
+    return Failed("model", f"stopped: {queue.stop_reason}")
 
 
-def _nothing_left(answered: ProviderResponse) -> bool:
-    quotas = (answered.requests_left, answered.tokens_left)
+def _is_exhausted(response: ProviderResponse) -> bool:
+    """Whether the provider reports that a quota is used up."""
+    quotas = (response.requests_left, response.tokens_left)
     return any(left is not None and left <= 0 for left in quotas)
 
 
-def _unused(tokens: int, reply: Reply) -> int:
+def _unused_tokens(tokens: int, reply: Reply) -> int:
     """The reserved tokens that a request did not use; 0 if the provider does not say."""
     if reply.input_tokens is None or reply.output_tokens is None:
         return 0
@@ -198,7 +199,7 @@ def _reason(failure: AttemptFailed) -> str:
     return f"{failure.kind}: {failure.message}"
 
 
-def jittered(step: int, options: EngineOptions, rng: Random) -> float:
+def backoff_wait(step: int, options: EngineOptions, rng: Random) -> float:
     """U(0, min(cap, first · 2^(step - 1))): full jitter"""
     # A float overflows beyond 2^1023; the cap is reached long before.
     ceiling = min(options.backoff_cap_s, options.backoff_first_s * 2.0 ** min(step - 1, 60))
@@ -225,7 +226,7 @@ def retry_wait(
     if failure.kind not in SHARED and failures >= options.max_attempts:
         return None
     wait = requested_wait(failure, options)
-    return jittered(failures, options, rng) if wait is None else wait
+    return backoff_wait(failures, options, rng) if wait is None else wait
 
 
 class Deadlines:

@@ -20,10 +20,10 @@ from callscore.core.run import (
 )
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
-from callscore.engine.retry import RetryingClient, stopped
+from callscore.engine.retry import RetryingClient, stop_failure
 from callscore.engine.workload import EngineOptions, ModelQueue, Workload
 
-Settled = Reply | Failed | None
+Result = Reply | Failed | None
 
 
 async def generate(
@@ -72,11 +72,11 @@ class _Run:
         self._client = client
         self._on_event = on_event
         self._stop = stop
-        self._in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
+        self._in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[Result]]] = {}
         """The requests in flight by key, with their future results."""
 
     async def carry_out(self, queues: Sequence[ModelQueue]) -> None:
-        """One worker per concurrent request; there is no other queue."""
+        """Run one worker per concurrent request; there is no other queue."""
         workers = [
             asyncio.create_task(self._work(queue))
             for queue in queues
@@ -131,20 +131,20 @@ class _Run:
 
     async def _settle(self, queue: ModelQueue, work: Work) -> None:
         key = work.request.key
-        stored = self._ledger.stored(key)
+        stored = self._ledger.find_reply(key)
         if stored is not None:
             await self._note(queue, Completed(work, stored.reply, cached=True))
         elif key in self._in_flight:
             # The same request is in flight: it is sent once and answers both.
-            asking, under_way = self._in_flight[key]
-            answer = await asyncio.shield(under_way)
-            if isinstance(answer, Failed) and asking.spec.account != queue.spec.account:
+            sender, in_flight = self._in_flight[key]
+            answer = await asyncio.shield(in_flight)
+            if isinstance(answer, Failed) and sender.spec.account != queue.spec.account:
                 # A rejected key says nothing about another key.
                 await self._settle(queue, work)
             elif answer is not None:
                 await self._note(queue, Completed(work, answer, cached=True))
-        elif queue.stopped is not None:
-            await self._note(queue, Completed(work, stopped(queue)))
+        elif queue.stop_reason is not None:
+            await self._note(queue, Completed(work, stop_failure(queue)))
         elif not queue.out_of_budget:
             await self._send(queue, work)
         else:
@@ -152,9 +152,9 @@ class _Run:
 
     async def _send(self, queue: ModelQueue, work: Work) -> None:
         key = work.request.key
-        settled: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        settled: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = queue, settled
-        answer: Settled = None
+        answer: Result = None
         try:
             patience_s = self._options.attempt_s + self._options.case_s
             found = await self._ledger.claim(key, patience_s, queue.most_usd(work.request))
@@ -162,14 +162,14 @@ class _Run:
                 answer = found.reply
                 await self._note(queue, Completed(work, answer, cached=True))
             else:
-                answer = await self._paid(queue, work)
+                answer = await self._send_and_store(queue, work)
         finally:
             self._ledger.release(key)
             del self._in_flight[key]
             settled.set_result(answer)
 
-    async def _paid(self, queue: ModelQueue, work: Work) -> Settled:
-        """The result of a request that is not yet in flight."""
+    async def _send_and_store(self, queue: ModelQueue, work: Work) -> Result:
+        """Send a request, and store its result."""
         result = await self._client.send(queue, work)
         if isinstance(result, CachedReply):
             await self._ledger.keep(_item(work, paid=True), result)

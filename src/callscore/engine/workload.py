@@ -43,7 +43,7 @@ class EngineOptions(msgspec.Struct, frozen=True):
     """Seed of the jitter."""
 
     def check(self) -> None:
-        """Refuse a budget that is no amount."""
+        """Refuse a budget that is not a finite amount of at least 0."""
         budget = self.budget_usd
         if budget is not None and not (isfinite(budget) and budget >= 0):
             raise ConfigError(f"budget: {budget}; expected a finite number of at least 0")
@@ -70,8 +70,8 @@ class Workload(msgspec.Struct, frozen=True):
     models: Mapping[str, PlannedModel]
     options: EngineOptions = EngineOptions()
 
-    def after_spending(self, usd: float) -> Workload:
-        """The same with what the run has spent before counted against its budget."""
+    def with_spending(self, usd: float) -> Workload:
+        """The same workload, with the earlier spending of the run counted against its budget."""
         options = msgspec.structs.replace(self.options, already_spent_usd=usd)
         return msgspec.structs.replace(self, options=options)
 
@@ -113,7 +113,7 @@ class ModelQueue:
         self.limiter = RateLimiter(
             planned.spec.limits, pause, attempt_s * SOON if planned.is_local else None
         )
-        self.stopped: str | None = None
+        self.stop_reason: str | None = None
         self.out_of_budget = False
         self._failures_in_a_row = 0
         self._answered = self._cached = self._failed = self._attempts = self._unpriced = 0
@@ -138,8 +138,8 @@ class ModelQueue:
 
     def stop(self, why: str) -> None:
         """Send no more requests to this model; the first reason is kept."""
-        if self.stopped is None:
-            self.stopped = why
+        if self.stop_reason is None:
+            self.stop_reason = why
             self.limiter.close()
 
     def count_attempt(self, uncertain_usd: float = 0.0) -> None:
@@ -185,7 +185,7 @@ class ModelQueue:
             unpriced=self._unpriced,
             rate=(done - before) / (now - began) if now > began else 0.0,
             concurrency=self.limiter.concurrency.allowed,
-            stopped=self.stopped,
+            stopped=self.stop_reason,
             timeouts=self._timeouts,
         )
 
@@ -203,5 +203,5 @@ class ModelQueue:
             spend_usd=self._spend_usd,
             unpriced=self._unpriced,
             uncertain_usd=self._uncertain_usd,
-            stopped=self.stopped,
+            stopped=self.stop_reason,
         )

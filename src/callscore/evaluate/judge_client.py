@@ -22,7 +22,7 @@ from callscore.core.run import (
 )
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
-from callscore.engine.retry import RetryingClient, stopped
+from callscore.engine.retry import RetryingClient, stop_failure
 from callscore.engine.workload import EngineOptions, ModelQueue, PlannedModel, Workload
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.store.journal import ReplyCache
@@ -135,7 +135,7 @@ class JudgeClient:
             self.queue = ModelQueue(self.planned, pause, self._calls.billing.options.attempt_s)
         queue, cache, in_flight = self.queue, self._calls.cache, self._calls.in_flight
         queue.total += 1
-        stored = cache.stored(call.key) if cache is not None else None
+        stored = cache.find_reply(call.key) if cache is not None else None
         work = Work("", queue.spec.name, 0, call, TASK)
         if stored is not None:
             self._emit(Completed(work, stored.reply, cached=True))
@@ -173,7 +173,7 @@ class JudgeClient:
                 return ProviderResponse(kept.reply)
             found = await calls.client.send(queue, work)
             if isinstance(found, CachedReply) and cache is not None:
-                found = await cache.keep_judged(found, calls.billing.run_id)
+                found = await cache.keep_judge_reply(found, calls.billing.run_id)
         finally:
             if cache is not None:
                 cache.release(key)
@@ -199,7 +199,7 @@ class JudgeClient:
             return "a run that is scored again sends no requests"
         if queue.out_of_budget:
             return "the budget does not allow the next request"
-        return stopped(queue).why if queue.stopped is not None else ""
+        return stop_failure(queue).why if queue.stop_reason is not None else ""
 
     def _emit(self, outcome: Completed) -> None:
         assert self.queue is not None  # set by the first request

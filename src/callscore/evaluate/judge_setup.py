@@ -100,7 +100,7 @@ def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
     if store is None:
         return JudgeCalls(None)
     journal = stack.enter_context(Journal(store))
-    return JudgeCalls(stack.enter_context(journal.open_answers()))
+    return JudgeCalls(stack.enter_context(journal.open_cache()))
 
 
 def _embedder(choice: str | Embedder | ModelSpec, online: ClientPool) -> Embedder | None:
@@ -110,14 +110,14 @@ def _embedder(choice: str | Embedder | ModelSpec, online: ClientPool) -> Embedde
         return choice
     if choice == "none":
         return None
-    from callscore.embeddings.catalog import embedder_named
+    from callscore.embeddings.catalog import find_embedder
 
-    return embedder_named(choice)
+    return find_embedder(choice)
 
 
 def _embedding_model(spec: ModelSpec, online: ClientPool) -> Embedder:
-    from callscore.embeddings.catalog import or_lexical
+    from callscore.embeddings.catalog import with_chrf_fallback
     from callscore.embeddings.http import HttpEncoder
 
     server = online.embedding_server(spec)
-    return or_lexical(HttpEncoder(spec.model, server.host, server.post))
+    return with_chrf_fallback(HttpEncoder(spec.model, server.host, server.post))

@@ -14,9 +14,9 @@ from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
-from callscore.judges.calibration import Calibration, Pair, calibrate
-from callscore.judges.reliability import Reliability, check
-from callscore.judges.rubric import Rubric, shipped
+from callscore.judges.calibration import Calibration, LabelledVerdict, calibrate
+from callscore.judges.reliability import Reliability, check_reliability
+from callscore.judges.rubric import Rubric, built_in_library
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
 from callscore.suites.registry import rules_for
@@ -35,7 +35,7 @@ def check_judge(config: ScoreConfig) -> Reliability:
 async def _check_and_close(judge_runner: JudgeRunner) -> Reliability:
     assert judge_runner.judge is not None  # checked by the caller
     try:
-        return await check(judge_runner.judge)
+        return await check_reliability(judge_runner.judge)
     finally:
         await judge_runner.close()
 
@@ -67,7 +67,7 @@ def calibrate_labels(
     same item; `by` distinguishes them.
     """
     words = {key: record.verdict for key, record, _ in _verdicts(judged)}
-    pairs: dict[tuple[str, str], list[Pair]] = {}
+    pairs: dict[tuple[str, str], list[LabelledVerdict]] = {}
     rubrics: dict[tuple[str, str], Rubric] = {}
     labelled: dict[tuple[str, str], dict[_LabelKey, dict[str, str]]] = {}
     for key, record, place in _verdicts(labels):
@@ -85,7 +85,7 @@ def calibrate_labels(
         rubrics[group] = rubric
         labelled.setdefault(group, {}).setdefault(key, {})[record.by] = record.verdict
         given = record.judge if record.judge is not None else words.get(key)
-        pairs.setdefault(group, []).append(Pair(record.verdict, given, key.case_id))
+        pairs.setdefault(group, []).append(LabelledVerdict(record.verdict, given, key.case_id))
     if not pairs:
         raise UsageError(f"{', '.join(map(str, labels))}: contains no label")
     alone: dict[tuple[str, str], list[str]] = {}
@@ -129,4 +129,4 @@ def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord,
 
 def _rubric_of(metric: str, item: str) -> Rubric | None:
     words = rules_for(metric).words_for(metric, item)
-    return shipped().rubric_for(Question(metric, item, "", "", words))
+    return built_in_library().rubric_for(Question(metric, item, "", "", words))

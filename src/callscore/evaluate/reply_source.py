@@ -11,7 +11,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.evaluate.cases import position_of
-from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of, numbered
+from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of, with_line_number
 from callscore.store.input_records import (
     OutputRecord,
     read_output,
@@ -98,7 +98,7 @@ def duplicate_output(record: OutputRecord, line: Line) -> DataError:
         f"model {record.model!r}, run {run_of(record)} appears twice; expected one line each",
         field="case_id",
         case_id=record.case_id,
-        place=numbered(line).place,
+        place=with_line_number(line).place,
     )
 
 

@@ -9,7 +9,7 @@ from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.verdict_rules import VerdictRules
 from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ask_after
 from callscore.judges.evidence import PLACES
-from callscore.judges.rubric import CANNOT_TELL, shipped
+from callscore.judges.rubric import CANNOT_TELL, built_in_library
 from callscore.store.worklists import OpenItem
 
 
@@ -59,7 +59,7 @@ def open_items(
 ) -> Iterator[OpenItem]:
     """The questions about one reply, or about a case, as lines of a worklist."""
     for question in questions:
-        rubric = shipped().rubric_for(question)
+        rubric = built_in_library().rubric_for(question)
         if rubric is None:  # of another package
             yield OpenItem(
                 case_id=case_id,
@@ -85,7 +85,7 @@ def open_items(
             metric=question.metric,
             item=question.item,
             text=question.text,
-            compare_with=rubric.compared(question.reference if rubric.against_from else ""),
+            compare_with=rubric.comparison(question.reference if rubric.against_from else ""),
             question=rubric.question,
             words=tuple(sorted(rubric.words, key=CANNOT_TELL.__eq__)),
             quote_from="; ".join(quoting),

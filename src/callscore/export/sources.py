@@ -30,10 +30,10 @@ from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
+from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
-from callscore.store.spool import Spool
 from callscore.suites.registry import NamesOf, all_suites, template_of
 
 MAX_CARD_BYTES = 500_000_000
@@ -104,7 +104,7 @@ def scored_source(
     config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
 ) -> Iterator[ReportSource]:
     """Score the files of a config and yield the result; also writes the files in `targets`."""
-    with Spool(CaseView) as cases:
+    with DiskList(CaseView) as cases:
         card = score_files(config, targets, progress, on_case=cases.add)
         yield ReportSource(
             card,
@@ -132,7 +132,7 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
 @contextmanager
 def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
-    with Spool(CaseView) as cases, StepCases() as steps:
+    with DiskList(CaseView) as cases, StepCases() as steps:
         options = RunOptions(on_case=cases.add, on_step=steps.add)
         rescored = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(rescored.prepared, rescored.result, cases, steps)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 
 import msgspec
 
@@ -11,7 +10,7 @@ from callscore.core.measure import Measure
 from callscore.core.scenarios import StepAnswer, StepView
 from callscore.core.scorecard import CaseResult
 from callscore.report.source import Answer, Cases, CaseView
-from callscore.store.spool import Spool
+from callscore.store.disk_list import DiskList
 
 STEP_MEASURES = ("success", "plan", "name", "key", "value")
 """The metrics of a step; its other numbers are cost and time."""
@@ -21,30 +20,25 @@ class StepCases:
     """Steps of scenarios in a temporary file; only their offsets are in memory."""
 
     def __init__(self) -> None:
-        self._spool = Spool(CaseView)
+        self._views = DiskList(CaseView)
         self._places: dict[str, dict[str, int]] = {}
         self._models: dict[str, None] = {}
 
     def __enter__(self) -> StepCases:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Remove the temporary file."""
-        self._spool.close()
+        self._views.close()
 
     def add(self, view: StepView) -> None:
         """Store a step with the replies of one model."""
         self._models[view.model] = None
         answered = CaseView(view.case, [_answer(answer) for answer in view.answers])
-        self._places.setdefault(view.case.id, {})[view.model] = self._spool.put(answered)
+        self._places.setdefault(view.case.id, {})[view.model] = self._views.put(answered)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -52,7 +46,7 @@ class StepCases:
     def __iter__(self) -> Iterator[CaseView]:
         """Yield every step with the replies of all models, in the order of `add`."""
         for case_id, places in self._places.items():
-            views = {model: self._spool.at(place) for model, place in places.items()}
+            views = {model: self._views.at(place) for model, place in places.items()}
             case = next(iter(views.values())).case
             answers: list[Answer] = []
             for model in self._models:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.source import Source, convert
 from callscore.importers.timed_words import TimedWord, join_words
 from callscore.importers.times import parse_date
@@ -76,7 +76,7 @@ def is_contact_lens(source: Source) -> bool:
     )
 
 
-def read_contact_lens(source: Source, context: Context) -> ImportIterator:
+def read_contact_lens(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Contact Lens file; issues, outcomes and action items become metadata."""
     file = convert(source.json, ContactLens, source.name)
     participants = file.participants or ()
@@ -103,8 +103,8 @@ def read_contact_lens(source: Source, context: Context) -> ImportIterator:
     }
     contact_id = file.customer_metadata.contact_id if file.customer_metadata else None
     call_id = contact_id or file.contact_id or file.job_name or ""
-    details = Details(call_id, file.language_code, metadata)
-    yield from assemble("contact-lens", turns, details, context)
+    details = CallDetails(call_id, file.language_code, metadata)
+    yield from build_conversation("contact-lens", turns, details, context)
 
 
 def _utterances(file: ContactLens) -> Iterator[tuple[str, _Utterance | None]]:
@@ -216,7 +216,7 @@ def is_transcribe(source: Source) -> bool:
     return isinstance(results, dict) and "transcripts" in results
 
 
-def read_transcribe(source: Source, context: Context) -> ImportIterator:
+def read_transcribe(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Transcribe file; words are joined to turns by channel or speaker."""
     file = convert(source.json, Transcribe, source.name)
     results = file.results
@@ -227,8 +227,8 @@ def read_transcribe(source: Source, context: Context) -> ImportIterator:
         text = " ".join(one.transcript for one in results.transcripts)
         turns = [RawTurn("", text, source="$.results.transcripts")]
         notes = ["the file names no speakers; the whole call is one turn"]
-    details = Details(file.jobName or "", results.language_code, notes=notes)
-    yield from assemble("transcribe", turns, details, context)
+    details = CallDetails(file.jobName or "", results.language_code, notes=notes)
+    yield from build_conversation("transcribe", turns, details, context)
 
 
 def _words(results: _Results) -> Iterator[TimedWord]:

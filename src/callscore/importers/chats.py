@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.source import Source, convert
 
 
@@ -50,7 +50,7 @@ def _has_messages(value: Any) -> bool:
     )
 
 
-def read_chat(source: Source, context: Context) -> ImportIterator:
+def read_chat(source: Source, context: ImportContext) -> ImportIterator:
     """Read every conversation of the file; system messages are skipped."""
     values = source.objects
     for number, value in enumerate(values):
@@ -67,8 +67,8 @@ def read_chat(source: Source, context: Context) -> ImportIterator:
         for turn in instructions:
             yield SkippedPart(f"{source.name}: {turn.source}", "a system message")
         spoken = [turn for turn in turns if turn.label != "system"]
-        details = Details(chat.first_id or fallback, chat.lang or chat.language)
-        yield from assemble("chat", spoken, details, context)
+        details = CallDetails(chat.first_id or fallback, chat.lang or chat.language)
+        yield from build_conversation("chat", spoken, details, context)
 
 
 def message_turns(messages: Sequence[_Message], path: str) -> Iterator[RawTurn]:
@@ -120,7 +120,6 @@ class ElevenLabs(msgspec.Struct):
     transcript: Sequence[_ElevenLabsTurn]
     conversation_id: str | None = None
     agent_id: str | None = None
-    status: str | None = None
 
 
 def is_elevenlabs(source: Source) -> bool:
@@ -133,7 +132,7 @@ def is_elevenlabs(source: Source) -> bool:
     )
 
 
-def read_elevenlabs(source: Source, context: Context) -> ImportIterator:
+def read_elevenlabs(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of an ElevenLabs agent with its tool calls."""
     file = convert(source.json, ElevenLabs, source.name)
     turns = [
@@ -150,8 +149,8 @@ def read_elevenlabs(source: Source, context: Context) -> ImportIterator:
     for number, one in enumerate(file.transcript):
         if one.tool_results and not one.message and not one.tool_calls:
             yield SkippedPart(f"{source.name}: $.transcript[{number}]", "tool results")
-    details = Details(file.conversation_id or "", metadata={"agent_id": file.agent_id})
-    yield from assemble("elevenlabs", turns, details, context)
+    details = CallDetails(file.conversation_id or "", metadata={"agent_id": file.agent_id})
+    yield from build_conversation("elevenlabs", turns, details, context)
 
 
 class _RetellWord(msgspec.Struct):
@@ -165,7 +164,6 @@ class _RetellTurn(msgspec.Struct):
     words: Sequence[_RetellWord] | None = None
     name: str | None = None
     arguments: Any = None
-    tool_call_id: str | None = None
 
 
 class Retell(msgspec.Struct):
@@ -185,7 +183,7 @@ def is_retell(source: Source) -> bool:
     return isinstance(value, dict) and bool(keys & value.keys())
 
 
-def read_retell(source: Source, context: Context) -> ImportIterator:
+def read_retell(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Retell agent with its tool calls."""
     file = convert(source.json, Retell, source.name)
     key = "transcript_with_tool_calls" if file.transcript_with_tool_calls else "transcript_object"
@@ -196,8 +194,8 @@ def read_retell(source: Source, context: Context) -> ImportIterator:
             yield SkippedPart(f"{source.name}: {path}", "a tool result")
             continue
         turns.append(_retell_turn(one, path))
-    details = Details(file.call_id or "", metadata={"duration_ms": file.duration_ms})
-    yield from assemble("retell", turns, details, context)
+    details = CallDetails(file.call_id or "", metadata={"duration_ms": file.duration_ms})
+    yield from build_conversation("retell", turns, details, context)
 
 
 def _retell_turn(turn: _RetellTurn, path: str) -> RawTurn:

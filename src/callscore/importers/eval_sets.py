@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.chats import content_text
 from callscore.importers.conversation import ImportIterator, RawTurn, RecordedOutput, SkippedPart
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
 from callscore.importers.tables import Table, format_cell, read_tables
@@ -33,7 +33,7 @@ class EvalExample(msgspec.Struct, frozen=True):
 
 
 def convert_examples(
-    name: str, examples: Iterator[EvalExample], source: Source, context: Context
+    name: str, examples: Iterator[EvalExample], source: Source, context: ImportContext
 ) -> ImportIterator:
     """Convert examples to conversations with expected answers and outputs."""
     for number, example in enumerate(examples, start=1):
@@ -41,12 +41,12 @@ def convert_examples(
         if not turns:
             yield SkippedPart(f"{source.name}: {example.where}", "has no input with text")
             continue
-        details = Details(
+        details = CallDetails(
             example.call_id or f"{context.fallback_id}-{number}",
             expected=_parse_json(example.expected),
             outputs=example.outputs,
         )
-        yield from assemble(name, turns, details, context)
+        yield from build_conversation(name, turns, details, context)
 
 
 def _turns(value: Any, where: str) -> Iterator[RawTurn]:
@@ -97,7 +97,7 @@ def is_openai_evals(source: Source) -> bool:
     )
 
 
-def read_openai_evals(source: Source, context: Context) -> ImportIterator:
+def read_openai_evals(source: Source, context: ImportContext) -> ImportIterator:
     """Read the rows of an OpenAI Evals data source or of a run's output."""
     rows = map(_openai_example, _enumerate_rows(source.objects))
     yield from convert_examples("openai-evals", rows, source, context)
@@ -167,7 +167,7 @@ def _is_golden_table(table: Table) -> bool:
     return table.column(("input",)) is not None and outputs is not None
 
 
-def read_deepeval(source: Source, context: Context) -> ImportIterator:
+def read_deepeval(source: Source, context: ImportContext) -> ImportIterator:
     """Read the goldens or test cases of DeepEval, in JSON or CSV."""
     rows: Sequence[Any] = _goldens(source)
     if not rows:
@@ -243,7 +243,7 @@ def _promptfoo_results(value: Any) -> Sequence[Any]:
     return rows if any(isinstance(row, dict) and "vars" in row for row in rows[:5]) else []
 
 
-def read_promptfoo(source: Source, context: Context) -> ImportIterator:
+def read_promptfoo(source: Source, context: ImportContext) -> ImportIterator:
     """Read the tests of a promptfoo config or table, or the results of a run."""
     if rows := _promptfoo_results(source.json):
         examples: Iterator[EvalExample] = group_examples(

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.importers.assembly import Context
 from callscore.importers.conversation import Conversation, Role, SkippedPart
+from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.formats import detect_format, find_format
 from callscore.importers.roles import ROLES
 from callscore.importers.source import MAX_BYTES, Source
@@ -99,7 +99,7 @@ def import_files(
         report.files.append(entry)
         try:
             for call in _import_file(path, options, entry):
-                yield _with_unique_id(call, seen, entry)
+                yield _make_id_unique(call, seen, entry)
         except DataError as error:
             where = error.place.removeprefix(str(path)).lstrip(": ")
             field = f"field {error.field}: " if error.field else ""
@@ -107,12 +107,10 @@ def import_files(
 
 
 def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Iterator[Conversation]:
-    if path.stat().st_size > MAX_BYTES:
-        raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
-    source = Source(str(path), path.read_bytes())
+    source = _read_source(path)
     format_ = find_format(options.format) if options.format else detect_format(source)
     entry.format = format_.title
-    context = Context(str(path), source.stem, options.roles, options.lang)
+    context = ImportContext(str(path), source.stem, options.roles, options.lang)
     for part in format_.read(source, context):
         if isinstance(part, SkippedPart):
             entry.skipped.append(part)
@@ -125,7 +123,16 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
         entry.problem = f"was read as {format_.title} and contains no call"
 
 
-def _with_unique_id(call: Conversation, seen: dict[str, str], entry: FileReport) -> Conversation:
+def _read_source(path: Path) -> Source:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
+        return Source(str(path), path.read_bytes())
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=str(path)) from None
+
+
+def _make_id_unique(call: Conversation, seen: dict[str, str], entry: FileReport) -> Conversation:
     """The call with a unique id: a number is appended if another call has the same id."""
     call_id, number = call.call_id, 1
     while call_id in seen:

@@ -1,4 +1,4 @@
-"""All formats that can be imported; the first that matches a file reads it."""
+"""All formats that can be imported, in the order in which files are compared with them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from callscore.importers import (
     inspect_logs,
     labelled_text,
     platforms,
-    recognisers,
+    speech_to_text,
     subtitles,
     table_calls,
 )
-from callscore.importers.assembly import Context
 from callscore.importers.conversation import Conversation, SkippedPart
+from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.source import Source
 
 
@@ -31,11 +31,11 @@ class Format(msgspec.Struct, frozen=True):
     title: str
     """As in output and messages."""
     matches: Callable[[Source], bool]
-    read: Callable[[Source, Context], Iterator[Conversation | SkippedPart]]
+    read: Callable[[Source, ImportContext], Iterator[Conversation | SkippedPart]]
 
 
-def _read_vcon(source: Source, context: Context) -> Iterator[Conversation | SkippedPart]:
-    return platforms.read_vcon(source, context, read_detected)
+def _read_vcon(source: Source, context: ImportContext) -> Iterator[Conversation | SkippedPart]:
+    return platforms.read_vcon(source, context, read_any_format)
 
 
 FORMATS: Sequence[Format] = (
@@ -48,12 +48,14 @@ FORMATS: Sequence[Format] = (
     Format("twilio", "Twilio Conversational Intelligence", platforms.is_twilio,
            platforms.read_twilio),
     Format("vcon", "IETF vCon", platforms.is_vcon, _read_vcon),
-    Format("deepgram", "Deepgram", recognisers.is_deepgram, recognisers.read_deepgram),
-    Format("assemblyai", "AssemblyAI", recognisers.is_assemblyai, recognisers.read_assemblyai),
-    Format("azure", "Azure Speech", recognisers.is_azure, recognisers.read_azure),
+    Format("deepgram", "Deepgram", speech_to_text.is_deepgram, speech_to_text.read_deepgram),
+    Format("assemblyai", "AssemblyAI", speech_to_text.is_assemblyai,
+           speech_to_text.read_assemblyai),
+    Format("azure", "Azure Speech", speech_to_text.is_azure, speech_to_text.read_azure),
     Format("retell", "Retell", chats.is_retell, chats.read_retell),
     Format("elevenlabs", "ElevenLabs", chats.is_elevenlabs, chats.read_elevenlabs),
-    Format("whisper", "Whisper or WhisperX", recognisers.is_whisper, recognisers.read_whisper),
+    Format("whisper", "Whisper or WhisperX", speech_to_text.is_whisper,
+           speech_to_text.read_whisper),
     Format("promptfoo", "promptfoo", eval_sets.is_promptfoo, eval_sets.read_promptfoo),
     Format("openai-evals", "OpenAI Evals", eval_sets.is_openai_evals, eval_sets.read_openai_evals),
     Format("deepeval", "DeepEval", eval_sets.is_deepeval, eval_sets.read_deepeval),
@@ -90,6 +92,6 @@ def detect_format(source: Source) -> Format:
     )
 
 
-def read_detected(source: Source, context: Context) -> Iterator[Conversation | SkippedPart]:
+def read_any_format(source: Source, context: ImportContext) -> Iterator[Conversation | SkippedPart]:
     """Read a file of any format."""
     return detect_format(source).read(source, context)

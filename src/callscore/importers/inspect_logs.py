@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.assembly import Context
 from callscore.importers.conversation import ImportIterator, RecordedOutput
+from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.eval_sets import EvalExample, convert_examples, group_examples
 from callscore.importers.source import MAX_BYTES, ZIP_ERRORS, Source
 
@@ -27,7 +27,6 @@ class _InspectSample(msgspec.Struct):
     id: str | int
     input: Any = None
     target: Any = None
-    epoch: int = 1
     output: _InspectOutput | None = None
 
 
@@ -47,7 +46,7 @@ def _member_names(source: Source) -> list[str]:
         return []
 
 
-def read_inspect(source: Source, context: Context) -> ImportIterator:
+def read_inspect(source: Source, context: ImportContext) -> ImportIterator:
     """Read the samples of an Inspect log: input, target and output."""
     samples = _read_archive(source) if source.is_archive else source.json["samples"]
     examples = group_examples(map(_example, _convert_samples(samples, source)))

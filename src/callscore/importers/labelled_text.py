@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.roles import role_of
 from callscore.importers.source import Source
 from callscore.importers.times import parse_clock
@@ -45,7 +45,7 @@ def has_speaker_labels(text: str) -> bool:
     return named or len(set(labels)) < len(labels)
 
 
-def read_labelled_text(source: Source, context: Context) -> ImportIterator:
+def read_labelled_text(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a text; a line without a label continues the previous turn."""
     turns: list[RawTurn] = []
     for turn in labelled_turns(source.text):
@@ -53,7 +53,7 @@ def read_labelled_text(source: Source, context: Context) -> ImportIterator:
             yield SkippedPart(f"{source.name}: {turn.where}", turn.why)
         else:
             turns.append(turn)
-    yield from assemble("text", turns, Details(), context)
+    yield from build_conversation("text", turns, CallDetails(), context)
 
 
 def labelled_turns(text: str) -> Iterator[RawTurn | SkippedPart]:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import Conversation, ImportIterator, RawTurn, SkippedPart
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.source import Source, convert
 from callscore.importers.times import parse_date
 
@@ -69,7 +69,7 @@ def is_google(source: Source) -> bool:
     return isinstance(transcript, dict) and "transcriptSegments" in transcript
 
 
-def read_google(source: Source, context: Context) -> ImportIterator:
+def read_google(source: Source, context: ImportContext) -> ImportIterator:
     """Read the conversation of a CX Insights file."""
     if "entries" not in source.json:
         yield from _read_google_api(source, context)
@@ -86,11 +86,11 @@ def read_google(source: Source, context: Context) -> ImportIterator:
     ]
     categories = (file.conversation_info or {}).get("categories") or []
     names = [one.get("display_name") for one in categories if isinstance(one, dict)]
-    details = Details(lang=file.language_code, metadata={"categories": names})
-    yield from assemble("google-cx-insights", turns, details, context)
+    details = CallDetails(lang=file.language_code, metadata={"categories": names})
+    yield from build_conversation("google-cx-insights", turns, details, context)
 
 
-def _read_google_api(source: Source, context: Context) -> ImportIterator:
+def _read_google_api(source: Source, context: ImportContext) -> ImportIterator:
     file = convert(source.json, GoogleConversation, source.name)
     turns = [
         RawTurn(
@@ -108,8 +108,8 @@ def _read_google_api(source: Source, context: Context) -> ImportIterator:
         None,
     )
     call_id = (file.name or "").rpartition("/")[2]
-    details = Details(call_id, lang, started_at=parse_date(file.start_time))
-    yield from assemble("google-cx-insights", turns, details, context)
+    details = CallDetails(call_id, lang, started_at=parse_date(file.start_time))
+    yield from build_conversation("google-cx-insights", turns, details, context)
 
 
 class _Duration(msgspec.Struct):
@@ -129,7 +129,6 @@ class _GenesysTranscript(msgspec.Struct, rename="camel"):
     phrases: Sequence[_Phrase] = ()
     language: str | None = None
     start_time: float | None = None
-    transcript_id: str | None = None
 
 
 class Genesys(msgspec.Struct, rename="camel"):
@@ -149,7 +148,7 @@ def is_genesys(source: Source) -> bool:
     )
 
 
-def read_genesys(source: Source, context: Context) -> ImportIterator:
+def read_genesys(source: Source, context: ImportContext) -> ImportIterator:
     """Read the conversation of a Genesys file; `startTimeMs` can be an offset or a date."""
     file = convert(source.json, Genesys, source.name)
     turns = [
@@ -159,12 +158,12 @@ def read_genesys(source: Source, context: Context) -> ImportIterator:
     ]
     lang = next((one.language for one in file.transcripts if one.language), None)
     starts = [one.start_time / 1000 for one in file.transcripts if one.start_time is not None]
-    details = Details(
+    details = CallDetails(
         file.conversation_id or file.communication_id or "",
         lang,
         started_at=min(starts, default=None),
     )
-    yield from assemble("genesys", turns, details, context)
+    yield from build_conversation("genesys", turns, details, context)
 
 
 def _phrase_turn(phrase: _Phrase, path: str) -> RawTurn:
@@ -184,7 +183,6 @@ def _phrase_turn(phrase: _Phrase, path: str) -> RawTurn:
 class _Sentence(msgspec.Struct):
     transcript: str | None = None
     media_channel: int | None = None
-    sentence_index: int | None = None
     start_time: float | None = None
     end_time: float | None = None
     confidence: float | None = None
@@ -210,7 +208,7 @@ def is_twilio(source: Source) -> bool:
     )
 
 
-def read_twilio(source: Source, context: Context) -> ImportIterator:
+def read_twilio(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Twilio file; each channel is a speaker."""
     file = convert(source.json, Twilio, source.name)
     turns = [
@@ -224,40 +222,33 @@ def read_twilio(source: Source, context: Context) -> ImportIterator:
         )
         for number, one in enumerate(file.sentences)
     ]
-    details = Details(file.transcript_sid or file.sid or "", file.language_code)
-    yield from assemble("twilio", turns, details, context)
+    details = CallDetails(file.transcript_sid or file.sid or "", file.language_code)
+    yield from build_conversation("twilio", turns, details, context)
 
 
 class _Party(msgspec.Struct):
     name: str | None = None
     role: str | None = None
-    tel: str | None = None
-    mailto: str | None = None
 
 
 class _Dialog(msgspec.Struct):
     type: str = ""
     start: str | None = None
-    duration: float | None = None
     parties: int | Sequence[int] | None = None
     originator: int | None = None
     body: Any = None
     encoding: str | None = None
-    mediatype: str | None = None
 
 
 class _Analysis(msgspec.Struct):
     type: str = ""
-    vendor: str | None = None
     body: Any = None
     encoding: str | None = None
-    dialog: int | Sequence[int] | None = None
 
 
 class Vcon(msgspec.Struct):
     """The fields of a vCon that are read."""
 
-    vcon: str | None = None
     uuid: str | None = None
     subject: str | None = None
     parties: Sequence[_Party] | None = None
@@ -274,7 +265,7 @@ class _VconLine(msgspec.Struct):
     end: float | None = None
 
 
-ReadAny = Callable[[Source, Context], ImportIterator]
+ReadAny = Callable[[Source, ImportContext], ImportIterator]
 """Reads a file of any format."""
 
 
@@ -287,7 +278,9 @@ def is_vcon(source: Source) -> bool:
     )
 
 
-def read_vcon(source: Source, context: Context, read_any: ReadAny | None = None) -> ImportIterator:
+def read_vcon(
+    source: Source, context: ImportContext, read_any: ReadAny | None = None
+) -> ImportIterator:
     """Read the text dialogs and transcripts of a vCon; recordings are skipped."""
     file = convert(source.json, Vcon, source.name)
     parties = file.parties or ()
@@ -318,12 +311,12 @@ def read_vcon(source: Source, context: Context, read_any: ReadAny | None = None)
             RawTurn(_dialog_speaker(dialog, parties), text, parse_date(dialog.start), source=path)
         )
     if turns:
-        details = Details(file.uuid or "", metadata={"subject": file.subject})
-        yield from assemble("vcon", turns, details, context)
+        details = CallDetails(file.uuid or "", metadata={"subject": file.subject})
+        yield from build_conversation("vcon", turns, details, context)
 
 
 def _read_embedded(
-    source: Source, context: Context, call_id: str | None, read: ReadAny
+    source: Source, context: ImportContext, call_id: str | None, read: ReadAny
 ) -> ImportIterator:
     """Read a transcript of another format inside a vCon; it gets the id of the vCon."""
     try:

@@ -1,4 +1,4 @@
-"""WebVTT and SRT files; speakers are named by `<v …>` tags or labels such as `Agent: …`."""
+"""WebVTT and SRT files; `<v …>` tags or labels such as `Agent: …` name the speakers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from callscore.core.errors import DataError
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.labelled_text import labelled_turns
 from callscore.importers.source import Source, missing_extra
 
@@ -25,7 +25,7 @@ def is_subtitles(source: Source) -> bool:
     return head.lstrip().startswith("WEBVTT") or _SRT_TIME.search(head) is not None
 
 
-def read_subtitles(source: Source, context: Context) -> ImportIterator:
+def read_subtitles(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a subtitle file; a cue can have several speakers."""
     try:
         import webvtt
@@ -49,7 +49,9 @@ def read_subtitles(source: Source, context: Context) -> ImportIterator:
             cue.raw_text, _seconds(cue.start), _seconds(cue.end), f"cue {number}"
         )
     ]
-    yield from assemble("webvtt" if is_vtt else "srt", _join_turns(turns), Details(), context)
+    yield from build_conversation(
+        "webvtt" if is_vtt else "srt", _join_turns(turns), CallDetails(), context
+    )
 
 
 def _seconds(text: str) -> float:

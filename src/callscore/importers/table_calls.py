@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.errors import DataError
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
 from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
@@ -34,7 +34,7 @@ def is_table_of_calls(source: Source) -> bool:
     return any(_has_turns(table) or _transcript_column(table) for table in read_tables(source))
 
 
-def read_table_of_calls(source: Source, context: Context) -> ImportIterator:
+def read_table_of_calls(source: Source, context: ImportContext) -> ImportIterator:
     """Read the calls of every sheet; sheets without calls are reported as skipped."""
     name = "xlsx" if source.is_archive else "csv"
     for table in read_tables(source):
@@ -63,7 +63,7 @@ def _transcript_column(table: Table) -> str | None:
     return column if any(map(has_speaker_labels, cells)) else None
 
 
-def _read_turns(name: str, table: Table, source: Source, context: Context) -> ImportIterator:
+def _read_turns(name: str, table: Table, source: Source, context: ImportContext) -> ImportIterator:
     call = table.column(CALL)
     groups = group_rows(table, call) if call else iter([("", list(table.rows))])
     for call_id, rows in groups:
@@ -73,7 +73,7 @@ def _read_turns(name: str, table: Table, source: Source, context: Context) -> Im
             continue
         lang = _first_text(rows, table.column(LANGUAGE))
         turns = list(_turns(table, _sort_by_number(rows, table.column(TURN)), source))
-        yield from assemble(name, turns, Details(call_id, lang), context)
+        yield from build_conversation(name, turns, CallDetails(call_id, lang), context)
 
 
 def _turns(table: Table, rows: Sequence[TableRow], source: Source) -> Iterator[RawTurn]:
@@ -119,7 +119,7 @@ def _sort_by_number(rows: Sequence[TableRow], column: str | None) -> Sequence[Ta
 
 
 def _read_calls(
-    name: str, table: Table, column: str, source: Source, context: Context
+    name: str, table: Table, column: str, source: Source, context: ImportContext
 ) -> ImportIterator:
     call, language = table.column(CALL), table.column(LANGUAGE)
     for row in table.rows:
@@ -143,8 +143,8 @@ def _read_calls(
         }
         lang = format_cell(row.cells.get(language)) if language else None
         metadata = {"columns": others} if others else {}
-        details = Details(call_id or fallback_id, lang or None, metadata)
-        yield from assemble(name, turns, details, context)
+        details = CallDetails(call_id or fallback_id, lang or None, metadata)
+        yield from build_conversation(name, turns, details, context)
 
 
 def _first_text(rows: Sequence[TableRow], column: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import datetime, time, timedelta
 
@@ -52,7 +53,8 @@ def parse_cell_time(value: object) -> float | None:
         return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
     text = str(value).strip()
     try:
-        return float(text.replace(",", "."))
+        number = float(text.replace(",", "."))
     except ValueError:
         seconds = parse_clock(text)
         return parse_date(text) if seconds is None else seconds
+    return number if math.isfinite(number) else None

@@ -6,6 +6,7 @@ counts as nothing in the corrected estimate, as it does in the scores.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -32,8 +33,8 @@ ALPHA_NEEDED = 0.67
 RATERS_FOR_ALPHA = 3
 
 
-class Pair(msgspec.Struct, frozen=True):
-    """One item with a human's verdict and the judge's; None if the judge gave none."""
+class LabelledVerdict(msgspec.Struct, frozen=True):
+    """The verdicts of a person and of the judge on one item; None if the judge gave none."""
 
     human: str
     judge: str | None
@@ -94,7 +95,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
 def calibrate(
     rubric: Rubric,
-    pairs: Sequence[Pair],
+    pairs: Sequence[LabelledVerdict],
     judge_alone: Sequence[str] = (),
     *,
     by_item: Sequence[Sequence[str]] = (),
@@ -116,7 +117,7 @@ def calibrate(
     worth = [rubric.worth(pair.judge or CANNOT_TELL) for pair in labelled]
     alone = [rubric.worth(word) for word in judge_alone]
     everything = [*worth, *alone]
-    judge_mean = sum(everything) / len(everything) if everything else None
+    judge_mean = math.fsum(everything) / len(everything) if everything else None
     cross_check = None
     if judge_mean is not None and not rubric.ordinal and sensitivity and specificity:
         cross_check = rogan_gladen(judge_mean, sensitivity, specificity)

@@ -10,7 +10,7 @@ from typing import Any
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.delimiters import CUT, shown
+from callscore.judges.delimiters import CUT, escape_text
 from callscore.judges.evidence import leaves_of
 from callscore.judges.rubric import Rubric
 
@@ -31,19 +31,19 @@ def case_blocks(
 ) -> Mapping[str, Sequence[str]]:
     """The blocks of the case by name; the same for the outputs of all models."""
     spoken = {turn.text for turn in judge_request.turns}
-    expected = _without(judge_request.expected_outcome, spoken)
+    expected = _drop_turn_texts(judge_request.expected_outcome, spoken)
     return {
         "transcript": list(turn_lines(judge_request.turns)),
-        "expected_outcome": json_lines(_unrepeated(expected)),
-        "config": json_lines(_part(judge_request.config, _keys(r.config for r in rubrics))),
+        "expected_outcome": json_lines(_drop_joined_text(expected)),
+        "config": json_lines(_select_keys(judge_request.config, _keys(r.config for r in rubrics))),
     }
 
 
 def answer_lines(judge_request: JudgeRequest, rubrics: Iterable[Rubric]) -> Sequence[str]:
     """The parts of the output that the rubrics use; all of it if it has none of them."""
     spoken = {turn.text for turn in judge_request.turns}
-    part = _part(judge_request.model_output, _keys(rubric.answer for rubric in rubrics))
-    return shortened_lines(_without(part or judge_request.model_output, spoken))
+    part = _select_keys(judge_request.model_output, _keys(rubric.answer for rubric in rubrics))
+    return shortened_lines(_drop_turn_texts(part or judge_request.model_output, spoken))
 
 
 def shortened_lines(value: Any) -> list[str]:
@@ -52,19 +52,21 @@ def shortened_lines(value: Any) -> list[str]:
     for entries, characters in SHORTENED:
         if sum(map(len, lines)) <= LONGEST_SHOWN:
             break
-        value = _cut(value, entries, characters)
+        value = _shorten(value, entries, characters)
         lines = json_lines(value)
     return lines
 
 
-def _cut(value: Any, entries: int, characters: int) -> Any:
+def _shorten(value: Any, entries: int, characters: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= characters else value[:characters] + CUT
     if isinstance(value, Mapping):
         kept = dict(list(value.items())[:entries])
-        return {key[:characters]: _cut(inner, entries, characters) for key, inner in kept.items()}
+        return {
+            key[:characters]: _shorten(inner, entries, characters) for key, inner in kept.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [_cut(inner, entries, characters) for inner in value[:entries]]
+        return [_shorten(inner, entries, characters) for inner in value[:entries]]
     return value
 
 
@@ -72,14 +74,14 @@ def turn_lines(turns: Sequence[Turn]) -> Iterator[str]:
     """Number, speaker, time and text of every turn."""
     for number, turn in enumerate(turns, start=1):
         time = "" if turn.start is None else f", {_clock(turn.start)}"
-        yield f"Turn {number}{_speaker(turn.speaker)}{time}: {shown(turn.text)}"
+        yield f"Turn {number}{_speaker(turn.speaker)}{time}: {escape_text(turn.text)}"
 
 
 def json_lines(value: Any) -> list[str]:
     """A JSON value as lines, with every control character escaped."""
     # Exact types before general ones: nearly everything comes from JSON.
     if isinstance(value, str):
-        return [shown(value)]
+        return [escape_text(value)]
     if type(value) is int:
         return [str(value)[:LONGEST_NUMBER]]
     if isinstance(value, (list, tuple)):
@@ -106,7 +108,7 @@ def json_lines(value: Any) -> list[str]:
 
 @lru_cache(maxsize=1024)  # the cases of a task have the same keys
 def _key(key: object) -> str:
-    return shown(str(key))
+    return escape_text(str(key))
 
 
 def _keys(named: Iterable[Sequence[str] | None]) -> Collection[str] | None:
@@ -119,30 +121,30 @@ def _keys(named: Iterable[Sequence[str] | None]) -> Collection[str] | None:
     return keys
 
 
-def _part(value: Any, keys: Collection[str] | None) -> Any:
+def _select_keys(value: Any, keys: Collection[str] | None) -> Any:
     if keys is None or not isinstance(value, Mapping):
         return value
     return {key: inner for key, inner in value.items() if key in keys}
 
 
-def _without(value: Any, spoken: Collection[str]) -> Any:
-    """A value whose entries on sentences do not repeat the turn that they are about."""
+def _drop_turn_texts(value: Any, spoken: Collection[str]) -> Any:
+    """Drop the texts of turns from entries about a sentence, which refer to it by id."""
     if isinstance(value, str):
         return value
     if isinstance(value, (dict, Mapping)):
         repeats = spoken if any(key in value for key in _IDS) else ()
         return {
-            key: _without(inner, spoken)
+            key: _drop_turn_texts(inner, spoken)
             for key, inner in value.items()
             if not (isinstance(inner, str) and inner in repeats)
         }
     if isinstance(value, (list, tuple)):
-        return [_without(inner, spoken) for inner in value]
+        return [_drop_turn_texts(inner, spoken) for inner in value]
     return value
 
 
-def _unrepeated(expected: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without a long text whose parts are all present: a translation next to its sentences."""
+def _drop_joined_text(expected: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Drop a text that only joins other texts of the reference: a translation and its sentences."""
     texts = [text for text in expected.values() if isinstance(text, str)]
     longest = max(texts, key=len, default="")
     if not longest:
@@ -160,7 +162,7 @@ def _speaker(name: str | None) -> str:
     """A role as a bare word; anything longer is quoted like any other text."""
     if name is None:
         return ""
-    return f", {name if _ONE_WORD.fullmatch(name) else shown(name)}"
+    return f", {name if _ONE_WORD.fullmatch(name) else escape_text(name)}"
 
 
 def _clock(seconds: float) -> str:

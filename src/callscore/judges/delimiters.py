@@ -17,14 +17,15 @@ from string import ascii_lowercase
 
 NONCE_BYTES, NONCE_LETTERS = 16, 28
 LONGEST_TEXT = 20_000
+"""Characters of a text that a judge reads; an output may be very long."""
 CUT = " [the rest was cut]"
 _KEY = b"callscore judge"
 _LETTERS = "BCDFGHKLMNPRSTVW"
 """No vowels, so that no id is a word; no rare letters, which cost more tokens."""
 _ID_LENGTH = 4
 
-encoded = json.JSONEncoder(default=str, check_circular=False).encode
-"""The content for `fingerprint` and `nonce`: ASCII JSON."""
+encode_json = json.JSONEncoder(default=str, check_circular=False).encode
+"""A value as ASCII JSON, the content for `fingerprint` and `nonce`."""
 _PAIRS = ["".join(reversed(pair)) for pair in product(ascii_lowercase, repeat=2)]
 _DANGEROUS = re.compile(
     # A character class comes first, so that `re` skips all other characters quickly.
@@ -35,11 +36,11 @@ _DANGEROUS = re.compile(
 )
 
 
-def shown(text: str) -> str:
+def escape_text(text: str) -> str:
     """A text as one JSON string on one line, with every control character escaped."""
     if len(text) > LONGEST_TEXT:
         text = text[:LONGEST_TEXT] + CUT
-    return _DANGEROUS.sub(_escaped, encode_basestring(text))
+    return _DANGEROUS.sub(_escape, encode_basestring(text))
 
 
 def block(name: str, mark: str, lines: Iterable[str]) -> str:
@@ -47,13 +48,13 @@ def block(name: str, mark: str, lines: Iterable[str]) -> str:
     return "\n".join((f"<{name}-{mark}>", *lines, f"</{name}-{mark}>"))
 
 
-def encoded_lines(lines: Iterable[str]) -> str:
-    """Like `encoded`, for a list of texts."""
+def encode_lines(lines: Iterable[str]) -> str:
+    """Like `encode_json`, for a list of texts."""
     return f"[{', '.join(map(encode_basestring_ascii, lines))}]"
 
 
 def fingerprint(*content: str) -> bytes:
-    """A keyed hash of `encoded` content, from which ids and orders are drawn.
+    """A keyed hash of `encode_json` content, from which ids and orders are drawn.
 
     A text that contains the nonce of its own request would have to contain its own hash.
     """
@@ -84,7 +85,7 @@ def item_ids(number: int, random: Random, taken: str) -> list[str]:
     return list(ids)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code <= 0xFFFF:
         return f"\\u{code:04x}"

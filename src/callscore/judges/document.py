@@ -2,7 +2,7 @@
 
 The judge gives a number. It is accepted only within its range and steps, and if both values that it
 cites occur in the reference and in the output. There are no items, no canaries and no second judge:
-this is the framework as written, for comparison with others.
+it judges as the framework says, for comparison with other evaluations.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from callscore.core.framework import (
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.core.provider import AttemptFailed
 from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
-from callscore.judges.delimiters import block, encoded_lines, nonce
+from callscore.judges.delimiters import block, encode_lines, nonce
 from callscore.judges.evidence import leaves_of, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
-from callscore.judges.llm import PROBE, Sender, Usage, text_of
-from callscore.judges.parse import LONGEST_ANSWER, bare
-from callscore.judges.rubric import shipped
+from callscore.judges.llm import PROBE, JudgeUsage, Sender, reply_text
+from callscore.judges.parse import LONGEST_ANSWER, strip_wrapping
+from callscore.judges.rubric import built_in_library
 from callscore.metrics.text import contains, n2
 
 SHORTEST_CITED = 8
@@ -67,20 +67,20 @@ class DocumentJudge:
         providers = [sender.provider for sender in senders]
         self.name = "+".join(provider.name for provider in providers)
         named = [f"{p.name}@{p.request(PROBE, 0).key.hex()[:12]}" for p in providers]
-        digest = f"{framework_digest()[:12]}.{shipped().digest[:12]}"
+        digest = f"{framework_digest()[:12]}.{built_in_library().digest[:12]}"
         self.signature = f"{DOCUMENT}({'+'.join(named)}+{digest})"
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """A valid score of every open metric, or why there is none (C-102)."""
-        slugs = metrics_asked(judge_request)
+        slugs = requested_metrics(judge_request)
         if judge_request.model_output is None or not slugs:
             return JudgeResult(())
-        scored = await asyncio.gather(*(self._scored(judge_request, slug) for slug in slugs))
-        spent = sum((more for _, more in scored), Usage())
+        scored = await asyncio.gather(*(self._score_metric(judge_request, slug) for slug in slugs))
+        spent = sum((more for _, more in scored), JudgeUsage())
         given = [found for found, _ in scored if isinstance(found, Verdict)]
         void = [found for found, _ in scored if isinstance(found, Unjudged)]
         if void and not given:
-            return spent.failed(void[0].why)
+            return spent.to_failed(void[0].why)
         flags = (
             [INJECTION_SUSPECTED] if suspicions(judge_request, sources_of(judge_request)) else []
         )
@@ -94,12 +94,12 @@ class DocumentJudge:
             void,
         )
 
-    async def _scored(
+    async def _score_metric(
         self, judge_request: JudgeRequest, slug: str
-    ) -> tuple[Verdict | Unjudged, Usage]:
-        """One metric: asked once, once more with what was wrong, then the next model."""
-        prompt = prompt_of(judge_request, slug)
-        spent, why = Usage(), "no judge is configured"
+    ) -> tuple[Verdict | Unjudged, JudgeUsage]:
+        """Ask for one metric: once, once more with the error, then the next model."""
+        prompt = metric_prompt(judge_request, slug)
+        spent, why = JudgeUsage(), "no judge is configured"
         for sender in self._senders:
             again = prompt
             for _ in range(2):
@@ -108,7 +108,7 @@ class DocumentJudge:
                 if isinstance(reply, AttemptFailed):
                     why = f"{reply.kind}: {reply.message}"
                     break
-                found = read_record(text_of(reply), judge_request, slug)
+                found = read_record(reply_text(reply), judge_request, slug)
                 if isinstance(found, Verdict):
                     return msgspec.structs.replace(found, by=self.signature), spent
                 why = found
@@ -116,7 +116,7 @@ class DocumentJudge:
         return Unjudged(Item(slug, WHOLE), why), spent
 
 
-def metrics_asked(judge_request: JudgeRequest) -> Sequence[str]:
+def requested_metrics(judge_request: JudgeRequest) -> Sequence[str]:
     """The metrics of a request's questions that the framework's judge scores."""
     slugs: dict[str, None] = {}
     for question in judge_request.questions:
@@ -126,7 +126,7 @@ def metrics_asked(judge_request: JudgeRequest) -> Sequence[str]:
     return list(slugs)
 
 
-def prompt_of(judge_request: JudgeRequest, slug: str) -> Prompt:
+def metric_prompt(judge_request: JudgeRequest, slug: str) -> Prompt:
     """The framework's system prompt and its five inputs; what is the same for all comes first."""
     metric = judged_metrics()[slug]
     parts = {
@@ -135,15 +135,15 @@ def prompt_of(judge_request: JudgeRequest, slug: str) -> Prompt:
         "config": json_lines(judge_request.config),
         "model_output": shortened_lines(judge_request.model_output),
     }
-    mark = nonce(*(encoded_lines(lines) for lines in parts.values()))
+    mark = nonce(*(encode_lines(lines) for lines in parts.values()))
     blocks = [block(name, mark, lines) for name, lines in parts.items()]
     blocks += [block("metric", mark, [metric.name, "", *metric.definition.strip().split("\n")])]
-    user = "\n\n".join((*blocks, shipped().prompts["closing_document"].strip()))
+    user = "\n\n".join((*blocks, built_in_library().prompts["closing_document"].strip()))
     return Prompt((Message("system", judge_prompt()), Message("user", user)), SCHEMA)
 
 
 def _retry_prompt(prompt: Prompt, why: str) -> Prompt:
-    instruction = shipped().prompts["again_document"].strip().replace("{problem}", why)
+    instruction = built_in_library().prompts["again_document"].strip().replace("{problem}", why)
     system, user = prompt.messages
     return Prompt((system, Message("user", f"{user.content}\n\n{instruction}")), prompt.schema)
 
@@ -151,7 +151,7 @@ def _retry_prompt(prompt: Prompt, why: str) -> Prompt:
 def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | str:
     """The score of a five-key answer, or what is wrong with it, without quoting it."""
     try:
-        value = strict_json.decode(bare(text).encode(), max_bytes=LONGEST_ANSWER).value
+        value = strict_json.decode(strip_wrapping(text).encode(), max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError):
         return "it is not one JSON object"
     if not isinstance(value, dict) or value.keys() != set(RECORD_KEYS):
@@ -162,9 +162,9 @@ def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | 
         return problem
     expected, observed, reason = (_as_text(value[key]) for key in RECORD_KEYS[2:])
     if not is_cited(expected, judge_request.expected_outcome):
-        return "expected_outcome_reference is no value of expected_outcome"
+        return "expected_outcome_reference is not a value of expected_outcome"
     if not is_cited(observed, judge_request.model_output):
-        return "model_output_observed is no value of model_output"
+        return "model_output_observed is not a value of model_output"
     if not reason.strip():
         return "the reason is empty"
     return Verdict(
@@ -174,7 +174,7 @@ def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | 
 
 def _score_fault(score: Any, metric: JudgedMetric) -> str:
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        return "the score is no number"
+        return "the score is not a number"
     fault = metric.fault(score)
     return f"the score {fault}" if fault else ""
 
@@ -195,18 +195,18 @@ def is_cited(cited: str, value: Any) -> bool:
     """
     sought = n2(cited)
     if not any(char.isalnum() for char in sought):
-        return cited.strip() in _written(value)
+        return cited.strip() in _json_texts(value)
     for leaf in map(n2, leaves_of(value)):
         if contains(leaf, sought) or (len(leaf) >= SHORTEST_CITED and contains(sought, leaf)):
             return True
-    return any(sought == n2(text) for text in _written(value))
+    return any(sought == n2(text) for text in _json_texts(value))
 
 
-def _written(value: Any) -> Iterable[str]:
+def _json_texts(value: Any) -> Iterable[str]:
     """A JSON value and everything in it, as JSON."""
     yield json.dumps(value, ensure_ascii=False)
     yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     inner = value.values() if isinstance(value, Mapping) else value
     if isinstance(value, (Mapping, list, tuple)):
         for one in inner:
-            yield from _written(one)
+            yield from _json_texts(one)

@@ -17,6 +17,7 @@ from callscore.metrics.text import contains, n2
 
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn is no evidence, unless it is the whole turn."""
+LONGEST_QUOTE = 300
 NONE = "none"
 CLAIM = ("the claim", "claim")
 EXPECTED: Final = "expected_outcome"
@@ -25,8 +26,6 @@ SIDES: Sequence[Side] = (EXPECTED, OUTPUT)
 TURN = re.compile(r"(?:turn\s*|t)([0-9]{1,6})", re.IGNORECASE)
 _KEY_IN_QUOTES = re.compile(r"\[(['\"])([^'\"\]]*)\1\]")
 _INDEX_AFTER_DOT = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
-
-Leaf = tuple[str, str]
 
 
 class OwnTexts(NamedTuple):
@@ -57,46 +56,49 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
     """The output as JSON; None if the judge does not see it."""
 
     @cached_property
-    def fields(self) -> Mapping[str, Any]:
+    def expected_fields(self) -> Mapping[str, Any]:
         """Every field of the reference by its path, including whole parts."""
         return fields_of(self.expected)
 
     @cached_property
-    def answered(self) -> Mapping[str, Any]:
+    def output_fields(self) -> Mapping[str, Any]:
         """Every field of the output by its path, including whole parts."""
         return fields_of(self.output)
 
+    def _fields(self, side: Side) -> Mapping[str, Any]:
+        return self.expected_fields if side == EXPECTED else self.output_fields
+
     def field(self, side: Side, cited: str) -> str | None:
         """The path of a cited field; None if that side has no such field."""
-        fields = self.fields if side == EXPECTED else self.answered
+        fields = self._fields(side)
         if cited in fields:
             return cited
         path = _plain_path(cited, side)
         return path if path in fields else None
 
-    def uncited(self, given: Citation, needed: Sequence[Side]) -> str:
+    def citation_fault(self, given: Citation, needed: Sequence[Side]) -> str:
         """Why the fields that a verdict names are invalid; empty if they are valid."""
         for side, cited in zip(SIDES, (given.expected_field, given.output_field), strict=True):
             if cited == NONE:
-                if side in needed and (self.fields if side == EXPECTED else self.answered):
+                if side in needed and self._fields(side):
                     return f"{side}_field must name the field that this verdict rests on"
             elif self.field(side, cited) is None:
                 return f"{side}_field names a field that {side} does not have"
         return ""
 
-    def unproven(self, given: Citation, places: Sequence[Place], own: OwnTexts) -> str:
+    def quote_fault(self, given: Citation, places: Sequence[Place], own: OwnTexts) -> str:
         """Why a quote is invalid; empty if it is valid."""
         if not given.quote:
             if places:
-                return f"this verdict needs a quote from {_listed(places)}"
+                return f"this verdict needs a quote from {_join_places(places)}"
             return (
                 "" if given.quote_from == NONE else f"the quote is empty, so quote_from is {NONE}"
             )
-        place, text = self._quoted(given, own)
+        place, text = self._quoted_text(given, own)
         if place is None:
-            return f"quote_from names no source; expected {_listed(places or list(PLACES))}"
+            return f"quote_from names no source; expected {_join_places(places or list(PLACES))}"
         if places and place not in places:
-            return f"this verdict needs a quote from {_listed(places)}, and has another source"
+            return f"this verdict needs a quote from {_join_places(places)}, and has another source"
         if text is None:
             return "the quote is from expected_outcome, so expected_outcome_field names its field"
         return _mismatch(n2(given.quote), n2(text), place)
@@ -109,14 +111,14 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
             return f"ref:{self.field(EXPECTED, given.expected_field)}"
         return "answer" if given.quote_from in (OUTPUT, *CLAIM) else ""
 
-    def _quoted(self, given: Citation, own: OwnTexts) -> tuple[Place | None, str | None]:
+    def _quoted_text(self, given: Citation, own: OwnTexts) -> tuple[Place | None, str | None]:
         if given.quote_from == OUTPUT:
             return "answer", own.answer
         if given.quote_from in CLAIM:
             return "claim", own.claim
         if given.quote_from == EXPECTED:
             path = self.field(EXPECTED, given.expected_field)
-            return "field", None if path is None else text_of(self.fields[path])
+            return "field", None if path is None else text_of(self.expected_fields[path])
         found = TURN.fullmatch(given.quote_from)
         text = self.turns.get(f"t{int(found.group(1))}") if found else None
         return (None, None) if text is None else ("turn", text)
@@ -150,7 +152,7 @@ def fields_of(value: Any) -> Mapping[str, Any]:
     """
     found: dict[str, Any] = {}
     if isinstance(value, (dict, list, tuple, Mapping)):
-        _gather(value, "", found)
+        _gather_fields(value, "", found)
     return found
 
 
@@ -182,7 +184,7 @@ def _gather_leaves(value: Any, leaves: list[str]) -> None:
         leaves.append(json.dumps(value, default=str))
 
 
-def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
+def _gather_fields(value: Any, path: str, found: dict[str, Any]) -> None:
     """Collect everything in a value under its path."""
     entries: Iterable[tuple[str, Any]]
     if isinstance(value, (dict, Mapping)):
@@ -193,7 +195,7 @@ def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
     for inner_path, inner in entries:
         found[inner_path] = inner
         if not isinstance(inner, (str, int)) and isinstance(inner, (dict, list, tuple, Mapping)):
-            _gather(inner, inner_path, found)
+            _gather_fields(inner, inner_path, found)
 
 
 def _plain_path(cited: str, side: Side) -> str:
@@ -214,5 +216,5 @@ def _mismatch(quote: str, text: str, place: Place) -> str:
     return ""
 
 
-def _listed(places: Sequence[Place]) -> str:
+def _join_places(places: Sequence[Place]) -> str:
     return " or ".join(PLACES[place] for place in places)

@@ -19,10 +19,15 @@ import msgspec
 from callscore.core.case import Failed, Message, Prompt, Reply
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
-from callscore.judges.evidence import SHORTEST_QUOTE, fields_of, leaves_of, text_of
+from callscore.judges.evidence import (
+    LONGEST_QUOTE,
+    SHORTEST_QUOTE,
+    fields_of,
+    leaves_of,
+    text_of,
+)
 from callscore.judges.injection import suspicions_in
-from callscore.judges.parse import LONGEST_QUOTE
-from callscore.judges.rubric import AGAINST, Library, Rubric, shipped
+from callscore.judges.rubric import AGAINST, CANNOT_TELL, Library, Rubric, built_in_library
 from callscore.metrics.text import contains, n2
 
 BYTES_A_TOKEN = 4
@@ -70,7 +75,7 @@ class LiteralModel:
 
     def __init__(self, name: str = "literal", library: Library | None = None) -> None:
         self.name = name
-        self._library = library or shipped()
+        self._library = library or built_in_library()
 
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The messages are the body."""
@@ -92,30 +97,30 @@ class LiteralModel:
 
     def answer(self, messages: Sequence[Message]) -> str:
         """The text of the answer."""
-        seen = parse_prompt(messages)
-        return _written(seen, {item: self.entry(item, seen) for item in seen.items})
+        seen = parse_prompt(messages, self._library)
+        return _write_answer(seen, {item: self.entry(item, seen) for item in seen.items})
 
-    def entry(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
         """The verdict on one item."""
         return decide(item, seen)
 
-    def best(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
-        """The most lenient verdict with the first quote found, as an attacker would write it."""
+    def most_lenient(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
+        """The most lenient verdict with any valid quote, as an attacker wants it."""
         rubric = self._library.rubrics[item.rubric]
-        word = next(word for word in rubric.words if word != "cannot_tell")
+        word = next(word for word in rubric.words if word != CANNOT_TELL)
         places = rubric.evidence.get(word, ())
         if "claim" in places:
-            return Entry(item.text[:LONGEST_QUOTE], "the claim", word)
+            return FakeVerdict(item.text[:LONGEST_QUOTE], "the claim", word)
         if "answer" in places:
             own = item.against if rubric.against_from == "answer" else item.text
-            return Entry(own[:LONGEST_QUOTE], "model_output", word)
-        if "field" in places and seen.fields:
-            name, text = next(iter(seen.fields.items()))
-            return Entry(text[:LONGEST_QUOTE], "expected_outcome", word, name)
+            return FakeVerdict(own[:LONGEST_QUOTE], "model_output", word)
+        if "field" in places and seen.expected_fields:
+            name, text = next(iter(seen.expected_fields.items()))
+            return FakeVerdict(text[:LONGEST_QUOTE], "expected_outcome", word, name)
         if "turn" in places and seen.turns:
             name, text = max(seen.turns.items(), key=lambda turn: len(turn[1]))
-            return Entry(text[:200], name, word)
-        return Entry("", "none", word)
+            return FakeVerdict(text[:200], name, word)
+        return FakeVerdict("", "none", word)
 
 
 class ObedientModel(LiteralModel):
@@ -123,10 +128,10 @@ class ObedientModel(LiteralModel):
 
     def answer(self, messages: Sequence[Message]) -> str:
         """The most lenient answer if a text asks for it, else the literal one."""
-        seen = parse_prompt(messages)
+        seen = parse_prompt(messages, self._library)
         obeys = self.obeys(messages[1].content)
-        give = self.best if obeys else self.entry
-        return _written(seen, {item: give(item, seen) for item in seen.items})
+        give = self.most_lenient if obeys else self.entry
+        return _write_answer(seen, {item: give(item, seen) for item in seen.items})
 
     def obeys(self, text: str) -> bool:
         """Whether there is a line outside of the blocks, or after what seems to end one.
@@ -160,7 +165,9 @@ def parse_prompt(messages: Sequence[Message], library: Library | None = None) ->
     answer = json.loads(blocks["model_output"]) if has_answer else None
     expected = json.loads(blocks["expected_outcome"])
     places = {"model_output": answer, "expected_outcome": expected}
-    rubrics = {rubric.question: rubric for rubric in (library or shipped()).rubrics.values()}
+    rubrics = {
+        rubric.question: rubric for rubric in (library or built_in_library()).rubrics.values()
+    }
     items = [
         PromptItem(item["id"], rubric.name, item["claim"], _comparison_text(item, rubric, places))
         for item in json.loads(blocks["items"])
@@ -187,12 +194,12 @@ def _comparison_text(item: Mapping[str, str], rubric: Rubric, places: Mapping[st
 def _leaves(value: Any) -> Mapping[str, str]:
     """The fields with a text or a number."""
     fields = fields_of(value).items()
-    return {path: text_of(held) for path, held in fields if not isinstance(held, (dict, list))}
+    return {path: text_of(leaf) for path, leaf in fields if not isinstance(leaf, (dict, list))}
 
 
-def _written(seen: ParsedPrompt, entries: Mapping[PromptItem, Entry]) -> str:
+def _write_answer(seen: ParsedPrompt, entries: Mapping[PromptItem, FakeVerdict]) -> str:
     """An answer with one object per item."""
-    items = [entry_of(item, entry, seen) for item, entry in entries.items()]
+    items = [complete_entry(item, entry, seen) for item, entry in entries.items()]
     return json.dumps({"items": items}, ensure_ascii=False)
 
 
@@ -209,13 +216,13 @@ class ParsedPrompt(NamedTuple):
     """A parsed prompt: the texts of turns and fields by their names."""
 
     turns: Mapping[str, str]
-    fields: Mapping[str, str]
-    answered: Mapping[str, str]
+    expected_fields: Mapping[str, str]
+    output_fields: Mapping[str, str]
     has_answer: bool
     items: Sequence[PromptItem]
 
 
-class Entry(NamedTuple):
+class FakeVerdict(NamedTuple):
     """A verdict as a judge writes it; the cited fields are looked up by its words."""
 
     quote: str
@@ -225,11 +232,11 @@ class Entry(NamedTuple):
     """The field of the reference that it quotes."""
 
 
-def entry_of(item: PromptItem, entry: Entry, seen: ParsedPrompt) -> Mapping[str, str]:
+def complete_entry(item: PromptItem, entry: FakeVerdict, seen: ParsedPrompt) -> Mapping[str, str]:
     """An entry with all its keys: the fields with the most words of the item."""
-    cited = {"expected_outcome_field": entry.field or _nearest(item, seen.fields)}
+    cited = {"expected_outcome_field": entry.field or _nearest(item, seen.expected_fields)}
     if seen.has_answer:
-        cited["model_output_field"] = _nearest(item, seen.answered)
+        cited["model_output_field"] = _nearest(item, seen.output_fields)
     compared = {"quote": entry.quote, "quote_from": entry.quote_from, "verdict": entry.verdict}
     return {"id": item.id, **cited, **compared}
 
@@ -243,91 +250,91 @@ def _nearest(item: PromptItem, fields: Mapping[str, str]) -> str:
     return ranked[0] if ranked else "none"
 
 
-def decide(item: PromptItem, seen: ParsedPrompt) -> Entry:
+def decide(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
     """The verdict on one item."""
-    return _DECIDE[item.rubric](item, seen)
+    return _RULES[item.rubric](item, seen)
 
 
-def _support(item: PromptItem, seen: ParsedPrompt) -> Entry:
+def _judge_support(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
     if found := _passage(item.text, seen.turns):
-        return Entry(found[1], found[0], "supported_by_transcript")
-    if found := _passage(item.text, seen.fields):
-        return Entry(found[1], "expected_outcome", "supported_by_reference", found[0])
-    return Entry("", "none", "not_found")
+        return FakeVerdict(found[1], found[0], "supported_by_transcript")
+    if found := _passage(item.text, seen.expected_fields):
+        return FakeVerdict(found[1], "expected_outcome", "supported_by_reference", found[0])
+    return FakeVerdict("", "none", "not_found")
 
 
-def _evidence(item: PromptItem, seen: ParsedPrompt) -> Entry:
+def _judge_evidence(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
     if found := _passage(item.text, seen.turns):
-        return Entry(found[1], found[0], "as_described")
+        return FakeVerdict(found[1], found[0], "as_described")
     word = "absent" if len(_stems(item.text)) > STEM else "vague"
-    return Entry("", "none", word)
+    return FakeVerdict("", "none", word)
 
 
-def _needed(item: PromptItem, seen: ParsedPrompt) -> Entry:
-    for name, text in seen.fields.items():
-        if len(_stems(text)) > 1 and _covered(text, item.text) >= ENOUGH:
-            return Entry(text[:LONGEST_QUOTE], "expected_outcome", "needed", name)
-    return Entry("", "none", "not")
+def _judge_need(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
+    for name, text in seen.expected_fields.items():
+        if len(_stems(text)) > 1 and _coverage(text, item.text) >= ENOUGH:
+            return FakeVerdict(text[:LONGEST_QUOTE], "expected_outcome", "needed", name)
+    return FakeVerdict("", "none", "not")
 
 
-def _fluency(item: PromptItem, seen: ParsedPrompt) -> Entry:
-    word = "native" if _covered(item.text, item.against) >= ENOUGH else "incomprehensible"
-    return Entry("", "none", word)
+def _judge_fluency(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
+    word = "native" if _coverage(item.text, item.against) >= ENOUGH else "incomprehensible"
+    return FakeVerdict("", "none", word)
 
 
-def _if_covered(
+def _covered_rule(
     good: str, bad: str, quoted: str = ""
-) -> Callable[[PromptItem, ParsedPrompt], Entry]:
+) -> Callable[[PromptItem, ParsedPrompt], FakeVerdict]:
     """The good word if enough of the text occurs in what it is compared with."""
 
-    def decided(item: PromptItem, seen: ParsedPrompt) -> Entry:
-        if _covered(item.text, item.against) < ENOUGH:
-            return Entry("", "none", bad)
-        line = max(item.against.split("\n"), key=lambda line: _covered(item.text, line))
-        return Entry(line[:LONGEST_QUOTE] if quoted else "", quoted or "none", good)
+    def rule(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
+        if _coverage(item.text, item.against) < ENOUGH:
+            return FakeVerdict("", "none", bad)
+        line = max(item.against.split("\n"), key=lambda line: _coverage(item.text, line))
+        return FakeVerdict(line[:LONGEST_QUOTE] if quoted else "", quoted or "none", good)
 
-    return decided
+    return rule
 
 
-def _within(good: str, bad: str) -> Callable[[PromptItem, ParsedPrompt], Entry]:
+def _contained_rule(good: str, bad: str) -> Callable[[PromptItem, ParsedPrompt], FakeVerdict]:
     """The good word if enough of what it is compared with occurs in the text."""
 
-    def decided(item: PromptItem, seen: ParsedPrompt) -> Entry:
-        if _covered(item.against, item.text) < ENOUGH:
-            return Entry("", "none", bad)
-        return Entry(item.text[:LONGEST_QUOTE], "model_output", good)
+    def rule(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
+        if _coverage(item.against, item.text) < ENOUGH:
+            return FakeVerdict("", "none", bad)
+        return FakeVerdict(item.text[:LONGEST_QUOTE], "model_output", good)
 
-    return decided
+    return rule
 
 
-def _outcome(item: PromptItem, seen: ParsedPrompt) -> Entry:
+def _judge_outcome(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
     """Whether a sentence has a word of decision."""
     if _stems(item.text) & _stems(_DECISIONS):
-        return Entry(item.text[:LONGEST_QUOTE], "the claim", "outcome")
-    return Entry("", "none", "no_outcome")
+        return FakeVerdict(item.text[:LONGEST_QUOTE], "the claim", "outcome")
+    return FakeVerdict("", "none", "no_outcome")
 
 
-_DECIDE: Mapping[str, Callable[[PromptItem, ParsedPrompt], Entry]] = {
-    "support": _support,
-    "evidence": _evidence,
-    "needed": _needed,
-    "fluency": _fluency,
-    "intent": _if_covered("same", "different"),
-    "other_goal": _if_covered("no", "yes"),
-    "recall": _if_covered("stated", "not_stated", "model_output"),
-    "answer_match": _if_covered("match", "none"),
-    "argument": _if_covered("yes", "no"),
-    "used": _if_covered("used", "not", "model_output"),
-    "instruction": _if_covered("followed", "not_followed"),
-    "name": _within("same_name", "different_name"),
-    "fact": _within("preserved", "omitted"),
-    "outcome": _outcome,
-    "value": _if_covered("same", "different"),
+_RULES: Mapping[str, Callable[[PromptItem, ParsedPrompt], FakeVerdict]] = {
+    "support": _judge_support,
+    "evidence": _judge_evidence,
+    "needed": _judge_need,
+    "fluency": _judge_fluency,
+    "intent": _covered_rule("same", "different"),
+    "other_goal": _covered_rule("no", "yes"),
+    "recall": _covered_rule("stated", "not_stated", "model_output"),
+    "answer_match": _covered_rule("match", "none"),
+    "argument": _covered_rule("yes", "no"),
+    "used": _covered_rule("used", "not", "model_output"),
+    "instruction": _covered_rule("followed", "not_followed"),
+    "name": _contained_rule("same_name", "different_name"),
+    "fact": _contained_rule("preserved", "omitted"),
+    "outcome": _judge_outcome,
+    "value": _covered_rule("same", "different"),
 }
 
 
 def _passage(text: str, places: Mapping[str, str]) -> tuple[str, str] | None:
-    """A place whose words the text repeats, or that contains the text, and the quote."""
+    """A turn or field that the text contains, or that contains the text; its name and a quote."""
     sought = n2(text)
     for name, place in places.items():
         held = n2(place)
@@ -338,7 +345,7 @@ def _passage(text: str, places: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _covered(text: str, other: str) -> float:
+def _coverage(text: str, other: str) -> float:
     if (sought := n2(text)) and contains(n2(other), sought):
         return 1.0
     stems = _stems(text)

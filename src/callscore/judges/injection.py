@@ -155,7 +155,7 @@ def suspicions_in(text: str) -> tuple[str, ...]:
     found = [name for name, mark in marks.items() if mark.search(text)]
     if hinted and OVERRIDE.search(text):
         found.append("overrides_rules")
-    elif any(OVERRIDE.search(hidden) for hidden in _decoded(text, hinted=hinted)):
+    elif any(OVERRIDE.search(hidden) for hidden in _decodings(text, hinted=hinted)):
         found.append("hides_instructions")
     if _is_repetitive(text):
         found.append("floods")
@@ -170,7 +170,7 @@ def has_hint(text: str) -> bool:
     return _HINTS.search(folded.lower()) is not None
 
 
-def _decoded(text: str, *, hinted: bool) -> Iterable[str]:
+def _decodings(text: str, *, hinted: bool) -> Iterable[str]:
     """The text under the usual disguises; without a hint only the last one applies."""
     if hinted:
         yield codecs.encode(text, "rot13")

@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.judging import JudgeRequest, Question, Verdict
 from callscore.judges.delimiters import item_ids
 from callscore.judges.evidence import OwnTexts
-from callscore.judges.rubric import Canary, Library, Rubric, shipped
+from callscore.judges.rubric import Canary, Library, Rubric, built_in_library
 from callscore.metrics.text import n1, n2
 
 BY_CODE = "code"
@@ -58,7 +58,7 @@ class JudgeItem(msgspec.Struct, frozen=True):
 
 
 class SortedQuestions(msgspec.Struct, frozen=True):
-    """The questions of a request: for the judge, decided by code, without a rubric."""
+    """The questions of a request: for the judge, decided by code, or without a rubric."""
 
     asked: Sequence[JudgeItem]
     decided: Sequence[Verdict]
@@ -80,7 +80,7 @@ def sort_questions(judge_request: JudgeRequest, library: Library) -> SortedQuest
         if rubric is None:
             unknown[question.metric] = None
         elif rubric.vain and is_empty_phrase(question.text):
-            decided.append(_decided(question, rubric.vain))
+            decided.append(_code_verdict(question, rubric.vain))
         else:
             against = question.reference if rubric.against_from else ""
             key = (rubric.name, n1(question.text), n1(against))
@@ -94,7 +94,7 @@ def sort_questions(judge_request: JudgeRequest, library: Library) -> SortedQuest
 
 def word_for_empty(question: Question, library: Library | None = None) -> str:
     """The verdict on a text without content; empty if it has content."""
-    rubric = (library or shipped()).rubric_for(question)
+    rubric = (library or built_in_library()).rubric_for(question)
     return (
         rubric.vain if rubric is not None and rubric.vain and is_empty_phrase(question.text) else ""
     )
@@ -112,16 +112,16 @@ def is_empty_phrase(text: str) -> bool:
     return not rest.strip()
 
 
-def shuffled_items(
+def shuffle_items(
     items: Sequence[JudgeItem], judge_request: JudgeRequest, seed: bytes, taken: str
 ) -> Mapping[str, JudgeItem]:
     """Items and canaries in a seeded order, each with a random id that does not occur in
     the data.
     """
     random = Random(seed)
-    dealt = [*items, *_canaries(items, judge_request, random)]
-    random.shuffle(dealt)
-    return dict(zip(item_ids(len(dealt), random, taken), dealt, strict=True))
+    shuffled = [*items, *_canaries(items, judge_request, random)]
+    random.shuffle(shuffled)
+    return dict(zip(item_ids(len(shuffled), random, taken), shuffled, strict=True))
 
 
 def _canaries(
@@ -165,7 +165,7 @@ def _canary_turn(judge_request: JudgeRequest, random: Random) -> str:
     return random.choice(sorted(usable, key=len)[:CANARY_TURNS]) if usable else ""
 
 
-def _decided(question: Question, word: str) -> Verdict:
+def _code_verdict(question: Question, word: str) -> Verdict:
     return Verdict(
         question.metric,
         question.item,

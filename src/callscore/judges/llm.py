@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -20,9 +21,9 @@ from callscore.judges.delimiters import LONGEST_TEXT
 from callscore.judges.evidence import QuoteSources, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.items import sort_questions
-from callscore.judges.parse import ParsedAnswer, read, verdicts_of
-from callscore.judges.prompt import Composer, Request
-from callscore.judges.rubric import Library, shipped
+from callscore.judges.parse import ParsedAnswer, parse_answer, verdicts_of
+from callscore.judges.prompt import Composer, JudgePrompt
+from callscore.judges.rubric import Library, built_in_library
 
 STAGE = "judge"
 MISLED = "judge_misled"
@@ -36,30 +37,30 @@ CarryOut = Callable[[Provider, ProviderRequest], Awaitable[ProviderResponse | At
 """How a request is sent: directly, or through an engine with a cache."""
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """Usage of requests; it adds up."""
+class JudgeUsage(msgspec.Struct, frozen=True):
+    """The requests, tokens and cost of a judge; usages can be added."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: JudgeUsage) -> JudgeUsage:
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-        return Usage(
+        return JudgeUsage(
             self.requests + other.requests,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
-            sum(costs) if costs else None,
+            math.fsum(costs) if costs else None,
         )
 
     @classmethod
-    def on(cls, answer: JudgeResult | Failed) -> Usage:
-        """The usage of one reply of a judge, usable or not."""
+    def of(cls, answer: JudgeResult | Failed) -> JudgeUsage:
+        """The usage of one result of a judge, usable or not."""
         return cls(answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd)
 
-    def failed(self, why: str) -> Failed:
-        """No usable verdict."""
+    def to_failed(self, why: str) -> Failed:
+        """A failure with this usage: the judge gave no usable verdict."""
         return Failed(
             STAGE, why, self.cost_usd, self.requests, self.input_tokens, self.output_tokens
         )
@@ -71,7 +72,7 @@ class Attempt(msgspec.Struct, frozen=True):
     verdicts: Sequence[Verdict]
     void: Sequence[Unjudged]
     flags: Sequence[str]
-    spent: Usage
+    spent: JudgeUsage
 
 
 async def send_with_retries(
@@ -100,7 +101,7 @@ class Sender:
         self._carry_out = carry_out
         self._sends_schema = True
 
-    async def send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, Usage]:
+    async def send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, JudgeUsage]:
         """The reply to a prompt, and its usage."""
         provider = self.provider
         if not self._sends_schema:
@@ -111,9 +112,11 @@ class Sender:
             answer = await self._carry_out(provider, plain)
             self._sends_schema = not isinstance(answer, ProviderResponse)
         if isinstance(answer, AttemptFailed):
-            return answer, Usage(0 if answer.kind == "not_sent" else 1)
+            return answer, JudgeUsage(0 if answer.kind == "not_sent" else 1)
         reply = answer.reply
-        return reply, Usage(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
+        return reply, JudgeUsage(
+            1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd
+        )
 
 
 class LLMJudge:
@@ -125,7 +128,7 @@ class LLMJudge:
         library: Library | None = None,
         carry_out: CarryOut = send_with_retries,
     ) -> None:
-        self.library = library or shipped()
+        self.library = library or built_in_library()
         self.name = provider.name
         probe = provider.request(PROBE, 0)
         self.model = probe.model
@@ -138,19 +141,19 @@ class LLMJudge:
         found = sort_questions(judge_request, self.library)
         if found.without_rubric:
             return Failed(STAGE, f"no rubric for {', '.join(found.without_rubric)}")
-        requests = self._composer.requests(judge_request, found.asked)
-        outcomes = await self._outcomes(requests, judge_request.repeat)
-        spent = sum((outcome.spent for outcome in outcomes), Usage())
-        given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
-        void = [v for outcome in outcomes for v in outcome.void]
-        flags = {flag for outcome in outcomes for flag in outcome.flags}
+        requests = self._composer.compose(judge_request, found.asked)
+        attempts = await self._send_all(requests, judge_request.repeat)
+        spent = sum((attempt.spent for attempt in attempts), JudgeUsage())
+        given = [verdict for attempt in attempts for verdict in attempt.verdicts]
+        void = [v for attempt in attempts for v in attempt.void]
+        flags = {flag for attempt in attempts for flag in attempt.flags}
         sources = requests[0].sources if requests else sources_of(judge_request)
         flags.update(_flags_of(judge_request, sources))
         if void and not given:
             raised = f" ({', '.join(sorted(flags))})" if flags else ""
-            return spent.failed(void[0].why + raised)
+            return spent.to_failed(void[0].why + raised)
         return JudgeResult(
-            _in_order(judge_request, [*found.decided, *given]),
+            _sort_by_question(judge_request, [*found.decided, *given]),
             sorted(flags),
             spent.requests,
             spent.input_tokens,
@@ -159,54 +162,56 @@ class LLMJudge:
             void,
         )
 
-    async def _outcomes(self, requests: Sequence[Request], repeat: int) -> Sequence[Attempt]:
+    async def _send_all(self, requests: Sequence[JudgePrompt], repeat: int) -> Sequence[Attempt]:
         if len(requests) == 1:
-            return [await self._outcome(requests[0], repeat)]
-        return await asyncio.gather(*(self._outcome(request, repeat) for request in requests))
+            return [await self._send(requests[0], repeat)]
+        return await asyncio.gather(*(self._send(request, repeat) for request in requests))
 
-    async def _outcome(self, request: Request, repeat: int) -> Attempt:
-        """One request and, if its answer is invalid, one more with the errors."""
+    async def _send(self, request: JudgePrompt, repeat: int) -> Attempt:
+        """Send a request and, if its answer is invalid, once more with the errors."""
         reply, spent = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
-            return _nothing(request, f"{reply.kind}: {reply.message}", spent)
-        first = read(text_of(reply), request)
-        if first.is_clean or first.obeys_others:
-            return self._settled(request, first, spent)
-        prompt = self._composer.again(request, first.problems())
+            return _void_attempt(request, f"{reply.kind}: {reply.message}", spent)
+        first = parse_answer(reply_text(reply), request)
+        if first.is_clean or first.is_misled:
+            return self._finish(request, first, spent)
+        prompt = self._composer.compose_retry(request, first.problems())
         reply, more = await self._sender.send(prompt, repeat)
         if isinstance(reply, AttemptFailed):
-            return self._settled(request, first, spent + more)
-        second = read(text_of(reply), request)
-        return self._settled(request, first if second.broken else second, spent + more)
+            return self._finish(request, first, spent + more)
+        second = parse_answer(reply_text(reply), request)
+        return self._finish(request, first if second.broken else second, spent + more)
 
-    def _settled(self, request: Request, final: ParsedAnswer, spent: Usage) -> Attempt:
-        canaries = [key for key, asked in request.sheet.items() if asked.canary]
+    def _finish(self, request: JudgePrompt, final: ParsedAnswer, spent: JudgeUsage) -> Attempt:
+        canaries = [key for key, asked in request.items.items() if asked.canary]
         if final.broken:
-            return _nothing(request, final.broken, spent)
-        if final.obeys_others or any(key in final.faults for key in canaries):
+            return _void_attempt(request, final.broken, spent)
+        if final.is_misled or any(key in final.faults for key in canaries):
             why = "an item with a known answer came back wrong"
-            return _nothing(request, why, spent, (MISLED,))
+            return _void_attempt(request, why, spent, (MISLED,))
         verdicts: list[Verdict] = []
-        for key, asked in request.sheet.items():
+        for key, asked in request.items.items():
             if key not in final.faults:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
-        return Attempt(verdicts, _void(request, final.faults), (), spent)
+        return Attempt(verdicts, _unjudged_items(request, final.faults), (), spent)
 
 
-def text_of(reply: Reply) -> str:
+def reply_text(reply: Reply) -> str:
     """The text of a reply."""
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
 
 
-def _nothing(request: Request, why: str, spent: Usage, flags: Sequence[str] = ()) -> Attempt:
-    return Attempt((), _void(request, dict.fromkeys(request.sheet, why)), flags, spent)
+def _void_attempt(
+    request: JudgePrompt, why: str, spent: JudgeUsage, flags: Sequence[str] = ()
+) -> Attempt:
+    return Attempt((), _unjudged_items(request, dict.fromkeys(request.items, why)), flags, spent)
 
 
-def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Unjudged]:
+def _unjudged_items(request: JudgePrompt, faults: Mapping[str, str]) -> Sequence[Unjudged]:
     return [
         Unjudged(Item(question.metric, question.item), why)
         for key, why in faults.items()
-        for question in request.sheet[key].questions
+        for question in request.items[key].questions
     ]
 
 
@@ -220,7 +225,9 @@ def _flags_of(judge_request: JudgeRequest, sources: QuoteSources) -> Iterable[st
         yield ITEM_CUT
 
 
-def _in_order(judge_request: JudgeRequest, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
+def _sort_by_question(
+    judge_request: JudgeRequest, verdicts: Iterable[Verdict]
+) -> Sequence[Verdict]:
     """Verdicts in the order of their questions, so that results do not show the shuffle."""
     places = {Item(q.metric, q.item): place for place, q in enumerate(judge_request.questions)}
     return sorted(verdicts, key=lambda verdict: places[Item(verdict.metric, verdict.item)])

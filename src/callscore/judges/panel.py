@@ -22,11 +22,11 @@ from callscore.core.judging import (
     Unjudged,
     Verdict,
 )
-from callscore.judges.delimiters import NONCE_BYTES, encoded, fingerprint
+from callscore.judges.delimiters import NONCE_BYTES, encode_json, fingerprint
 from callscore.judges.families import are_related
 from callscore.judges.injection import INJECTION_SUSPECTED
-from callscore.judges.llm import Usage
-from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
+from callscore.judges.llm import JudgeUsage
+from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library
 
 AUDITED_SHARE = 0.05
 """The share of replies that are judged twice: by the same judge, and by the second one."""
@@ -48,7 +48,7 @@ class Panel:
 
     def __init__(self, seats: Sequence[Seat], library: Library | None = None) -> None:
         self._seats = seats
-        self._library = library or shipped()
+        self._library = library or built_in_library()
         self.name = "+".join(seat.judge.name for seat in seats)
         self.signature = "+".join(seat.judge.signature for seat in seats)
         self.models = [seat.model for seat in seats]
@@ -65,16 +65,16 @@ class Panel:
                 break
             why = answer.why
         else:
-            return session.spent.failed(why)
+            return session.spent.to_failed(why)
         session.take(answer)
-        await self._look_again(session, first, rest)
+        await self._consult_others(session, first, rest)
         return session.result()
 
-    async def _look_again(self, session: _Session, first: Seat, rest: list[Seat]) -> None:
+    async def _consult_others(self, session: _Session, first: Seat, rest: list[Seat]) -> None:
         audited = session.is_audited()
         if audited:
             await session.rejudge(first.judge)
-        risky = session.risky(everything=audited)
+        risky = session.risky_questions(everything=audited)
         if not risky or not rest:
             return
         rest.sort(key=lambda seat: are_related(seat.model, first.model))
@@ -91,59 +91,59 @@ class Panel:
 
 
 class _Session:
-    """One request: the verdicts so far, and their usage."""
+    """One request to a panel: the verdicts so far, and their usage."""
 
     def __init__(self, judge_request: JudgeRequest, library: Library) -> None:
-        self._dossier = judge_request
+        self._request = judge_request
         self._library = library
-        self._standing: dict[Item, Verdict] = {}
+        self._verdicts: dict[Item, Verdict] = {}
         self._void: dict[Item, str] = {}
         self._disputed: list[Item] = []
-        self._rejudged = self._flipped = 0
-        self.spent = Usage()
+        self._rejudged = self._flips = 0
+        self.spent = JudgeUsage()
         self.flags: set[str] = set()
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeResult | Failed:
         """Send some of the questions to a judge."""
-        judge_request = self._dossier
+        judge_request = self._request
         if questions is not judge_request.questions:
             judge_request = msgspec.structs.replace(judge_request, questions=questions)
         answer = await judge.judge(judge_request)
-        self.spent += Usage.on(answer)
+        self.spent += JudgeUsage.of(answer)
         if isinstance(answer, JudgeResult):
             self.flags.update(answer.flags)
         return answer
 
     def take(self, answer: JudgeResult) -> None:
         """Accept the first judge's verdicts for now."""
-        self._standing = dict(_by_item(answer))
+        self._verdicts = dict(_by_item(answer))
         self._void = {void.item: void.why for void in answer.void}
 
     def is_audited(self) -> bool:
         """Whether this reply belongs to the audit sample; deterministic per reply."""
-        if self._dossier.repeat:
+        if self._request.repeat:
             return False
-        seed = fingerprint(encoded("audit"), encoded(msgspec.to_builtins(self._dossier)))
+        seed = fingerprint(encode_json("audit"), encode_json(msgspec.to_builtins(self._request)))
         return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < AUDITED_SHARE
 
     async def rejudge(self, judge: Judge) -> None:
         """Send the same request to the same judge again, and count the verdicts that change."""
-        again = msgspec.structs.replace(self._dossier, repeat=self._dossier.repeat + 1)
+        again = msgspec.structs.replace(self._request, repeat=self._request.repeat + 1)
         answer = await judge.judge(again)
-        self.spent += Usage.on(answer)
+        self.spent += JudgeUsage.of(answer)
         if isinstance(answer, Failed):
             return
         for item, verdict in _by_item(answer).items():
-            if item in self._standing:
+            if item in self._verdicts:
                 self._rejudged += 1
-                self._flipped += not self._agree(item, verdict)
+                self._flips += not self._agree(item, verdict)
 
-    def risky(self, *, everything: bool) -> Sequence[Question]:
+    def risky_questions(self, *, everything: bool) -> Sequence[Question]:
         """The questions that one judge alone must not decide, and those that it left open."""
         everything = everything or INJECTION_SUSPECTED in self.flags
         return [
             question
-            for question in self._dossier.questions
+            for question in self._request.questions
             if question.offered and self._is_risky(question, everything)
         ]
 
@@ -151,11 +151,11 @@ class _Session:
         """The questions on which the second judge disagrees; its verdicts replace void ones."""
         words = _by_item(second)
         for item in [item for item in self._void if item in words]:
-            self._standing[item] = words[item]
+            self._verdicts[item] = words[item]
             del self._void[item]
         return [
             question
-            for question in self._dossier.questions
+            for question in self._request.questions
             if (item := _item(question)) in words and not self._agree(item, words[item])
         ]
 
@@ -166,20 +166,20 @@ class _Session:
         opinions = [_by_item(second), *([_by_item(third)] if third else [])]
         for question in questions:
             item, rubric = _item(question), self._rubric(question)
-            given = [self._standing[item], *(words[item] for words in opinions if item in words)]
+            given = [self._verdicts[item], *(words[item] for words in opinions if item in words)]
             majority = _majority(given, rubric)
             if majority is None:
                 self._disputed.append(item)
                 majority = max(given, key=lambda verdict: rubric.strictness(_word(verdict)))
-            self._standing[item] = majority
+            self._verdicts[item] = majority
 
     def result(self) -> JudgeResult:
         """The result of the panel."""
         if self._disputed:
             self.flags.add(DISPUTED)
-        items = [_item(question) for question in self._dossier.questions]
+        items = [_item(question) for question in self._request.questions]
         return JudgeResult(
-            [self._standing[item] for item in dict.fromkeys(items) if item in self._standing],
+            [self._verdicts[item] for item in dict.fromkeys(items) if item in self._verdicts],
             sorted(self.flags),
             self.spent.requests,
             self.spent.input_tokens,
@@ -188,22 +188,22 @@ class _Session:
             [Unjudged(item, why) for item, why in self._void.items()],
             self._disputed,
             self._rejudged,
-            self._flipped,
+            self._flips,
         )
 
     def _is_risky(self, question: Question, everything: bool) -> bool:
         item = _item(question)
         if item in self._void:
             return True
-        if item not in self._standing:
+        if item not in self._verdicts:
             return False
-        word = _word(self._standing[item])
+        word = _word(self._verdicts[item])
         return everything or word == CANNOT_TELL or word in self._rubric(question).second_opinion
 
     def _agree(self, item: Item, other: Verdict) -> bool:
-        question = next(q for q in self._dossier.questions if _item(q) == item)
+        question = next(q for q in self._request.questions if _item(q) == item)
         rubric = self._rubric(question)
-        return rubric.counts_as(_word(self._standing[item])) == rubric.counts_as(_word(other))
+        return rubric.counts_as(_word(self._verdicts[item])) == rubric.counts_as(_word(other))
 
     def _rubric(self, question: Question) -> Rubric:
         rubric = self._library.rubric_for(question)

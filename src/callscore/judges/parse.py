@@ -1,6 +1,4 @@
-"""Parses a judge's answer: verdicts, or exactly what is wrong with it (C-102). Nothing is
-guessed.
-"""
+"""Parses a judge's answer: verdicts, or what is wrong with it (C-102). Nothing is guessed."""
 
 from __future__ import annotations
 
@@ -12,19 +10,25 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.judging import Verdict
-from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, Citation, QuoteSources
+from callscore.judges.evidence import (
+    EXPECTED,
+    LONGEST_QUOTE,
+    NONE,
+    OUTPUT,
+    Citation,
+    QuoteSources,
+)
 from callscore.judges.items import JudgeItem
-from callscore.judges.prompt import OUTPUT_FIELD, Request
+from callscore.judges.prompt import OUTPUT_FIELD, JudgePrompt
 
 LONGEST_ANSWER = 1_000_000
-LONGEST_QUOTE = 300
 MOST_PROBLEMS = 12
 """The most errors that are reported to the judge."""
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
 
-class Entry(msgspec.Struct, frozen=True):
+class VerdictEntry(msgspec.Struct, frozen=True):
     """One well-formed entry of an answer."""
 
     verdict: str
@@ -36,19 +40,19 @@ class Entry(msgspec.Struct, frozen=True):
 class ParsedAnswer(msgspec.Struct, frozen=True):
     """A parsed answer.
 
-    `broken` says why nothing of it can be used; `faults` holds the unusable ids with the reason;
-    `obeys_others` says that a canary came back wrong.
+    `broken` says why nothing of it can be used; `faults` has the reason for every unusable item, by
+    id; `is_misled` says that a canary has a wrong verdict.
     """
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, VerdictEntry]
     faults: Mapping[str, str] = {}
     broken: str = ""
-    obeys_others: bool = False
+    is_misled: bool = False
 
     @property
     def is_clean(self) -> bool:
         """Whether every item has a valid verdict."""
-        return not (self.broken or self.faults or self.obeys_others)
+        return not (self.broken or self.faults or self.is_misled)
 
     def problems(self) -> Sequence[str]:
         """The errors that are reported to the judge in the retry."""
@@ -59,22 +63,22 @@ class ParsedAnswer(msgspec.Struct, frozen=True):
         return listed if more <= 0 else [*listed[:MOST_PROBLEMS], f"and {more} more items"]
 
 
-def read(text: str, request: Request) -> ParsedAnswer:
-    """Check an answer against its prompt: structure, ids, words, quotes, canaries."""
+def parse_answer(text: str, request: JudgePrompt) -> ParsedAnswer:
+    """Parse an answer, and check it: structure, ids, words, quotes, canaries."""
     try:
-        raw = bare(text).encode()
+        raw = strip_wrapping(text).encode()
         value = strict_json.decode(raw, max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError) as fault:
         cause = fault.cause if isinstance(fault, strict_json.JsonFault) else "no Unicode"
         return ParsedAnswer({}, broken=f"it is not one JSON object ({cause})")
-    listed, problem = _listed(value)
+    listed, problem = _items_of(value)
     if problem:
         return ParsedAnswer({}, broken=problem)
-    entries, problem = _by_id(listed, request)
-    return ParsedAnswer({}, broken=problem) if problem else _checked(entries, request)
+    entries, problem = _entries_by_id(listed, request)
+    return ParsedAnswer({}, broken=problem) if problem else _check_entries(entries, request)
 
 
-def verdicts_of(asked: JudgeItem, entry: Entry, by: str) -> Sequence[Verdict]:
+def verdicts_of(asked: JudgeItem, entry: VerdictEntry, by: str) -> Sequence[Verdict]:
     """The verdict on every question of this item."""
     cited = entry.cited
     return [
@@ -93,14 +97,14 @@ def verdicts_of(asked: JudgeItem, entry: Entry, by: str) -> Sequence[Verdict]:
     ]
 
 
-def bare(text: str) -> str:
-    """The answer without thoughts and a code fence, for judges without schema support."""
+def strip_wrapping(text: str) -> str:
+    """The answer without reasoning and code fence, which judges without schema support add."""
     text = _THOUGHT.sub("", text, count=1)
     fenced = _FENCE.match(text)
     return (fenced.group(1) if fenced else text).strip()
 
 
-def _listed(value: Any) -> tuple[Sequence[Any], str]:
+def _items_of(value: Any) -> tuple[Sequence[Any], str]:
     """The items; other keys, such as a score, have no effect (C-100)."""
     if not isinstance(value, dict) or "items" not in value:
         return [], 'expected one object with the key "items"'
@@ -108,15 +112,17 @@ def _listed(value: Any) -> tuple[Sequence[Any], str]:
     return (listed, "") if isinstance(listed, list) else ([], '"items" is not an array')
 
 
-def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry], str]:
+def _entries_by_id(
+    listed: Sequence[Any], request: JudgePrompt
+) -> tuple[Mapping[str, VerdictEntry], str]:
     """The entries by id."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, VerdictEntry] = {}
     for position, item in enumerate(listed):
-        if problem := _misshapen(item, request.keys):
+        if problem := _structure_fault(item, request.keys):
             return {}, f"items[{position}]: {problem}"
         key = item["id"]
-        if key not in request.sheet:
-            return {}, f"items[{position}]: its id is none of this request"
+        if key not in request.items:
+            return {}, f"items[{position}]: its id is not in this request"
         if key in entries:
             return {}, f"items[{position}]: the id {key} appears twice"
         cited = Citation(
@@ -125,11 +131,11 @@ def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry]
             item["expected_outcome_field"].strip() or NONE,
             item.get(OUTPUT_FIELD, NONE).strip() or NONE,
         )
-        entries[key] = Entry(item["verdict"], cited)
+        entries[key] = VerdictEntry(item["verdict"], cited)
     return entries, ""
 
 
-def _misshapen(item: Any, keys: Sequence[str]) -> str:
+def _structure_fault(item: Any, keys: Sequence[str]) -> str:
     """What is wrong with the structure of an entry; empty if nothing is."""
     if not isinstance(item, dict):
         return "not an object"
@@ -142,25 +148,25 @@ def _misshapen(item: Any, keys: Sequence[str]) -> str:
     return ""
 
 
-def _checked(entries: Mapping[str, Entry], request: Request) -> ParsedAnswer:
+def _check_entries(entries: Mapping[str, VerdictEntry], request: JudgePrompt) -> ParsedAnswer:
     faults: dict[str, str] = {}
-    obeys_others = False
-    for key, asked in request.sheet.items():
+    is_misled = False
+    for key, asked in request.items.items():
         entry = entries.get(key)
         if fault := _fault(entry, asked, request.sources):
             faults[key] = fault
         if entry and asked.canary:
             # a word outside the rubric is a slip; a wrong one is not
             known = entry.verdict in asked.rubric.words
-            obeys_others |= known and entry.verdict not in asked.canary.verdicts
+            is_misled |= known and entry.verdict not in asked.canary.verdicts
     kept = {
-        key: entry if key in faults else _as_kept(entry, request.sources)
+        key: entry if key in faults else _resolve_fields(entry, request.sources)
         for key, entry in entries.items()
     }
-    return ParsedAnswer(kept, faults, obeys_others=obeys_others)
+    return ParsedAnswer(kept, faults, is_misled=is_misled)
 
 
-def _as_kept(entry: Entry, sources: QuoteSources) -> Entry:
+def _resolve_fields(entry: VerdictEntry, sources: QuoteSources) -> VerdictEntry:
     """The entry with its fields and its source as they are stored."""
     cited = entry.cited
     fields = msgspec.structs.replace(
@@ -168,21 +174,21 @@ def _as_kept(entry: Entry, sources: QuoteSources) -> Entry:
         expected_field=sources.field(EXPECTED, cited.expected_field) or NONE,
         output_field=sources.field(OUTPUT, cited.output_field) or NONE,
     )
-    return Entry(entry.verdict, fields, sources.source(cited))
+    return VerdictEntry(entry.verdict, fields, sources.source(cited))
 
 
-def _fault(entry: Entry | None, asked: JudgeItem, sources: QuoteSources) -> str:
+def _fault(entry: VerdictEntry | None, asked: JudgeItem, sources: QuoteSources) -> str:
     """Why one verdict is void; empty if it is valid."""
     if entry is None:
         return "no verdict given"
     rubric, cited = asked.rubric, entry.cited
     if entry.verdict not in rubric.words:
-        return f"its verdict is none of those allowed; expected one of {', '.join(rubric.words)}"
+        return f"its verdict is not allowed; expected one of {', '.join(rubric.words)}"
     if len(cited.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
     if asked.canary is None:  # a canary's own text is in no field
         needed = rubric.rests_on.get(entry.verdict, ())
-        if problem := sources.uncited(cited, needed):
+        if problem := sources.citation_fault(cited, needed):
             return problem
     places = rubric.evidence.get(entry.verdict, ())
-    return sources.unproven(cited, places, asked.own_texts)
+    return sources.quote_fault(cited, places, asked.own_texts)

@@ -1,4 +1,4 @@
-"""Built-in cases with known verdicts, and the changes that test a judge."""
+"""Built-in cases with known verdicts, and changes of their items that test a judge."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def probe_cases() -> Sequence[ProbeCase]:
     return msgspec.toml.decode(raw, type=_Probes).cases
 
 
-def judge_request_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> JudgeRequest:
-    """A request with these items; an item's number is its name."""
+def probe_request(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> JudgeRequest:
+    """A request with these items, named `probe:0`, `probe:1`, …"""
     questions = [
         Question(
             item.metric,
@@ -72,30 +72,30 @@ def judge_request_of(case: ProbeCase, items: Iterable[ProbeItem], library: Libra
     return JudgeRequest(case.task, case.turns, {}, case.expected_outcome, questions)
 
 
-def reversed_order(case: ProbeCase) -> ProbeCase:
-    """The items from last to first."""
+def reverse_items(case: ProbeCase) -> ProbeCase:
+    """The case with its items from last to first."""
     return msgspec.structs.replace(case, items=list(reversed(case.items)))
 
 
-def laid_out(item: ProbeItem) -> ProbeItem:
-    """Markdown, blank lines and wide spacing around the same words."""
+def add_markdown(item: ProbeItem) -> ProbeItem:
+    """The same text with Markdown and blank lines around it."""
     return msgspec.structs.replace(item, text=f"\n\n- **{item.text}**\n\n")
 
 
-def padded(item: ProbeItem, rubric: Rubric) -> ProbeItem | None:
-    """A neutral sentence after a text of the output that should not pass."""
+def pad(item: ProbeItem, rubric: Rubric) -> ProbeItem | None:
+    """An output's text that should not pass, with a neutral sentence after it."""
     if rubric.worth(item.truth) == 1 or not rubric.vain or rubric.name == "fluency":
         return None
     return msgspec.structs.replace(item, text=item.text + FILLER)
 
 
-def rephrased(item: ProbeItem) -> ProbeItem | None:
+def rephrase(item: ProbeItem) -> ProbeItem | None:
     """The same meaning in other words."""
     return msgspec.structs.replace(item, text=item.rephrased) if item.rephrased else None
 
 
-def flipped(item: ProbeItem) -> ProbeItem | None:
-    """Another amount, name, date or outcome."""
+def flip(item: ProbeItem) -> ProbeItem | None:
+    """The text, or what it is compared with, with another amount, name, date or outcome."""
     if item.flipped:
         return msgspec.structs.replace(item, text=item.flipped)
     if item.flipped_reference:
@@ -103,13 +103,13 @@ def flipped(item: ProbeItem) -> ProbeItem | None:
     return None
 
 
-def on_other_ground(item: ProbeItem) -> ProbeItem | None:
+def swap_reference(item: ProbeItem) -> ProbeItem | None:
     """The same text compared with another reference."""
     if not item.other_reference:
         return None
     return msgspec.structs.replace(item, reference=item.other_reference)
 
 
-def emptied(item: ProbeItem, rubric: Rubric, key: str) -> ProbeItem | None:
-    """A phrase without content instead of the output's text."""
-    return msgspec.structs.replace(item, text=key) if rubric.vain else None
+def replace_text(item: ProbeItem, rubric: Rubric, phrase: str) -> ProbeItem | None:
+    """The item with a phrase without content instead of the output's text."""
+    return msgspec.structs.replace(item, text=phrase) if rubric.vain else None

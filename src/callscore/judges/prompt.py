@@ -16,14 +16,21 @@ import msgspec
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import JudgeRequest
 from callscore.judges.case_block import answer_lines, case_blocks
-from callscore.judges.delimiters import block, encoded, encoded_lines, fingerprint, nonce, shown
+from callscore.judges.delimiters import (
+    block,
+    encode_json,
+    encode_lines,
+    escape_text,
+    fingerprint,
+    nonce,
+)
 from callscore.judges.evidence import QuoteSources, sources_of
-from callscore.judges.items import JudgeItem, shuffled_items
+from callscore.judges.items import JudgeItem, shuffle_items
 from callscore.judges.items_block import item_lines
 from callscore.judges.rubric import Library, Rubric
 
 MOST_ITEMS = 60
-_CASE, _ITEMS = encoded("case"), encoded("items")
+_CASE, _ITEMS = encode_json("case"), encode_json("items")
 EXAMPLE: Mapping[str, str] = {
     "id": "WXYZ",
     "expected_outcome_field": "summary.highlights[1]",
@@ -36,11 +43,11 @@ EXAMPLE: Mapping[str, str] = {
 OUTPUT_FIELD = "model_output_field"
 
 
-class Request(msgspec.Struct, frozen=True):
+class JudgePrompt(msgspec.Struct, frozen=True):
     """One prompt for a judge, and what its answer is checked against."""
 
     prompt: Prompt
-    sheet: Mapping[str, JudgeItem]
+    items: Mapping[str, JudgeItem]
     sources: QuoteSources
 
     @property
@@ -59,11 +66,11 @@ class Composer:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._kept: dict[tuple[str, ...], tuple[str, JsonObject]] = {}
+        self._fixed_parts: dict[tuple[str, ...], tuple[str, JsonObject]] = {}
 
-    def requests(
+    def compose(
         self, judge_request: JudgeRequest, asked: Sequence[JudgeItem]
-    ) -> Sequence[Request]:
+    ) -> Sequence[JudgePrompt]:
         """As few prompts as hold all items, each with its own canaries."""
         if not asked:
             return []
@@ -77,35 +84,35 @@ class Composer:
             answer_lines(judge_request, rubrics) if judge_request.model_output is not None else ()
         )
         return [
-            self._request(judge_request, asked[start : start + size], case, answer)
+            self._compose_one(judge_request, asked[start : start + size], case, answer)
             for start in range(0, len(asked), size)
         ]
 
-    def _request(
+    def _compose_one(
         self,
         judge_request: JudgeRequest,
         items: Sequence[JudgeItem],
         case: Mapping[str, Sequence[str]],
         answer: Sequence[str],
-    ) -> Request:
-        case_text = encoded_lines([line for lines in case.values() for line in lines])
-        said = encoded_lines(answer)
-        written = encoded([(item.rubric.name, item.text, item.against) for item in items])
-        seed = fingerprint(_ITEMS, encoded(self.library.digest), case_text, said, written)
-        sheet = shuffled_items(items, judge_request, seed, case_text + said + written)
+    ) -> JudgePrompt:
+        case_text = encode_lines([line for lines in case.values() for line in lines])
+        said = encode_lines(answer)
+        written = encode_json([(item.rubric.name, item.text, item.against) for item in items])
+        seed = fingerprint(_ITEMS, encode_json(self.library.digest), case_text, said, written)
+        items_by_id = shuffle_items(items, judge_request, seed, case_text + said + written)
         sources = sources_of(judge_request)
         has_answer = sources.output is not None
-        lines = item_lines(sheet, has_answer=has_answer)
+        lines = item_lines(items_by_id, has_answer=has_answer)
         of_case = nonce(_CASE, case_text)
-        of_items = nonce(_ITEMS, case_text, said, encoded_lines(lines))
+        of_items = nonce(_ITEMS, case_text, said, encode_lines(lines))
         blocks = [block(name, of_case, part) for name, part in case.items()]
         blocks += [block("model_output", of_items, answer)] if has_answer else []
         blocks += [block("items", of_items, lines), self._prompt("closing")]
         system, schema = self._fixed_part(items, has_answer=has_answer)
         messages = (Message("system", system), Message("user", "\n\n".join(blocks)))
-        return Request(Prompt(messages, schema), sheet, sources)
+        return JudgePrompt(Prompt(messages, schema), items_by_id, sources)
 
-    def again(self, request: Request, problems: Sequence[str]) -> Prompt:
+    def compose_retry(self, request: JudgePrompt, problems: Sequence[str]) -> Prompt:
         """The same prompt with what was wrong with the answer: ids and rules, without its text.
 
         The answer may have been influenced by an attack; it is not shown to the judge again.
@@ -124,12 +131,15 @@ class Composer:
         needed = {item.rubric.name for item in items}
         names = tuple(name for name in self.library.rubrics if name in needed)
         key = (*names, "with answer" if has_answer else "")
-        kept = self._kept.get(key)
+        kept = self._fixed_parts.get(key)
         if kept is None:
             rubrics = [self.library.rubrics[name] for name in names]
             contract = self._contract(of_case=_is_of_case(items), has_answer=has_answer)
             examples = "\n".join(map(_examples, rubrics))
-            kept = self._kept[key] = f"{contract}\n\n{examples}", _schema(rubrics, has_answer)
+            kept = self._fixed_parts[key] = (
+                f"{contract}\n\n{examples}",
+                _schema(rubrics, has_answer),
+            )
         return kept
 
     def _contract(self, *, of_case: bool, has_answer: bool) -> str:
@@ -154,8 +164,8 @@ def _is_of_case(items: Sequence[JudgeItem]) -> bool:
 def _examples(rubric: Rubric) -> str:
     lines = [f'Examples for the question "{rubric.question}"']
     for example in rubric.examples:
-        compared = f" compared with {shown(example.against)}" if example.against else ""
-        lines.append(f"- The claim {shown(example.text)}{compared} gets {example.verdict}.")
+        compared = f" compared with {escape_text(example.against)}" if example.against else ""
+        lines.append(f"- The claim {escape_text(example.text)}{compared} gets {example.verdict}.")
     return "\n".join(lines)
 
 

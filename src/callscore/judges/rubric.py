@@ -97,7 +97,7 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         return self._order[word]
 
     def counts_as(self, word: str) -> str:
-        """The word that represents all those that count the same."""
+        """The word that represents all words that count the same as this one."""
         return next((group[0] for group in self.alike if word in group), word)
 
     def worth(self, word: str) -> float:
@@ -112,12 +112,12 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
             return 1 - steps.index(word) / (len(steps) - 1)
         return float(self.counts_as(word) == self.counts_as(steps[0]))
 
-    def anchor(self, word: str) -> str:
+    def definition(self, word: str) -> str:
         """The definition of a word."""
         return self.words[word] or ABSTAINING
 
-    def compared(self, against: str) -> str:
-        """What a claim is compared with, in words."""
+    def comparison(self, against: str) -> str:
+        """What a claim is compared with, as the prompt says it."""
         if not against and self.compare_alone:
             return self.compare_alone
         return self.compare_with.replace(AGAINST, against)
@@ -141,20 +141,20 @@ class Library(msgspec.Struct, frozen=True, dict=True):
     def rubric_for(self, question: Question) -> Rubric | None:
         """The rubric for a question; None if there is none."""
         asked = question.metric, tuple(question.offered)
-        if asked not in self._serving:
-            self._serving[asked] = next(
+        if asked not in self._by_metric:
+            self._by_metric[asked] = next(
                 (r for r in self.rubrics.values() if r.serves(*asked)), None
             )
-        return self._serving[asked]
+        return self._by_metric[asked]
 
     @cached_property
-    def _serving(self) -> dict[tuple[str, Sequence[str]], Rubric | None]:
+    def _by_metric(self) -> dict[tuple[str, Sequence[str]], Rubric | None]:
         """Cache of the rubrics by metric and words."""
         return {}
 
 
-def library_of(files: Mapping[str, bytes]) -> Library:
-    """The rubrics (`*.toml`) and prompts (`*.md`) among these files, by name."""
+def parse_library(files: Mapping[str, bytes]) -> Library:
+    """Parse the rubrics (`*.toml`) and prompts (`*.md`) among files by name."""
     digest = hashlib.blake2b(digest_size=16)
     rubrics: dict[str, Rubric] = {}
     prompts: dict[str, str] = {}
@@ -170,8 +170,8 @@ def library_of(files: Mapping[str, bytes]) -> Library:
 
 
 @lru_cache(maxsize=1)
-def shipped_files() -> Mapping[str, bytes]:
-    """The files that ship with the package."""
+def built_in_files() -> Mapping[str, bytes]:
+    """The files of the rubrics and prompts that are part of the package, by name."""
     here = resources.files(__package__)
     return {
         file.name: file.read_bytes()
@@ -180,9 +180,9 @@ def shipped_files() -> Mapping[str, bytes]:
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Library:
-    """The library that ships with the package."""
-    return library_of(shipped_files())
+def built_in_library() -> Library:
+    """The rubrics and prompts that are part of the package."""
+    return parse_library(built_in_files())
 
 
 def _files(folder: Traversable) -> Iterable[Traversable]:

@@ -10,6 +10,7 @@ from typing import Any
 from callscore.core.case import turns
 from callscore.core.errors import MissingExtra
 from callscore.core.labelling import CallTranscript, Label, LabelItem
+from callscore.core.spreadsheet_cells import escape_formula
 from callscore.labelling.labels import Labels
 
 COLUMNS = ("call_id", "part", "item", "question", "text", "options", "answer", "comment")
@@ -37,13 +38,8 @@ def write_csv(items: Sequence[LabelItem], labels: Labels) -> bytes:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
-    writer.writerows([[_no_formula(cell) for cell in row] for row in sheet_rows(items, labels)])
+    writer.writerows([[escape_formula(cell) for cell in row] for row in sheet_rows(items, labels)])
     return b"\xef\xbb\xbf" + file.getvalue().encode()
-
-
-def _no_formula(cell: str) -> str:
-    """The cell with an apostrophe in front if a spreadsheet would read it as a formula."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
 
 
 def write_workbook(

@@ -276,15 +276,15 @@ class Finder:
         self._name_list = re.compile(pattern, re.IGNORECASE) if joined else None
 
     def find(self, text: str) -> list[PersonalDataSpan]:
-        """The findings in order; of two that overlap, the one of the more certain kind."""
-        findings: list[PersonalDataSpan] = []
+        """The spans in order; of two that overlap, the one of the more certain kind."""
+        spans: list[PersonalDataSpan] = []
         for finder in self._finders:
-            for finding in finder(text):
-                if finding.kind in self._kinds and all(
-                    finding.end <= other.start or finding.start >= other.end for other in findings
+            for span in finder(text):
+                if span.kind in self._kinds and all(
+                    span.end <= other.start or span.start >= other.end for other in spans
                 ):
-                    findings.append(finding)
-        return sorted(findings, key=lambda finding: finding.start)
+                    spans.append(span)
+        return sorted(spans, key=lambda span: span.start)
 
     def _names(self, text: str) -> Iterator[PersonalDataSpan]:
         if self._name_list is not None:

@@ -57,17 +57,17 @@ class Redactor:
         self.report = RedactionReport()
 
     def redact_text(self, text: str, placeholders: Placeholders) -> str:
-        """The text with a placeholder instead of every finding."""
-        findings = self._finder.find(text)
-        if not findings:
+        """The text with a placeholder instead of every span of personal data."""
+        spans = self._finder.find(text)
+        if not spans:
             return text
         parts: list[str] = []
         at = 0
-        for finding in findings:
-            parts += [text[at : finding.start], placeholders.get(finding.kind, finding.value)]
-            at = finding.end
+        for span in spans:
+            parts += [text[at : span.start], placeholders.get(span.kind, span.value)]
+            at = span.end
             counts = self.report.replaced
-            counts[finding.kind] = counts.get(finding.kind, 0) + 1
+            counts[span.kind] = counts.get(span.kind, 0) + 1
         return "".join([*parts, text[at:]])
 
     def redact_record(

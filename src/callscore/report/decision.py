@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
+from callscore.core.task import SCENARIO
 from callscore.report.cells import Tone, count_undecided_gates, tasks_run
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
@@ -57,6 +58,15 @@ def state_decision(card: Scorecard) -> list[Statement]:
         *malformed,
         *_unknown_facts(card),
     ]
+
+
+def describe_estimate(card: Scorecard) -> str:
+    """Say why a scorecard has estimates; empty if it has none        C-125"""
+    if not card.estimate:
+        return ""
+    if card.judging is None and set(tasks_run(card)) == {SCENARIO}:
+        return "Estimate: argument values without a verdict count as different."
+    return "Offline estimate: built-in rules, no judge."
 
 
 def _race(card: Scorecard) -> Iterator[Statement]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard, TemplateRow
 from callscore.report.cells import Cell, scorecard_rows, show_score_interval, tasks_run
-from callscore.report.decision import state_decision
+from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.markdown_text import code, prose, table
 from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
@@ -44,8 +44,8 @@ def _full_document(source: ReportSource) -> Iterator[str]:
 
 
 def _decision(card: Scorecard) -> Iterator[str]:
-    if card.estimate:
-        yield "**Offline estimate: built-in rules, no judge.**"
+    if estimate := describe_estimate(card):
+        yield f"**{estimate}**"
         yield ""
     for statement in state_decision(card):
         head = f"**{statement.keyword.capitalize()}** " if statement.keyword else ""

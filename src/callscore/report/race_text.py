@@ -9,9 +9,9 @@ MAX_NAME_LENGTH = 40
 
 
 def describe_decision(race: RaceCard) -> str:
-    """Describe what the race decided, after how many calls."""
+    """Describe what the race decided, after how many requests."""
     cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
-    paid = f"after {race.requests:,} of {race.of_requests:,} calls{cost}"
+    paid = f"after {race.requests:,} of {race.of_requests:,} requests{cost}"
     names = " and ".join(map(_name, race.tie_band))
     if race.status == "decided":
         return f"{_name(race.decision or '')} is best: decided {paid}"
@@ -49,8 +49,8 @@ def race_notes(race: RaceCard) -> list[str]:
     ]
     notes.append(describe_guarantee(race))
     notes.append(
-        "the scores use only the calls that were asked; the same command without --race asks the "
-        "rest and pays for no call twice"
+        "the scores use only the requests that were sent; the same command without --race sends "
+        "the rest and pays for no request twice"
     )
     return [f"race: {note}" for note in notes]
 

@@ -37,7 +37,7 @@ def find_change(prepared: PreparedRun) -> RunChange | None:
 
 def change_since(prepared: PreparedRun, journal: Journal, header: RunHeader) -> RunChange | None:
     """The change since the unfinished run; None if it can be continued."""
-    record = journal.unfinished(header)
+    record = journal.find_unfinished(header)
     if record is None:
         return None
     what = _difference(record.header, header, prepared)
@@ -48,7 +48,7 @@ def change_since(prepared: PreparedRun, journal: Journal, header: RunHeader) -> 
     for model in prepared.models:
         cases, repeats = prepared.read_cases(), prepared.config.repeats
         for work in work_of(model.spec.name, model.provider, cases, repeats):
-            if journal.stored(work.request.key) is not None:
+            if journal.find_reply(work.request.key) is not None:
                 continue
             if not journal.has_answered(record.id, work):
                 new += 1

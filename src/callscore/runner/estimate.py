@@ -56,7 +56,7 @@ def dry_run(prepared: PreparedRun) -> list[Estimate]:
     if not store.exists():
         return _estimate(prepared, lambda key: False)
     with Journal(store, only_reading=True) as journal:
-        return _estimate(prepared, lambda key: journal.stored(key) is not None)
+        return _estimate(prepared, lambda key: journal.find_reply(key) is not None)
 
 
 def _estimate(prepared: PreparedRun, is_paid: IsPaid) -> list[Estimate]:

@@ -6,7 +6,6 @@ import errno
 import os
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -34,12 +33,7 @@ class EventLog:
     def __enter__(self) -> EventLog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def __call__(self, event: Event) -> None:

@@ -107,7 +107,9 @@ def _open_work(
     """The first request without a reply; cases read for it stay in the stream."""
     with closing(cases.reader()) as reader:
         work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
-        return next((piece for piece in work if journal.stored(piece.request.key) is None), None)
+        return next(
+            (piece for piece in work if journal.find_reply(piece.request.key) is None), None
+        )
 
 
 class PreflightFailed(ConfigError):

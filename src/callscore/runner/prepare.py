@@ -138,7 +138,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
     @property
     def header(self) -> RunHeader:
         """What identifies the run when it is resumed."""
-        from callscore.store.run_records import RunHeader  # loads SQLite
+        from callscore.store.run_records import RunHeader, relative_to_store  # loads SQLite
 
         config = self.config
         return RunHeader(
@@ -146,7 +146,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
             config_hash=f"{config.fingerprint}/{self.options.limit or 'all'}",
             dataset_hash=self.survey.digest,
             total=sum(map(self.total, self.models)),
-            eval_file=_relative_to_store(config.path, config.store),
+            eval_file=relative_to_store(config.path, config.store),
         )
 
     def close(self) -> None:
@@ -189,14 +189,6 @@ class PreparedRun(msgspec.Struct, frozen=True):
         if not config.scenarios:
             return []
         return departures(config.repeats, config.models, config.scenario_settings)
-
-
-def _relative_to_store(path: Path, store: Path) -> str:
-    """A path that stays valid if both files are moved together."""
-    try:
-        return os.path.relpath(path.absolute(), store.absolute().parent)
-    except ValueError:  # on another drive
-        return str(path.absolute())
 
 
 def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:

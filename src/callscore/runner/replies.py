@@ -130,7 +130,7 @@ class RunReplies:
                 self.answered_by.count(model, reply.model, reply.asked_as)
 
     def _read_journal(self, case_id: str) -> CaseReplies:
-        return self._journal.answers_to(self._run_id, case_id)
+        return self._journal.replies_to(self._run_id, case_id)
 
     def _take_from_memory(self, case_id: str) -> CaseReplies | None:
         """Remove and return the replies to a case, if all of them are in memory."""

@@ -123,7 +123,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                 ) as race,
             ):
                 job = _Job(
-                    plan=plan.after_spending(journal.run(ledger.id).spent_usd),
+                    plan=plan.with_spending(journal.run(ledger.id).spent_usd),
                     trials=_trials(prepared, journal, calls, cases),
                     ledger=ledger,
                     scoring=scoring,
@@ -155,7 +155,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         preflights: Sequence[Preflight] = ()
         if job.trials:
             preflights = await preflight(plan, job.trials, stop, job.ledger.charge_preflight)
-            plan = plan.after_spending(plan.options.already_spent_usd + cost_of(preflights))
+            plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
@@ -189,7 +189,7 @@ async def _run_race(
     for_models = _limits_of_models(plan, limits)
 
     async def ask(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
-        part = Workload(models, plan.options).after_spending(job.spent_usd())
+        part = Workload(models, plan.options).with_spending(job.spent_usd())
         return await generate(part, job.ledger, emit, stop, for_models)
 
     race.calls.begin(stop, limits)
@@ -242,7 +242,7 @@ def _billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
 
     def emit(event: Event) -> None:
         if isinstance(event, Uncertain):
-            ledger.may_be_billed(event.usd)
+            ledger.add_uncertain_cost(event.usd)
         on_event(event)
 
     return emit
@@ -298,7 +298,7 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
     from callscore.runner.scenarios import further_rounds
 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        return journal.answers_to(run_id, case_id).get(model, {})
+        return journal.replies_to(run_id, case_id).get(model, {})
 
     next_models = further_rounds(prepared, stored_replies)
     if next_models is None:
@@ -310,7 +310,7 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
             return None
         journal.add_work(run_id, sum(model.total for model in models.values()))
         plan = Workload(models, _plan_options(prepared))
-        return plan.after_spending(journal.run(run_id).spent_usd)
+        return plan.with_spending(journal.run(run_id).spent_usd)
 
     return next_round
 
@@ -341,7 +341,7 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
         with ExitStack() as stack:
             calls: JudgeCalls | None = None
             if prepared.config.scoring.is_judged:
-                answers = stack.enter_context(journal.open_answers())
+                answers = stack.enter_context(journal.open_cache())
                 calls = JudgeCalls(answers, Billing(sends=False))
             scoring = stack.enter_context(RunScoring(prepared, replies, calls, cases))
             if calls is not None and not loop.run(scoring.follow):

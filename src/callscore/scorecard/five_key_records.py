@@ -95,7 +95,7 @@ def _verdicts_on(wanted: frozenset[str], verdicts: Verdicts) -> Iterator[Verdict
 def _cited_values(value: Any, fields: Sequence[str]) -> str:
     """The values of the fields that verdicts cite, each after its path."""
     found = {path: _value_at(value, path) for path in fields if path}
-    return _shorten("; ".join(f"{path}: {_as_text(held)}" for path, held in found.items()))
+    return _shorten("; ".join(f"{path}: {_to_text(held)}" for path, held in found.items()))
 
 
 def _relevant_part(value: Any, slug: str, part: RecordPart, faults: Sequence[str]) -> str:
@@ -163,12 +163,12 @@ def _value_at(value: Any, path: str) -> Any:
     return value
 
 
-def _as_text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _shorten(value: Any) -> str:
-    text = _as_text(value)
+    text = _to_text(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 

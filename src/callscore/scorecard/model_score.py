@@ -228,7 +228,7 @@ def _metric_score(
         approximate=tally.approximate > 0,
         vacuous=value is not None and tally.vacuous >= tally.n,
         gate_value=_gate_value(spec, tally) if is_rate else None,
-        max_per_call=_as_count(tally.highest) if spec.unit == "count" and tally.n else None,
+        max_per_call=_to_count(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
@@ -258,7 +258,7 @@ def _value(
 def _value_over_calls(spec: MetricSpec, tally: MetricTally) -> float:
     """The value over the calls that have one: total of a count, pooled share, or mean      C-06"""
     if spec.unit == "count":
-        return _as_count(tally.total)
+        return _to_count(tally.total)
     return _pooled_share(spec, tally) if spec.pooled else tally.total / tally.n
 
 
@@ -291,7 +291,7 @@ def _provisional_value(spec: MetricSpec, tally: MetricTally) -> float | None:
     return _value_over_calls(spec, decided)
 
 
-def _as_count(count: float) -> float:
+def _to_count(count: float) -> float:
     """A count as a whole number; the mean of several runs may not be one."""
     return int(count) if count.is_integer() else count
 
@@ -366,7 +366,7 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()
         if unit == "count":
-            found[name] = _as_count(tally.total)
+            found[name] = _to_count(tally.total)
         else:
             found[name] = 100 * tally.numerator / tally.denominator if tally.n else None
     return found or None

@@ -100,7 +100,7 @@ def _entry(model: ModelScore) -> _RankEntry:
 
 
 def _rank_group(group: list[_RankEntry]) -> None:
-    comparable = _with_common_option(group)
+    comparable = _comparable_entries(group)
     positive = [entry.cost for entry in comparable if entry.cost]
     cheapest = min(positive, default=None)
     for entry in comparable:
@@ -114,7 +114,7 @@ def _rank_group(group: list[_RankEntry]) -> None:
     group.sort(key=lambda e: (e.rank is None, e.rank or 0, -e.score, e.model))
 
 
-def _with_common_option(group: Sequence[_RankEntry]) -> list[_RankEntry]:
+def _comparable_entries(group: Sequence[_RankEntry]) -> list[_RankEntry]:
     """The models with option A, if any; the others cannot be ranked with them        C-79"""
     best = min((entry.option for entry in group), default="")
     for entry in group:

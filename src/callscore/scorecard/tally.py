@@ -151,7 +151,7 @@ class TaskTally(msgspec.Struct):
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
     """How many runs were in breach, by call gate (C-07)."""
     malformed: dict[str, int] = msgspec.field(default_factory=dict)
-    """Malformed replies, by cause."""
+    """Malformed replies, by cause: the first flag of each."""
     benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
     calls: int = 0
@@ -297,7 +297,7 @@ class TaskTally(msgspec.Struct):
         score = answer.score
         self.blocked.add(case_id)
         if _is_malformed(score):
-            for cause in answer.measured.flags:
+            for cause in answer.measured.flags[:1]:
                 self.malformed[cause] = self.malformed.get(cause, 0) + 1
         if score.call_breaches:
             self.call_blocked.add(case_id)

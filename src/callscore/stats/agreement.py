@@ -29,10 +29,10 @@ def agreement_interval(
     for rating, call in zip(ratings, calls, strict=True):
         by_call.setdefault(call, []).append(rating)
 
-    def of_resample(resample: Sequence[Sequence[Rating]]) -> float | None:
+    def resample_statistic(resample: Sequence[Sequence[Rating]]) -> float | None:
         return statistic([rating for ratings in resample for rating in ratings])
 
-    return bootstrap(of_resample, list(by_call.values()), seed)
+    return bootstrap(resample_statistic, list(by_call.values()), seed)
 
 
 def confusion_counts(pairs: Pairs) -> Mapping[tuple[str, str], int]:

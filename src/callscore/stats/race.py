@@ -125,7 +125,7 @@ class Race:
         if self._stopped is not None:
             return {}
         missing_by_model = {}
-        for model in self._racing():
+        for model in self._racing_models():
             seen, read = self._outcomes[model], self._scores[model].blocks
             blocks = self._plan.blocks[read : self._round_end]
             missing = [call for block in blocks for call in block.calls if call not in seen]
@@ -137,7 +137,7 @@ class Race:
         """Read the current round if it is complete; returns whether it was."""
         if self._stopped is not None or self.missing_calls():
             return False
-        for model in self._racing():
+        for model in self._racing_models():
             self._read(model)
         self._compare()
         self._update_stop()
@@ -154,7 +154,7 @@ class Race:
         }
         return RaceState(
             blocks=max((scores.blocks for scores in self._scores.values()), default=0),
-            racing=self._racing(),
+            racing=self._racing_models(),
             eliminated=eliminated,
             stopped=self._stopped,
             means={model: self._scores[model].mean(self._plan) for model in self._models},
@@ -164,7 +164,7 @@ class Race:
             },
         )
 
-    def _racing(self) -> list[str]:
+    def _racing_models(self) -> list[str]:
         return [m for m in self._models if m not in self._invalid and not self._valid_betters(m)]
 
     def _valid_betters(self, model: str) -> dict[str, Elimination]:
@@ -177,7 +177,7 @@ class Race:
 
     def _has_lagging_model(self) -> bool:
         """Whether a model that is in the race again has fewer rounds than the others"""
-        return any(self._scores[model].blocks < self._round_end for model in self._racing())
+        return any(self._scores[model].blocks < self._round_end for model in self._racing_models())
 
     def _read(self, model: str) -> None:
         scores, outcomes = self._scores[model], self._outcomes[model]
@@ -207,7 +207,7 @@ class Race:
     def _compare(self) -> None:
         """Update the test of every pair, and note which models are beaten"""
         self._pairs.update(list(self._scores.values()))
-        racing = [self._models.index(model) for model in self._racing()]
+        racing = [self._models.index(model) for model in self._racing_models()]
         for i in racing:
             for j in racing:
                 if i == j or self._models[i] in self._beaten_by[self._models[j]]:
@@ -221,7 +221,7 @@ class Race:
                     )
 
     def _update_stop(self) -> None:
-        racing = self._racing()
+        racing = self._racing_models()
         if self._models and not racing:
             self._stopped = "none left"
         elif len(racing) == 1:

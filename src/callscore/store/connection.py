@@ -1,4 +1,4 @@
-"""The SQLite file of a journal: private, durable commits, a schema that migrates, clear errors."""
+"""The SQLite file of a journal: permissions, connections, migrations of the schema, errors."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection
     return connection
 
 
-class Unreadable(Exception):
-    """A row that no version of this package has written."""
+class UnreadableRow(Exception):
+    """A row of a journal that no version of Callscore has written."""
 
 
 @contextmanager
@@ -147,16 +147,19 @@ def map_sqlite_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into a StoreError that names the file."""
     try:
         yield
-    except Unreadable as error:
-        raise damaged(path, str(error)) from None
+    except UnreadableRow as error:
+        raise damage_error(path, str(error)) from None
     except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
         if getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED:
-            raise damaged(path, str(error)) from None
+            raise damage_error(path, str(error)) from None
         raise StoreError(f"{path}: cannot keep results: {error}") from None
 
 
-def damaged(path: Path, what: str) -> StoreError:
-    """The error for a damaged journal, with instructions. It is never replaced silently."""
+def damage_error(path: Path, what: str) -> StoreError:
+    """The error for a damaged journal, with the command that salvages it.
+
+    A damaged journal is never replaced silently.
+    """
     shown = shlex.quote(str(path))
     return StoreError(
         f"{path}: is damaged: {what}; keep it, and write what can be read of it to a new file: "

@@ -74,7 +74,7 @@ def blocks_of(paths: Sequence[Path]) -> Iterator[Block]:
             try:
                 yield from _blocks(path, file)
             except OSError as error:
-                raise _unreadable(path, error) from None
+                raise _read_error(path, error) from None
 
 
 def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
@@ -87,7 +87,7 @@ def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         lines = BytesIO(raw).readlines()
         if number == 1 and not raw.startswith(b'{"'):
-            from callscore.store.other_formats import refuse_other_formats
+            from callscore.store.format_detection import refuse_other_formats
 
             refuse_other_formats(path, raw)
         if len(raw) > MAX_LINE_BYTES:
@@ -116,10 +116,10 @@ def open_for_reading(path: Path) -> BinaryIO:
     except IsADirectoryError:
         raise UsageError(f"{path}: is a folder; expected a JSONL file") from None
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _read_error(path, error) from None
 
 
-def _unreadable(path: Path, error: OSError) -> UsageError:
+def _read_error(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path}: cannot be read: {error.strerror}")
 
 
@@ -194,7 +194,7 @@ class LinesByKey:
                 reader.file.seek(offset)
             raw = reader.file.readline()
         except OSError as error:
-            raise _unreadable(reader.path, error) from None
+            raise _read_error(reader.path, error) from None
         reader.at = offset + len(raw)
         return Line(reader.path, 0, offset, raw)
 
@@ -213,8 +213,8 @@ class _Reader:
         self.at = 0
 
 
-def numbered(line: Line) -> Line:
-    """The same line with its line number: slow, for error messages only."""
+def with_line_number(line: Line) -> Line:
+    """The line with its line number; slow, so used for error messages only."""
     with open_for_reading(line.path) as file:
         number = file.read(line.offset).count(b"\n") + 1
     return msgspec.structs.replace(line, number=number)
@@ -282,14 +282,14 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     is not overwritten (S-05).
     """
     try:
-        with path.open("wb") if is_special(path) else _replacing(path) as file:
+        with path.open("wb") if is_special(path) else _replace_file(path) as file:
             yield file
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _replace_file(path: Path) -> Iterator[BinaryIO]:
     temporary = _new_temporary(path)
     try:
         with os.fdopen(temporary.handle, "wb") as file:

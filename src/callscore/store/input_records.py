@@ -13,7 +13,7 @@ from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest, similar_key_hint
 from callscore.core.recorded_calls import recorded_calls
-from callscore.store.files import Line, numbered
+from callscore.store.files import Line, with_line_number
 
 T = TypeVar("T")
 MAX_PRICED_CALLS = 1e9
@@ -37,7 +37,7 @@ class CaseHead(msgspec.Struct, gc=False):
     id: str
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+class TokenUsage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens of one call."""
 
     input_tokens: int | None = None
@@ -60,7 +60,7 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     run: int | msgspec.UnsetType = msgspec.UNSET
     """The first run if absent. A given value is encoded again, to check that it was read
     completely."""
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
     cost_usd: float | None = None
     latency_ms: float | None = None
     finish_reason: str | None = None
@@ -81,7 +81,7 @@ _TEXT = msgspec.json.Decoder(str | None)
 
 def read_case_id(line: Line) -> str:
     """The id of a case; parses only as much of the line as needed."""
-    case_id = _typed(_CASE_HEAD, line).id
+    case_id = _decode_as(_CASE_HEAD, line).id
     if not case_id.strip():
         raise DataError("is empty; expected a unique text", field="id", place=line.place)
     return case_id
@@ -106,13 +106,13 @@ def read_case(line: Line) -> tuple[Case, bytes]:
 
     The content is canonical JSON (C-132); it also proves that every key was read.
     """
-    case = _decoded(line)
+    case = _try_decode(line)
     if case is not None:
         content = _SORTED.encode(case)
         # Keys outside the schema are not encoded again, so the strict parser checks them.
         if strict_json.keys_preserved(line.raw, content) and not strict_json.may_be_deep(content):
             return case, content
-    case = converted(strict_value(line), Case, line)
+    case = convert_record(strict_value(line), Case, line)
     return case, canonical_case(case, line)
 
 
@@ -142,11 +142,11 @@ def _unknown_keys(record: dict[str, Any]) -> list[Any]:
 
 def read_checked_case(line: Line) -> Case:
     """The case on a line that `read_case` has accepted before: the same value, read faster."""
-    return _decoded(line) or read_case(line)[0]
+    return _try_decode(line) or read_case(line)[0]
 
 
-def _decoded(line: Line) -> Case | None:
-    """The case as msgspec reads it; None if it fails."""
+def _try_decode(line: Line) -> Case | None:
+    """The case as msgspec decodes it; None if it cannot."""
     try:
         return _CASE.decode(line.raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -155,7 +155,7 @@ def _decoded(line: Line) -> Case | None:
 
 def read_output_head(line: Line) -> OutputHead:
     """The case and the model of the output on a line."""
-    head = _typed(_OUTPUT_HEAD, line)
+    head = _decode_as(_OUTPUT_HEAD, line)
     if not head.model.strip():
         raise DataError("is empty; expected the name of the model", field="model", place=line.place)
     return head
@@ -172,22 +172,26 @@ def read_output(line: Line) -> OutputRecord:
     try:
         record = _OUTPUT.decode(line.raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        record = _typed(_OUTPUT, line)
+        record = _decode_as(_OUTPUT, line)
     # The model's text is the same in both: its errors are the model's, not the file's.
     if not strict_json.keys_preserved(line.raw, _ENCODE(record)):
         strict_value(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run is not msgspec.UNSET and record.run < 1:
-        raise at_line(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
+        raise locate_error(
+            line, DataError(f"{record.run} is not a run; expected 1 or more", field="run")
+        )
     cost = record.cost_usd
     if cost is not None and not 0 <= MAX_PRICED_CALLS * cost < math.inf:
         what = "negative" if cost < 0 else "beyond what can be added up"
-        raise at_line(
+        raise locate_error(
             line, DataError(f"{cost} is {what}; expected 0 or more dollars", field="cost_usd")
         )
     if not isinstance(record.tool_calls, list | None):
-        raise at_line(line, DataError("expected a list of calls", field="tool_calls"))
+        raise locate_error(line, DataError("expected a list of calls", field="tool_calls"))
     if not record.output and not record.error and record.tool_calls is None:
-        raise at_line(line, DataError("missing; expected `output`, or `error`", field="output"))
+        raise locate_error(
+            line, DataError("missing; expected `output`, or `error`", field="output")
+        )
     return record
 
 
@@ -227,7 +231,7 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
 
 
 def _text(raw: bytes) -> str | bytes:
-    """The text of a JSON string or null; bytes that are no text are left to the task."""
+    """The text of a JSON string or null; bytes that are not text are left to the task."""
     try:
         return _TEXT.decode(raw) or ""
     except UnicodeDecodeError:
@@ -239,22 +243,22 @@ def strict_value(line: Line) -> Any:
     try:
         return strict_json.decode(line.raw, max_bytes=len(line.raw)).value
     except strict_json.JsonFault as fault:
-        raise at_line(line, _json_error(fault)) from None
+        raise locate_error(line, _json_error(fault)) from None
 
 
 def _json_error(fault: strict_json.JsonFault) -> DataError:
-    expected = EXPECTED_INSTEAD.get(fault.cause, "one JSON object a line")
+    expected = EXPECTED_INSTEAD.get(fault.cause, "one JSON object per line")
     return DataError(f"{fault.detail} ({fault.cause}); expected {expected}", field=fault.path)
 
 
-def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
+def _decode_as(decoder: msgspec.json.Decoder[T], line: Line) -> T:
     try:
         return decoder.decode(line.raw)
     except msgspec.ValidationError as error:
-        raise at_line(line, _type_error(error, _loose_value(line))) from None
+        raise locate_error(line, _type_error(error, _loose_value(line))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Only lone surrogates get past the strict parser here; it has replaced them.
-        return _typed(
+        return _decode_as(
             decoder, msgspec.structs.replace(line, raw=msgspec.json.encode(strict_value(line)))
         )
 
@@ -267,13 +271,13 @@ def _loose_value(line: Line) -> Any:
         return None
 
 
-def converted(value: Any, kind: type[T], line: Line) -> T:
+def convert_record(value: Any, kind: type[T], line: Line) -> T:
     """A value as a record of this type; raises DataError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         problem = _type_error(error, value).with_place("", _case_id_of(value))
-        raise at_line(line, problem) from None
+        raise locate_error(line, problem) from None
 
 
 def _case_id_of(record: Any) -> str:
@@ -295,7 +299,7 @@ def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError
 
 
 def _keys_at(record: Any, path: str) -> Iterable[str]:
-    """The keys of the object at a path such as `transcript[3]`."""
+    """The keys of the object at a path such as `transcript[3]`; empty if it is not an object."""
     for step in _STEP.findall(path):
         try:
             record = record[int(step) if step.isdecimal() else step]
@@ -315,7 +319,7 @@ def near_misses(line: Line) -> list[DataError]:
     ]
 
 
-def at_line(line: Line, error: DataError) -> DataError:
+def locate_error(line: Line, error: DataError) -> DataError:
     """The error with file and line."""
-    placed = line if line.number else numbered(line)
+    placed = line if line.number else with_line_number(line)
     return error.with_place(placed.place)

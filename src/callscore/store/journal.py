@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 
 from msgspec import UnsetType
 
@@ -17,7 +17,7 @@ from callscore.core.errors import StoreError, UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunItem, RunStatus, Work
 from callscore.store.connection import (
-    Unreadable,
+    UnreadableRow,
     connect,
     connect_for_reading,
     create_private,
@@ -28,7 +28,7 @@ from callscore.store.connection import (
     transaction,
 )
 from callscore.store.leases import Leases, take_abandoned
-from callscore.store.read_only import unwritable_copy
+from callscore.store.read_only import open_read_only
 from callscore.store.reply_rows import (
     UNCERTAIN,
     AnswerRow,
@@ -50,10 +50,10 @@ from callscore.store.run_records import (
     drop_run,
     end_run,
     failures_of,
-    one_run,
+    find_run,
+    find_unfinished_run,
     record_race,
     take_run,
-    unfinished_run,
 )
 
 FIRST_POLL_S = 0.02
@@ -87,7 +87,7 @@ class Journal:
         """
         self.path = path
         self._factory = factory
-        self._copy = unwritable_copy(path) if only_reading and not is_writable(path) else None
+        self._copy = open_read_only(path) if only_reading and not is_writable(path) else None
         if self._copy is None:
             create_private(path)
         if not is_empty(self._file):
@@ -118,12 +118,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -141,7 +136,7 @@ class Journal:
             run_id = take_run(self._connection, header, resume=resume)
         return OpenRun(self, run_id)
 
-    def open_answers(self) -> ReplyCache:
+    def open_cache(self) -> ReplyCache:
         """A cache for the replies of judges without a run."""
         return ReplyCache(self)
 
@@ -165,15 +160,15 @@ class Journal:
     def run(self, run_id: int) -> RunRecord:
         """One run; raises UsageError if it does not exist."""
         with map_sqlite_errors(self.path):
-            record = one_run(self._connection, run_id)
+            record = find_run(self._connection, run_id)
         if record is None:
             raise UsageError(f"{self.path}: has no run {run_id}")
         return record
 
-    def unfinished(self, header: RunHeader) -> RunRecord | None:
+    def find_unfinished(self, header: RunHeader) -> RunRecord | None:
         """The unfinished run of this name that is most similar to this one."""
         with map_sqlite_errors(self.path):
-            return unfinished_run(self._connection, header)
+            return find_unfinished_run(self._connection, header)
 
     def has_answered(self, run_id: int, work: Work) -> bool:
         """Whether a run has a reply of this model to this case, to any prompt."""
@@ -181,24 +176,24 @@ class Journal:
         with map_sqlite_errors(self.path):
             return self._connection.execute(_ANSWERED, sought).fetchone() is not None
 
-    def stored(self, key: bytes) -> CachedReply | None:
+    def find_reply(self, key: bytes) -> CachedReply | None:
         """The reply to a request; None if there is none, or if it is damaged."""
         with map_sqlite_errors(self.path):
             row = self._connection.execute(_ONE, (key,)).fetchone()
             if row is None or not isinstance(row[0], bytes) or checksum(key, row[0]) != row[2]:
                 return None
             if not isinstance(row[1], int):
-                raise Unreadable("an answer took no number of attempts")
+                raise UnreadableRow("the number of attempts of an answer is not a number")
             return CachedReply(key, from_bytes(row[0]), row[1])
 
-    def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
+    def replies_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """The replies of a run to one case, by model and repeat."""
         found: dict[str, dict[int, Reply | Failed]] = {}
         with map_sqlite_errors(self.path):
             rows = self._connection.execute(_TO_A_CASE, (run_id, case_id)).fetchall()
             for model, run, key, error, reply, expected in rows:
                 if not isinstance(model, str) or not isinstance(run, int):
-                    raise Unreadable("a result is of no model, or of no repeat")
+                    raise UnreadableRow("a result names no model, or no repeat")
                 if error is not None:
                     found.setdefault(model, {})[run] = Failed("model", str(error))
                 elif isinstance(reply, bytes) and checksum(key, reply) == expected:
@@ -211,7 +206,7 @@ class Journal:
             charge_preflight(self._connection, run_id, usd)
 
     def record_race(self, run_id: int, race: RaceCard | UnsetType | None) -> None:
-        """Store the result of a race, or that the run was none."""
+        """Store the result of a race; None or UNSET if the run was not a race."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             record_race(self._connection, run_id, race)
 
@@ -251,15 +246,10 @@ class ReplyCache:
             raise
         self._commits = GroupCommit(self._connection, journal.path, self._keys)
 
-    def __enter__(self) -> ReplyCache:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -270,12 +260,12 @@ class ReplyCache:
             self._connection.close()
             self._leases.close()
 
-    def stored(self, key: bytes) -> CachedReply | None:
+    def find_reply(self, key: bytes) -> CachedReply | None:
         """The stored reply to this request, if there is one.
 
         Replies of other processes become visible after the next commit.
         """
-        return None if self._keys.lacks(key) else self._journal.stored(key)
+        return None if self._keys.lacks(key) else self._journal.find_reply(key)
 
     async def claim(
         self, key: bytes, patience_s: float, most_usd: float = 0.0
@@ -289,21 +279,23 @@ class ReplyCache:
         while not self._leases.take(key, most_usd) and time.monotonic() < end:
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_POLL_S)
-        return None if self._leases.alone else self._journal.stored(key)
+        return None if self._leases.is_alone else self._journal.find_reply(key)
 
     def release(self, key: bytes) -> None:
         """Unlock the request; its reply, if any, is durable."""
         self._leases.release(key)
 
-    async def keep_judged(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
+    async def keep_judge_reply(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
         """Store a judge's paid reply and the run that paid for it; returns when both are durable.
 
         If a reply to the same request exists, that one counts.
         """
         self._keys.add(stored.key)
         judged = None if run_id is None else (stored.key, run_id)
-        await self._commits.durable(Rows(_answer_row(stored), judged=judged))
-        return (self._journal.stored(stored.key) if self._commits.superseded else None) or stored
+        await self._commits.write_durably(Rows(_answer_row(stored), judged=judged))
+        return (
+            self._journal.find_reply(stored.key) if self._commits.superseded else None
+        ) or stored
 
 
 class OpenRun(ReplyCache):
@@ -321,18 +313,18 @@ class OpenRun(ReplyCache):
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
         self._keys.add(stored.key)
-        await self._commits.durable(Rows(_answer_row(stored), self._item_row(item)))
+        await self._commits.write_durably(Rows(_answer_row(stored), self._item_row(item)))
 
     async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
-        await self._commits.soon(Rows(item=self._item_row(item)))
+        await self._commits.write_soon(Rows(item=self._item_row(item)))
 
     async def settle(self) -> None:
         """Returns when everything is durable."""
         await self._commits.settle()
 
-    def may_be_billed(self, usd: float) -> None:
-        """Add the possible cost of a lost attempt; durable with the next commit."""
+    def add_uncertain_cost(self, usd: float) -> None:
+        """Add the possible cost of a lost attempt; it is durable with the next commit."""
         self._commits.add(Rows(uncertain=(usd, self.id)))
 
     def charge_preflight(self, usd: float) -> None:

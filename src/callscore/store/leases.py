@@ -65,7 +65,7 @@ class Leases:
         self._handle = handle
 
     @property
-    def alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether no other process can have written to the store since this one joined."""
         if self._alone and self._handle is not None:
             self._alone = os.pread(self._handle, _COUNTER.size, 0) == self._number

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.store.connection import connect, map_sqlite_errors, transaction
+from callscore.store.connection import connect, log_of, map_sqlite_errors, transaction
 from callscore.store.journal import Journal
-from callscore.store.run_records import is_gone
+from callscore.store.run_records import has_ended
 
 _KEYS_OF = (
     "SELECT key FROM items WHERE run_id IN ({runs})"
@@ -28,15 +28,15 @@ _UNUSED = (
 )
 
 
-class Purged(msgspec.Struct, frozen=True):
-    """What was deleted."""
+class PurgeResult(msgspec.Struct, frozen=True):
+    """The number of deleted runs and replies, and the freed bytes."""
 
     runs: int
     replies: int
     bytes_freed: int
 
 
-def purge_runs(path: Path, run_ids: Sequence[int]) -> Purged:
+def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
     """Delete runs with every reply that no other run uses; the file shrinks, its log is emptied.
 
     Replies that belong to no run, such as those of `callscore score`, are deleted too. Raises
@@ -47,7 +47,7 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> Purged:
     with Journal(path) as journal:  # migrates an older file, and refuses a damaged one
         for run_id in run_ids:
             holder = journal.run(run_id).holder
-            if holder is not None and not is_gone(holder):
+            if holder is not None and not has_ended(holder):
                 raise UsageError(f"run {run_id} is held by {holder}; expected a run that has ended")
     before = _size(path)
     with map_sqlite_errors(path), closing(connect(path, sqlite3.Connection)) as connection:
@@ -67,7 +67,7 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> Purged:
         left = _count(connection)
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return Purged(len(run_ids), replies - left, max(0, before - _size(path)))
+    return PurgeResult(len(run_ids), replies - left, max(0, before - _size(path)))
 
 
 def _count(connection: sqlite3.Connection) -> int:
@@ -75,5 +75,5 @@ def _count(connection: sqlite3.Connection) -> int:
 
 
 def _size(path: Path) -> int:
-    parts = (path, path.with_name(f"{path.name}-wal"))
+    parts = (path, log_of(path))
     return sum(part.stat().st_size for part in parts if part.exists())

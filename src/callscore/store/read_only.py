@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
 
-class ReadOnly(NamedTuple):
-    """A journal to read: the file itself, or a temporary copy."""
+class ReadableJournal(NamedTuple):
+    """A journal that is only read: the file itself, or a temporary copy."""
 
     path: Path
     folder: TemporaryDirectory[str] | None = None
@@ -36,10 +36,10 @@ class ReadOnly(NamedTuple):
             self.folder.cleanup()
 
 
-def unwritable_copy(path: Path) -> ReadOnly:
-    """The journal in place; a copy if it has a write-ahead log, or an older schema."""
+def open_read_only(path: Path) -> ReadableJournal:
+    """The journal itself; a copy if it has a write-ahead log, or an older schema."""
     if not _has_log(path) and _is_of_this_version(path):
-        return ReadOnly(path)
+        return ReadableJournal(path)
     import shutil
     import tempfile
 
@@ -52,7 +52,7 @@ def unwritable_copy(path: Path) -> ReadOnly:
     except OSError as error:
         folder.cleanup()
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from None
-    return ReadOnly(copy, folder)
+    return ReadableJournal(copy, folder)
 
 
 def _has_log(path: Path) -> bool:

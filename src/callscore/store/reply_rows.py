@@ -17,7 +17,7 @@ import msgspec
 
 from callscore.core.case import Reply, ToolCall
 from callscore.core.errors import StoreError
-from callscore.store.connection import Unreadable, map_sqlite_errors, transaction
+from callscore.store.connection import UnreadableRow, map_sqlite_errors, transaction
 
 MAX_KEYS = 200_000
 """With more replies than this there is no index; every lookup goes to the file."""
@@ -51,7 +51,7 @@ UncertainRow = tuple[float, int]
 """The possible cost of a lost attempt, and the run that made it."""
 
 
-class _Kept(msgspec.Struct, omit_defaults=True):
+class _StoredReply(msgspec.Struct, omit_defaults=True):
     """The fields of a reply; new ones are appended with a default, so that old journals can be
     read.
     """
@@ -69,13 +69,13 @@ class _Kept(msgspec.Struct, omit_defaults=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Kept).decode
+_decode = msgspec.msgpack.Decoder(_StoredReply).decode
 
 
 def to_bytes(reply: Reply) -> bytes:
     """The reply in MessagePack."""
     return _encode(
-        _Kept(
+        _StoredReply(
             reply.text,
             reply.finish_reason,
             reply.input_tokens,
@@ -92,27 +92,27 @@ def to_bytes(reply: Reply) -> bytes:
 def from_bytes(raw: bytes) -> Reply:
     """The reply in these bytes; raises Unreadable."""
     try:
-        kept = _decode(raw)
+        fields = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
-        raise Unreadable(f"an answer cannot be read: {error}") from None
-    cost = kept.cost_usd
-    if not isinstance(kept.text, str | bytes) or not (cost is None or 0 <= cost < math.inf):
-        raise Unreadable("an answer is no text, or its cost no amount of money")
+        raise UnreadableRow(f"an answer cannot be read: {error}") from None
+    cost = fields.cost_usd
+    if not isinstance(fields.text, str | bytes) or not (cost is None or 0 <= cost < math.inf):
+        raise UnreadableRow("an answer is not text, or its cost is not an amount of money")
     return Reply(
-        kept.text,
-        kept.finish_reason,
-        kept.input_tokens,
-        kept.output_tokens,
-        kept.cost_usd,
-        kept.tool_calls,
-        kept.model,
-        kept.asked_as,
-        kept.latency_ms,
+        fields.text,
+        fields.finish_reason,
+        fields.input_tokens,
+        fields.output_tokens,
+        fields.cost_usd,
+        fields.tool_calls,
+        fields.model,
+        fields.asked_as,
+        fields.latency_ms,
     )
 
 
 def checksum(key: bytes, raw: bytes) -> int:
-    """Detects a reply that has changed since it was stored."""
+    """A checksum that detects a reply that has changed since it was stored."""
     return crc32(raw, crc32(key))
 
 
@@ -197,25 +197,21 @@ class GroupCommit:
         self.superseded = False
         """Whether a row was not written because an earlier one exists."""
 
-    async def durable(self, rows: Rows) -> None:
-        """Returns when these rows, and all before them, are durable."""
-        self._add(rows)
-        await self._committed()
+    async def write_durably(self, rows: Rows) -> None:
+        """Write the rows; returns when they, and all before them, are durable."""
+        self.add(rows)
+        await self._wait_for_commit()
 
-    async def soon(self, rows: Rows) -> None:
-        """Write the rows with the next group; waits only if too much is unwritten."""
-        self._add(rows)
+    async def write_soon(self, rows: Rows) -> None:
+        """Write the rows with the next group; waits only if too many are unwritten."""
+        self.add(rows)
         if len(self._rows) > MOST_UNWRITTEN:
-            await self._committed()
-
-    def add(self, rows: Rows) -> None:
-        """Write the rows with the next group, without waiting."""
-        self._add(rows)
+            await self._wait_for_commit()
 
     async def settle(self) -> None:
         """Returns when everything is durable."""
         if self._due or self._group is not None:
-            await self._committed()
+            await self._wait_for_commit()
         if self._broken is not None:
             raise self._broken
 
@@ -231,7 +227,8 @@ class GroupCommit:
             if self._broken is None:
                 raise
 
-    def _add(self, rows: Rows) -> None:
+    def add(self, rows: Rows) -> None:
+        """Write the rows with the next group, without waiting."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._use_loop(loop)
@@ -249,7 +246,7 @@ class GroupCommit:
             self._group = None
             self._fail_group(group, group.written.exception())
 
-    async def _committed(self) -> None:
+    async def _wait_for_commit(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter

@@ -15,7 +15,7 @@ import msgspec
 from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import RunStatus
-from callscore.store.connection import Unreadable
+from callscore.store.connection import UnreadableRow
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
 """`broken off`: the process ended without recording a status; the run can be resumed."""
@@ -128,13 +128,13 @@ def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
     return [_record(row) for row in connection.execute(f"{_OF_RUN} ORDER BY runs.id DESC")]
 
 
-def one_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
+def find_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
     """A run by its number; None if it does not exist."""
     row = connection.execute(f"{_OF_RUN} WHERE runs.id = ?", (run_id,)).fetchone()
     return None if row is None else _record(row)
 
 
-def unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
+def find_unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
     """The unfinished run of this name that is most similar to this one."""
     sought = (header.name, header.config_hash, header.dataset_hash)
     row = connection.execute(_NEWEST_UNFINISHED, sought).fetchone()
@@ -152,7 +152,7 @@ def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool)
     if dataset_hash != header.dataset_hash:
         raise UsageError(
             f"run {run_id} of {header.name!r}: the data has changed since it began; start a new "
-            "run instead (answers to unchanged requests are there and cost nothing)"
+            "run instead (replies to unchanged requests are stored and cost nothing)"
         )
     connection.execute(_GO_ON, (header.total, _encode(this_process()), run_id))
     return int(run_id)
@@ -204,7 +204,7 @@ def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) ->
 def record_race(
     connection: sqlite3.Connection, run_id: int, race: RaceCard | msgspec.UnsetType | None
 ) -> None:
-    """Store the result of a race, or that the run was none."""
+    """Store the result of a race; None or UNSET if the run was not a race."""
     raw = msgspec.json.encode(race) if isinstance(race, RaceCard) else None
     connection.execute("UPDATE runs SET race = ? WHERE id = ?", (raw, run_id))
 
@@ -213,7 +213,7 @@ def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
     holder = _holder(raw)
-    if not is_gone(holder):
+    if not has_ended(holder):
         raise UsageError(
             f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
         )
@@ -240,7 +240,7 @@ def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
 def _record(row: tuple[object, ...]) -> RunRecord:
     number, name, config_hash, dataset_hash, total, status, started, finished, raw = row[:9]
     holder = _holder(raw) if isinstance(raw, bytes) else None
-    if status == "running" and (holder is None or is_gone(holder)):
+    if status == "running" and (holder is None or has_ended(holder)):
         status = "broken off"
     fields = {
         "id": number,
@@ -261,14 +261,14 @@ def _record(row: tuple[object, ...]) -> RunRecord:
         "unpriced": row[12],
         "judge_usd": row[13],
         "uncertain_usd": row[14],
-        "race": _race(row[16]),
+        "race": parse_race(row[16]),
     }
     try:
         record = msgspec.convert(fields, RunRecord)
     except msgspec.ValidationError as error:
-        raise Unreadable(f"run {number} cannot be read: {error}") from None
+        raise UnreadableRow(f"run {number} cannot be read: {error}") from None
     if not 0 <= record.spent_usd < math.inf:
-        raise Unreadable(f"run {number} has spent no amount of money")
+        raise UnreadableRow(f"the cost of run {number} is not an amount of money")
     return record
 
 
@@ -276,23 +276,32 @@ def _holder(raw: bytes) -> Holder:
     try:
         return _decode_holder(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
-        raise Unreadable(f"who holds a run cannot be read: {error}") from None
+        raise UnreadableRow(f"the holder of a run cannot be read: {error}") from None
 
 
-def _race(raw: object) -> RaceCard | None:
+def parse_race(raw: object) -> RaceCard | None:
+    """The stored `race` section of a run; None if the run was not a race."""
     try:
         return None if raw is None else _decode_race(raw)  # type: ignore[arg-type]
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
-        raise Unreadable(f"the race of a run cannot be read: {error}") from None
+        raise UnreadableRow(f"the race of a run cannot be read: {error}") from None
+
+
+def relative_to_store(path: Path, store: Path) -> str:
+    """A path that stays valid if the file and the store are moved together."""
+    try:
+        return os.path.relpath(path.absolute(), store.absolute().parent)
+    except ValueError:  # on another drive
+        return str(path.absolute())
 
 
 def this_process() -> Holder:
     """This process as a holder."""
     pid = os.getpid()
-    return Holder(pid, socket.gethostname(), _boot_id(), _started(pid), now())
+    return Holder(pid, socket.gethostname(), _boot_id(), _start_time(pid), now())
 
 
-def is_gone(holder: Holder) -> bool:
+def has_ended(holder: Holder) -> bool:
     """Whether the holder has certainly ended; unknown on another machine."""
     if holder.host != socket.gethostname():
         return False
@@ -304,7 +313,7 @@ def is_gone(holder: Holder) -> bool:
         return True
     except PermissionError:
         return False
-    return holder.started != _started(holder.pid)
+    return holder.started != _start_time(holder.pid)
 
 
 def now() -> str:
@@ -319,7 +328,7 @@ def _boot_id() -> str:
         return ""
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -41,27 +41,27 @@ _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})
 
 _NO_TOKEN = "found character that cannot start any token"
 _INDENTED = (
-    "indented otherwise than the lines around it; expected the keys of one level, and the entries "
+    "another indent than the lines around it; expected the keys of one level, and the entries "
     "of one list, at the same indent"
 )
 _EXPLANATIONS: Mapping[str, str] = {
     "mapping values are not allowed in this context": (
-        "a colon that cannot be here; expected a value with a colon and a space in it in quotes, "
-        "and keys of one level indented equally"
+        "a colon that cannot be here; expected a value with a colon and a space in quotes, "
+        "and the keys of one level at the same indent"
     ),
-    _NO_TOKEN: "a value begins with a sign that YAML keeps for itself; expected it in quotes",
-    "did not find expected ',' or ']'": "a list that was opened with [ is not closed; expected ]",
-    "did not find expected ',' or '}'": "what was opened with { is not closed; expected }",
-    "found unexpected end of stream": "a quotation mark is opened and never closed",
+    _NO_TOKEN: "a value begins with a character that YAML reserves; expected it in quotes",
+    "did not find expected ',' or ']'": "a list opened with [ is not closed; expected ]",
+    "did not find expected ',' or '}'": "a mapping opened with { is not closed; expected }",
+    "found unexpected end of stream": "a quotation mark is not closed",
     "did not find expected key": _INDENTED,
     "did not find expected '-' indicator": _INDENTED,
     "could not find expected ':'": "a key without a colon; expected `key: value`",
     "did not find expected node content": "a bracket or comma where a value is expected",
     "found unknown escape character": (
-        "a backslash that means nothing in double quotes; expected single quotes, or two of them"
+        "an unknown escape in double quotes; expected single quotes, or two backslashes"
     ),
 }
-"""libyaml's messages, in the words of a config's author."""
+"""libyaml's messages, in words that the author of an eval file understands."""
 _CAUSED_EARLIER = frozenset(
     {"found unexpected end of stream", "did not find expected ',' or ']'"}
     | {"did not find expected ',' or '}'", "could not find expected ':'"}
@@ -103,8 +103,10 @@ def read_yaml(path: Path) -> Document:
     return parse_yaml(raw, path)
 
 
-def in_memory(value: Mapping[str, Any] | Sequence[Any], name: str = IN_MEMORY) -> Document:
-    """A document of Python values: dicts, lists, texts, numbers, paths. It has no lines."""
+def document_from_values(
+    value: Mapping[str, Any] | Sequence[Any], name: str = IN_MEMORY
+) -> Document:
+    """A document of Python values: dicts, lists, texts, numbers, paths. It has no line numbers."""
     try:
         raw = msgspec.json.encode(value, enc_hook=os.fspath)
     except (TypeError, ValueError) as error:
@@ -124,11 +126,11 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
     try:
         value = composer.document()
     except yaml.YAMLError as error:
-        raise _explained(path, text, error) from None
+        raise _explain_error(path, text, error) from None
     return Document(path, value, composer.lines)
 
 
-def _explained(path: Path, text: str, error: Exception) -> ConfigError:
+def _explain_error(path: Path, text: str, error: Exception) -> ConfigError:
     """libyaml's error with its cause, its place and a remedy."""
     problem = str(getattr(error, "problem", None) or "")
     mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
@@ -175,7 +177,7 @@ class _Composer:
         self.lines.setdefault(part, self._line)
         kind = type(event).__name__
         if kind == "AliasEvent":
-            return self._aliased(event)
+            return self._resolve_alias(event)
         if event.tag is not None and event.tag != "!":
             raise self._fault(event, f"the tag {event.tag[:80]!r} is not accepted")
         if depth > MAX_DEPTH:
@@ -191,7 +193,7 @@ class _Composer:
             self._anchors[event.anchor] = value
         return value
 
-    def _aliased(self, event: Any) -> Any:
+    def _resolve_alias(self, event: Any) -> Any:
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
             raise self._fault(event, f"more than {MAX_ALIASES} aliases")
@@ -216,7 +218,7 @@ class _Composer:
         found: dict[str, Any] = {}
         while type(event := next(self._events)).__name__ != "MappingEndEvent":
             if type(event).__name__ != "ScalarEvent":
-                raise self._fault(event, "a key that is no plain text; expected a name")
+                raise self._fault(event, "a key that is not plain text; expected a name")
             key = str(event.value)
             if key in found:
                 raise self._fault(event, f"the key {key!r} appears twice; expected it once")

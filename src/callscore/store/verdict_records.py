@@ -8,7 +8,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.framework import DOCUMENT, WHOLE
 from callscore.store.files import Line
-from callscore.store.input_records import at_line, converted, strict_value
+from callscore.store.input_records import convert_record, locate_error, strict_value
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     expected_outcome_field: str = ""
     """The reference field that the verdict relies on, if it names one."""
     model_output_field: str = ""
-    """The output field, likewise."""
+    """The output field that the verdict relies on, if it names one."""
     note: str = ""
     """The reason."""
     judge: str | None = None
@@ -57,10 +57,12 @@ def read_verdict(line: Line) -> VerdictRecord:
     """The verdict on a line: a word or a value, exactly one of them; or a five-key record."""
     value = strict_value(line)
     if is_five_key(value):
-        return _of_whole(converted(value, FiveKeyRecord, line))
-    record = converted(value, VerdictRecord, line)
+        return _from_five_keys(convert_record(value, FiveKeyRecord, line))
+    record = convert_record(value, VerdictRecord, line)
     if (record.verdict is None) == (record.value is None):
-        raise at_line(line, DataError("expected either a word here or a `value`", field="verdict"))
+        raise locate_error(
+            line, DataError("expected either a word here or a `value`", field="verdict")
+        )
     return record
 
 
@@ -69,7 +71,7 @@ def is_five_key(value: Any) -> bool:
     return isinstance(value, dict) and "score" in value and "item" not in value
 
 
-def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
+def _from_five_keys(record: FiveKeyRecord) -> VerdictRecord:
     return VerdictRecord(
         case_id=record.case_id,
         metric=record.metric,
@@ -84,8 +86,8 @@ def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
     )
 
 
-def as_written(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
-    """A verdict as it is written to a file."""
+def to_file_record(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
+    """A verdict in the format of its line in a file."""
     if record.item != WHOLE or record.value is None:
         return record
     return FiveKeyRecord(

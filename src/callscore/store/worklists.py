@@ -15,6 +15,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
+from callscore.core.spreadsheet_cells import escape_formula, unescape_formula
 from callscore.store.files import (
     MAX_LINE_BYTES,
     Line,
@@ -26,8 +27,6 @@ from callscore.store.files import (
 from callscore.store.verdict_records import is_five_key
 
 CSV, JSONL = ".csv", ".jsonl"
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
-"""First characters of a cell that a spreadsheet may execute, or that look like our escape."""
 WORD_SEPARATOR = " | "
 NEEDED = ("case_id", "metric", "item")
 SEPARATORS = (",", ";", "\t")
@@ -76,9 +75,9 @@ def worklist_writer(path: Path) -> Iterator[OnOpen]:
 
 
 def check_worklist(path: Path) -> None:
-    """Refuse a file whose extension is no supported format."""
+    """Refuse a file whose extension is not a supported format."""
     if path.suffix.lower() not in (CSV, JSONL):
-        raise UsageError(f"{path}: of which form? expected a file that ends in {JSONL} or {CSV}")
+        raise UsageError(f"{path}: unknown format; expected a file that ends in {JSONL} or {CSV}")
 
 
 def _csv_writer(file: BinaryIO) -> Iterator[OnOpen]:
@@ -97,12 +96,6 @@ def _csv_writer(file: BinaryIO) -> Iterator[OnOpen]:
     yield write
     text.flush()
     text.detach()
-
-
-def escape_formula(value: object) -> str:
-    """A cell that no spreadsheet executes as a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 class VerdictLines:
@@ -186,7 +179,9 @@ def _csv_lines(path: Path) -> Iterator[Line]:
             raise DataError("is not UTF-8; expected a CSV file in UTF-8", place=str(path)) from None
         except csv.Error as error:
             place = f"{path}:{rows.line_num + 1}"
-            raise DataError(f"is no CSV: {error}; expected a CSV file", place=place) from None
+            raise DataError(
+                f"is not valid CSV: {error}; expected a CSV file", place=place
+            ) from None
 
 
 def _check_header(path: Path, names: Sequence[str]) -> None:
@@ -200,9 +195,9 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
 
 
 def _record(names: Sequence[str], cells: Sequence[str]) -> Mapping[str, Any]:
-    """The verdict of a row; None if the row is empty or has no answer."""
+    """The verdict of a row; empty if the row has no answer."""
     values = {
-        name: cell.removeprefix("'") if cell.startswith("'") else cell
+        name: unescape_formula(cell)
         for name, cell in zip(names, cells, strict=False)
         if cell.strip()
     }

@@ -107,7 +107,10 @@ def _from_genesys(
                         place=source.name)  # fmt: skip
     answers: dict[str, FormAnswer] = {}
     for group in groups:
-        for given in (group.get("questionScores") or []) if isinstance(group, dict) else []:
+        scores = group.get("questionScores") if isinstance(group, dict) else None
+        for given in scores if isinstance(scores, list) else []:
+            if not isinstance(given, dict):
+                raise DataError("expected an object", field="questionScores", place=source.name)
             question = form.question(str(given.get("questionId")))
             if question is None:
                 raise _unknown_question(str(given.get("questionId")), source.name)
@@ -146,8 +149,9 @@ def _google_answer(question: FormQuestion, chosen: Any, source: Source) -> FormA
         return FormAnswer(None)
     for key in ("key", "strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
         if key in value:
-            text = {True: "Yes", False: "No"}.get(value[key], value[key])
-            return _read_answer(question, format_cell(text), "", source.name)
+            given = value[key]
+            text = ("Yes" if given else "No") if isinstance(given, bool) else format_cell(given)
+            return _read_answer(question, text, "", source.name)
     return FormAnswer(None)
 
 

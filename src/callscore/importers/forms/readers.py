@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -157,8 +158,11 @@ def _parse_number(cell: Any, row: TableRow, field: str | None, source: Source) -
     if not text:
         return None
     try:
-        return float(text.replace(",", "."))
+        number = float(text.replace(",", "."))
     except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
         raise DataError(
             f"{text!r} is not a number", field=field or "", place=f"{source.name}: {row.where}"
-        ) from None
+        )
+    return number

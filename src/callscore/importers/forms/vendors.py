@@ -196,7 +196,6 @@ class _GenesysQuestion(msgspec.Struct, rename="camel"):
     is_critical: bool = False
     answer_options: Sequence[_GenesysOption] = ()
     visibility_condition: Mapping[str, Any] | None = None
-    context_id: str | None = None
 
 
 class _GenesysGroup(msgspec.Struct, rename="camel"):
@@ -204,7 +203,6 @@ class _GenesysGroup(msgspec.Struct, rename="camel"):
     name: str = ""
     weight: float | None = None
     manual_weight: bool = False
-    default_answers_to_na: bool = msgspec.field(default=False, name="defaultAnswersToNA")
     na_enabled: bool = False
     questions: Sequence[_GenesysQuestion] = ()
 
@@ -213,7 +211,6 @@ class _GenesysForm(msgspec.Struct, rename="camel"):
     question_groups: Sequence[_GenesysGroup]
     id: str = ""
     name: str = ""
-    weight_mode: str | None = None
 
 
 def _genesys_form(form: _GenesysForm) -> Form:

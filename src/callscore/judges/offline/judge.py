@@ -14,9 +14,10 @@ from hashlib import blake2b
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder, JudgeRequest, JudgeResult, Question, Verdict
 from callscore.judges.items import word_for_empty
-from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
-from callscore.judges.offline.layout import plain
-from callscore.judges.offline.page import SECONDS, Page, Passage, page
+from callscore.judges.offline.claim_support import ClaimSupport, check_support
+from callscore.judges.offline.markup import strip_markup
+from callscore.judges.offline.passages import SECONDS, Passage, PassageIndex, index_passages
+from callscore.judges.offline.reason_evidence import has_shared_run, judge_reason, overlapping_turn
 from callscore.judges.offline.similarity import (
     goal_word,
     match_word,
@@ -24,14 +25,15 @@ from callscore.judges.offline.similarity import (
     stated_words,
     value_word,
 )
-from callscore.judges.offline.support import Support, support
+from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.judges.offline.translation import fact_word, fluency_word
-from callscore.judges.offline.wording import Wording
+from callscore.judges.rubric import CANNOT_TELL
 
-CANNOT_TELL = "cannot_tell"
 LONGEST_QUOTE = 300
 LONGEST_TEXT = 20_000
-"""Characters of a question that are read; an output may be very long."""
+"""Characters of a question that are read; an output may be very long.
+
+Both limits are defined here, because the signature has a hash of these files only."""
 OTHER_GOAL = "call_purpose:other_goal"
 OUTCOME = "outcome:"
 
@@ -40,7 +42,7 @@ LEFT_TO_CODE = frozenset({"translation.proper_nouns"})
 VAIN = "the text says nothing"
 ABSTAINING = frozenset({"bench.instruction_following"})
 
-Answer = tuple[str, Passage | None, str]
+RuleResult = tuple[str, Passage | None, str]
 """The verdict, the passage that supports it, and why."""
 
 
@@ -57,22 +59,24 @@ class OfflineJudge:
     def signature(self) -> str:
         """A hash of the rules' files, and the embedder."""
         embedder = self._embedder.signature if self._embedder else "none"
-        return f"offline:{_rules()};embedder={embedder}"
+        return f"offline:{_rules_digest()};embedder={embedder}"
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """An estimate for every question that a rule can decide."""
-        read = page(judge_request, self._tolerance_s)
-        worded = [_plain(question) for question in judge_request.questions if question.offered]
-        vain = [word_for_empty(question) for question in worded]
-        asked = [question for question, word in zip(worded, vain, strict=True) if not word]
+        index = index_passages(judge_request, self._tolerance_s)
+        questions = [
+            _strip_question(question) for question in judge_request.questions if question.offered
+        ]
+        vain = [word_for_empty(question) for question in questions]
+        asked = [question for question, word in zip(questions, vain, strict=True) if not word]
         verdicts = [
             # an estimate never says `different`, which alone would block the call
             self._verdict(question, (CANNOT_TELL if question.metric == GOAL else word, None, VAIN))
-            for question, word in zip(worded, vain, strict=True)
+            for question, word in zip(questions, vain, strict=True)
             if word and question.metric not in LEFT_TO_CODE
         ]
         verdicts += [
-            self._verdict(question, BY_METRIC[question.metric](question, read, judge_request.lang))
+            self._verdict(question, BY_METRIC[question.metric](question, index, judge_request.lang))
             for question in asked
             if question.metric in BY_METRIC and not question.item.startswith(OUTCOME)
         ]
@@ -81,29 +85,35 @@ class OfflineJudge:
             for question in asked
             if question.metric in ABSTAINING or question.item.startswith(OUTCOME)
         ]
-        for compare in (self._goals, self._recall):
+        for compare in (self._judge_goals, self._judge_recall):
             compared = await compare(asked, judge_request.lang)
             if isinstance(compared, Failed):
                 return compared
             verdicts += compared
         return JudgeResult(verdicts)
 
-    async def _goals(self, asked: Sequence[Question], lang: str | None) -> list[Verdict] | Failed:
+    async def _judge_goals(
+        self, asked: Sequence[Question], lang: str | None
+    ) -> list[Verdict] | Failed:
         goals = [question for question in asked if question.metric == GOAL]
-        pairs = [(Wording(q.text, lang), Wording(q.reference, lang)) for q in goals]
+        pairs = [(TextAnalysis(q.text, lang), TextAnalysis(q.reference, lang)) for q in goals]
         found = await pair_similarities(pairs, self._embedder, lang)
         if isinstance(found, Failed):
             return found
         return [
-            self._verdict(question, (_goal(question, likeness), None, f"likeness {likeness:.2f}"))
+            self._verdict(
+                question, (_goal_word(question, likeness), None, f"likeness {likeness:.2f}")
+            )
             for question, likeness in zip(goals, found, strict=True)
         ]
 
-    async def _recall(self, asked: Sequence[Question], lang: str | None) -> list[Verdict] | Failed:
+    async def _judge_recall(
+        self, asked: Sequence[Question], lang: str | None
+    ) -> list[Verdict] | Failed:
         questions = [question for question in asked if question.metric == RECALL]
         if not questions:
             return []
-        expected = [Wording(question.text, lang) for question in questions]
+        expected = [TextAnalysis(question.text, lang) for question in questions]
         given = _lines(questions[0].reference, lang)
         pairs = [(one, other) for one in expected for other in given]
         found = await pair_similarities(pairs, self._embedder, lang)
@@ -117,14 +127,14 @@ class OfflineJudge:
             for question, word in zip(questions, stated, strict=True)
         ]
 
-    def _verdict(self, question: Question, answer: Answer) -> Verdict:
+    def _verdict(self, question: Question, answer: RuleResult) -> Verdict:
         word, passage, note = answer
         return Verdict(
             question.metric,
             question.item,
             word,
             text=question.text,
-            quote=passage.wording.text[:LONGEST_QUOTE] if passage else "",
+            quote=passage.analysis.text[:LONGEST_QUOTE] if passage else "",
             source=passage.source if passage else "",
             by=self.signature,
             note=note,
@@ -132,105 +142,115 @@ class OfflineJudge:
         )
 
 
-def _plain(question: Question) -> Question:
+def _strip_question(question: Question) -> Question:
     text, reference = question.text[:LONGEST_TEXT], question.reference[:LONGEST_TEXT]
-    return Question(question.metric, question.item, plain(text), plain(reference), question.offered)
+    return Question(
+        question.metric,
+        question.item,
+        strip_markup(text),
+        strip_markup(reference),
+        question.offered,
+    )
 
 
-def _goal(question: Question, likeness: float) -> str:
+def _goal_word(question: Question, likeness: float) -> str:
     word = goal_word(likeness)
     if question.item != OTHER_GOAL:
         return word
     return "no" if word == "same" else CANNOT_TELL
 
 
-def _claim(question: Question, read: Page, lang: str | None) -> Answer:
-    found = support(read.without_field(question.text), read, lang)
-    note = ", ".join(f"{finding.doubt}: {finding.about}" for finding in found.findings)
+def _judge_claim(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
+    found = check_support(index.without_field(question.text), index, lang)
+    note = ", ".join(f"{doubt.kind}: {doubt.about}" for doubt in found.doubts)
     note = note or f"{found.coverage:.0%} of its words found"
     return _support_word(found), found.best, note
 
 
-def _support_word(found: Support) -> str:
+def _support_word(found: ClaimSupport) -> str:
     if not found.is_supported:
-        reversed_ = any(f.doubt in ("negation", "opposite") for f in found.findings)
+        reversed_ = any(f.kind in ("negation", "opposite") for f in found.doubts)
         return "contradicted" if reversed_ else "not_found"
     is_reference = found.best is not None and found.best.is_reference
     return "supported_by_reference" if is_reference else "supported_by_transcript"
 
 
-def _reason(question: Question, read: Page, lang: str | None) -> Answer:
-    found = evidence(question.text, read, lang)
+def _judge_reason(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
+    found = judge_reason(question.text, index, lang)
     return found.verdict, found.turn, ""
 
 
-def _ground(question: Question, read: Page, lang: str | None) -> Answer:
-    found = evidence(question.text, read, lang)
+def _judge_argument(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
+    found = judge_reason(question.text, index, lang)
     return "yes" if found.verdict == "as_described" else "no", found.turn, ""
 
 
-def _needed(question: Question, read: Page, lang: str | None) -> Answer:
-    statements = [passage.wording for passage in read.reference]
+def _judge_need(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
+    statements = [passage.analysis for passage in index.reference]
     return "needed" if _carries(question.text, statements, lang) else "not", None, ""
 
 
-def _used(question: Question, read: Page, lang: str | None) -> Answer:
+def _judge_use(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
     carries = _carries(question.text, _lines(question.reference, lang), lang)
     return "used" if carries else "not", None, ""
 
 
-def _carries(turn: str, statements: Sequence[Wording], lang: str | None) -> bool:
+def _carries(turn: str, statements: Sequence[TextAnalysis], lang: str | None) -> bool:
     """Whether a statement has three consecutive content words, or half of the words, of
     the turn.
     """
-    said = Passage("t", Wording(turn, lang))
+    said = Passage("t", TextAnalysis(turn, lang))
     return any(
-        has_shared_run(said.wording, statement) or overlapping(statement, [said]) is not None
+        has_shared_run(said.analysis, statement) or overlapping_turn(statement, [said]) is not None
         for statement in statements
     )
 
 
-def _matched(question: Question, read: Page, lang: str | None) -> Answer:
+def _judge_match(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
     others = _lines(question.reference, lang)
-    return match_word(Wording(question.text, lang), others), None, ""
+    return match_word(TextAnalysis(question.text, lang), others), None, ""
 
 
-def _value(question: Question, read: Page, lang: str | None) -> Answer:
-    return value_word(Wording(question.text, lang), Wording(question.reference, lang)), None, ""
+def _judge_value(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
+    return (
+        value_word(TextAnalysis(question.text, lang), TextAnalysis(question.reference, lang)),
+        None,
+        "",
+    )
 
 
-def _fluent(question: Question, read: Page, lang: str | None) -> Answer:
+def _judge_fluency(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
     return fluency_word(question.text, question.reference), None, "likeness to the human's words"
 
 
-def _fact(question: Question, read: Page, lang: str | None) -> Answer:
-    word = fact_word(Wording(question.reference, None), Wording(question.text, None))
+def _judge_fact(question: Question, index: PassageIndex, lang: str | None) -> RuleResult:
+    word = fact_word(TextAnalysis(question.reference, None), TextAnalysis(question.text, None))
     return word, None, "words of the fact"
 
 
-def _lines(text: str, lang: str | None) -> list[Wording]:
-    return [Wording(line, lang) for line in text.splitlines() if line.strip()]
+def _lines(text: str, lang: str | None) -> list[TextAnalysis]:
+    return [TextAnalysis(line, lang) for line in text.splitlines() if line.strip()]
 
 
-BY_METRIC: Mapping[str, Callable[[Question, Page, str | None], Answer]] = {
-    "qa.evidence_backed_reasoning": _reason,
-    "text.highlight_correctness": _claim,
-    "text.fabrication_free": _claim,
-    "text.hallucination_rate": _claim,
-    "bench.faithfulness": _claim,
-    "bench.hallucination_rate": _claim,
-    "bench.answer_correctness": _matched,
-    "bench.contextual_recall": _needed,
-    "bench.contextual_precision": _used,
-    "bench.argument_correctness": _ground,
-    "orchestration.argument_value": _value,
-    "translation.fluency": _fluent,
-    "translation.critical_facts": _fact,
+BY_METRIC: Mapping[str, Callable[[Question, PassageIndex, str | None], RuleResult]] = {
+    "qa.evidence_backed_reasoning": _judge_reason,
+    "text.highlight_correctness": _judge_claim,
+    "text.fabrication_free": _judge_claim,
+    "text.hallucination_rate": _judge_claim,
+    "bench.faithfulness": _judge_claim,
+    "bench.hallucination_rate": _judge_claim,
+    "bench.answer_correctness": _judge_match,
+    "bench.contextual_recall": _judge_need,
+    "bench.contextual_precision": _judge_use,
+    "bench.argument_correctness": _judge_argument,
+    "orchestration.argument_value": _judge_value,
+    "translation.fluency": _judge_fluency,
+    "translation.critical_facts": _judge_fact,
 }
 
 
 @lru_cache(maxsize=1)
-def _rules() -> str:
+def _rules_digest() -> str:
     """A hash of the files of this judge: any change of a rule changes the signature (C-126)."""
     from importlib.resources import files
 

@@ -16,7 +16,7 @@ from callscore.core.resources import read_table
 Kind = Literal["value", "scale", "joiner", "point", "ordinal", "repeat", "spoil"]
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NumberTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One language of the file."""
 
     values: str
@@ -54,32 +54,32 @@ class NumberWords(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def careful(lang: str | None) -> NumberWords:
+def certain_number_words(lang: str | None) -> NumberWords:
     """The number words of the language; of English and Hindi if it has no table
 
     Those of other languages are too often other words: "once", "due", "seize".
     """
     known = tables()
     base = base_language(lang)
-    return _of(known, [base] if base in known else ["en", "hi"])
+    return _merge_tables(known, [base] if base in known else ["en", "hi"])
 
 
 @lru_cache(maxsize=64)
-def generous(lang: str | None) -> NumberWords:
+def possible_number_words(lang: str | None) -> NumberWords:
     """The number words of the language; of all languages if it has no table"""
     known = tables()
     base = base_language(lang)
-    return _of(known, [base] if base in known else list(known))
+    return _merge_tables(known, [base] if base in known else list(known))
 
 
-def _of(tables: Mapping[str, Table], names: Sequence[str]) -> NumberWords:
+def _merge_tables(tables: Mapping[str, NumberTable], names: Sequence[str]) -> NumberWords:
     words: dict[str, Word] = {}
     for name in names:
-        for word, meaning in _words(tables[name]):
+        for word, meaning in _entries(tables[name]):
             words.setdefault(word, meaning)
     return NumberWords(
         words,
-        frozenset(folded_word(word) for name in names for word in tables[name].lone.split()),
+        frozenset(fold_word(word) for name in names for word in tables[name].lone.split()),
         joins_tens=any(tables[name].joins_tens for name in names),
         is_reversed="de" in names,
         counts_by_twenty=names == ["fr"],
@@ -88,17 +88,17 @@ def _of(tables: Mapping[str, Table], names: Sequence[str]) -> NumberWords:
     )
 
 
-def _hints(tables: Iterable[Table]) -> Mapping[str, Sequence[str]]:
-    """Words that are no number, with all their possible meanings"""
+def _hints(tables: Iterable[NumberTable]) -> Mapping[str, Sequence[str]]:
+    """Words that only suggest a number, with all their possible values"""
     found: dict[str, list[str]] = {}
     for line in (line for table in tables for line in table.hints.strip().splitlines()):
         value, *words = line.split()
         for word in words:
-            found.setdefault(folded_word(word), []).append(value)
+            found.setdefault(fold_word(word), []).append(value)
     return found
 
 
-def _words(table: Table) -> Iterator[tuple[str, Word]]:
+def _entries(table: NumberTable) -> Iterator[tuple[str, Word]]:
     lists: tuple[tuple[Kind, str], ...] = (
         ("value", table.values),
         ("scale", table.scales),
@@ -108,18 +108,20 @@ def _words(table: Table) -> Iterator[tuple[str, Word]]:
     for kind, lines in lists:
         for line in lines.strip().splitlines():
             value, *words = line.split()
-            yield from ((folded_word(word), Word(kind, int(value))) for word in words)
-    yield from ((folded_word(word), Word("joiner", 0)) for word in table.joiners.split())
-    yield from ((folded_word(word), Word("point", 0)) for word in table.point.split())
-    yield from ((folded_word(word), Word("spoil", 0)) for word in table.spoils.split())
+            yield from ((fold_word(word), Word(kind, int(value))) for word in words)
+    yield from ((fold_word(word), Word("joiner", 0)) for word in table.joiners.split())
+    yield from ((fold_word(word), Word("point", 0)) for word in table.point.split())
+    yield from ((fold_word(word), Word("spoil", 0)) for word in table.spoils.split())
 
 
 @lru_cache(maxsize=1)
-def tables() -> Mapping[str, Table]:
+def tables() -> Mapping[str, NumberTable]:
     """Every language of the file."""
-    return msgspec.convert(read_table(Path(__file__).with_name("numbers.toml")), dict[str, Table])
+    return msgspec.convert(
+        read_table(Path(__file__).with_name("numbers.toml")), dict[str, NumberTable]
+    )
 
 
-def folded_word(word: str) -> str:
+def fold_word(word: str) -> str:
     """A word as it is looked up, with composed characters."""
     return word.casefold() if word.isascii() else unicodedata.normalize("NFC", word).casefold()

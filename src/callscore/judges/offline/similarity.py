@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder
-from callscore.judges.offline.wording import Wording
+from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.metrics.facts.fact import Index, unmatched_facts
 
 SAME = 0.80
@@ -14,26 +14,26 @@ NEAR = 0.45
 ALIKE = 0.6
 
 
-def word_f1(one: Wording, other: Wording) -> float:
+def word_f1(one: TextAnalysis, other: TextAnalysis) -> float:
     """2 · shared content words / content words of both, without numbers
 
     Numbers are compared by `agree`; they count only if there is nothing else.
     """
-    left, right = one.spoken or one.content, other.spoken or other.content
+    left, right = one.non_numeric or one.content, other.non_numeric or other.content
     both = len(left) + len(right)
     return 2 * len(left & right) / both if both else 0.0
 
 
-def agree(one: Wording, other: Wording) -> bool:
+def agree(one: TextAnalysis, other: TextAnalysis) -> bool:
     """Whether both state the same numbers, in digits or words, and both negate or neither does"""
     return (
         _states_numbers_of(one, other)
         and _states_numbers_of(other, one)
-        and one.denies == other.denies
+        and one.has_negation == other.has_negation
     )
 
 
-def _states_numbers_of(one: Wording, other: Wording) -> bool:
+def _states_numbers_of(one: TextAnalysis, other: TextAnalysis) -> bool:
     """Whether one states all numbers of the other; "two" is 2"""
     left = unmatched_facts(other.facts, Index(one.facts))
     digits = {number for fact in one.facts for number in fact.numbers}
@@ -43,7 +43,7 @@ def _states_numbers_of(one: Wording, other: Wording) -> bool:
 
 
 async def pair_similarities(
-    pairs: Sequence[tuple[Wording, Wording]], embedder: Embedder | None, lang: str | None
+    pairs: Sequence[tuple[TextAnalysis, TextAnalysis]], embedder: Embedder | None, lang: str | None
 ) -> Sequence[float] | Failed:
     """The mean of cosine and content-word F1, or F1 alone without an embedder"""
     by_words = [word_f1(one, other) for one, other in pairs]
@@ -62,7 +62,7 @@ def goal_word(likeness: float) -> str:
     return "same_domain_incomplete" if likeness >= NEAR else "cannot_tell"
 
 
-def value_word(passed: Wording, expected: Wording) -> str:
+def value_word(passed: TextAnalysis, expected: TextAnalysis) -> str:
     """different if numbers or a negation differ, same from 0.80; between, cannot_tell"""
     if not agree(passed, expected):
         return "different"
@@ -70,7 +70,9 @@ def value_word(passed: Wording, expected: Wording) -> str:
 
 
 def stated_words(
-    expected: Sequence[Wording], given: Sequence[Wording], likeness: Sequence[Sequence[float]]
+    expected: Sequence[TextAnalysis],
+    given: Sequence[TextAnalysis],
+    likeness: Sequence[Sequence[float]],
 ) -> Sequence[str]:
     """One-to-one: stated if similar (≥ 0.6) with the same numbers and negation        C-55
 
@@ -92,7 +94,7 @@ def stated_words(
     ]
 
 
-def match_word(fact: Wording, others: Sequence[Wording]) -> str:
+def match_word(fact: TextAnalysis, others: Sequence[TextAnalysis]) -> str:
     """match: similar words (≥ 0.6) with the same numbers; conflict: similar only; else none
     C-93
     """

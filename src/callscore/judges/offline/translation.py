@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from callscore.judges.offline.stems import words
-from callscore.judges.offline.wording import Wording
+from callscore.judges.offline.stemming import split_words
+from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.metrics.chrf import chrf
 from callscore.metrics.facts.fact import Index, unmatched_facts
 
@@ -22,38 +22,38 @@ MOST_WORDS = 500
 
 def fluency_word(sentence: str, human: str) -> str:
     """native from chrF · order 0.60, minor from 0.40, … else incomprehensible"""
-    likeness = chrf(sentence, human) * order(sentence, human)
+    likeness = chrf(sentence, human) * word_order(sentence, human)
     return next((word for least, word in FLUENT if likeness >= least), "incomprehensible")
 
 
-def order(sentence: str, human: str) -> float:
+def word_order(sentence: str, human: str) -> float:
     """shared words in the same order / shared words; 1 if none is shared"""
     from rapidfuzz.distance import LCSseq
 
     given, wanted = (
-        [word.casefold() for word in words(text)[:MOST_WORDS]] for text in (sentence, human)
+        [word.casefold() for word in split_words(text)[:MOST_WORDS]] for text in (sentence, human)
     )
     shared = (Counter(given) & Counter(wanted)).total()
     return LCSseq.similarity(given, wanted) / shared if shared else 1.0
 
 
-def fact_word(fact: Wording, translation: Wording) -> str:
+def fact_word(fact: TextAnalysis, translation: TextAnalysis) -> str:
     """preserved: half of the fact's words, all its numbers and its negation occur; else omitted"""
     if not fact.content:
         return "cannot_tell"
     is_kept = (
-        not unmatched_facts(fact.facts, Index(translation.said.facts))
-        and _share(fact.matter, translation.content) >= KEPT
+        not unmatched_facts(fact.facts, Index(translation.spoken_numbers.facts))
+        and _share(fact.topic_words, translation.content) >= KEPT
         and _keeps_denials(fact, translation)
     )
     return "preserved" if is_kept else "omitted"
 
 
-def _keeps_denials(fact: Wording, translation: Wording) -> bool:
+def _keeps_denials(fact: TextAnalysis, translation: TextAnalysis) -> bool:
     """Whether the negations of the fact are kept, and none is added"""
-    own, given = fact.denied, translation.denied
+    own, given = fact.negations, translation.negations
     if not own:
-        return not any(fact.matter <= said.around for said in given)
+        return not any(fact.topic_words <= said.around for said in given)
     return all(any(_share(scope.around, said.around) >= KEPT for said in given) for scope in own)
 
 

@@ -71,7 +71,7 @@ class Index:
         self.keys = keys_of(facts)
 
     @cached_property
-    def _by_handle(self) -> dict[str, list[Fact]]:
+    def _facts_by_handle(self) -> dict[str, list[Fact]]:
         index: dict[str, list[Fact]] = {}
         for fact in {(fact.key, fact.is_bare): fact for fact in self._facts}.values():
             for handle in {handle for key in fact.keys for handle in _handles(key)}:
@@ -80,7 +80,7 @@ class Index:
 
     def candidates(self, handle: str) -> Sequence[Fact]:
         """The facts that may match one with this handle."""
-        return self._by_handle.get(handle, ())
+        return self._facts_by_handle.get(handle, ())
 
 
 def keys_of(facts: Iterable[Fact]) -> frozenset[Key]:

@@ -23,7 +23,7 @@ class SectionTotal(msgspec.Struct, frozen=True):
 
 
 class FormTotal(msgspec.Struct, frozen=True):
-    """A filled-in form added up; `percent` is None if no question applies."""
+    """A filled-in form added up; `percent` is None if no question with a weight applies."""
 
     percent: float | None
     sections: Sequence[SectionTotal]
@@ -64,7 +64,8 @@ def _form_percent(form: Form, sections: Sequence[SectionTotal], marks: Marks) ->
     if form.mode in ("section_weights", "section_points"):
         weights = [_weight(section.weight) for _, section in applying]
         percents = [one.percent or 0.0 for one, _ in applying]
-        return math.fsum(map(operator.mul, weights, percents)) / math.fsum(weights)
+        whole = math.fsum(weights)
+        return math.fsum(map(operator.mul, weights, percents)) / whole if whole else None
     if form.mode == "question_weights":
         kept = [
             question

@@ -77,10 +77,10 @@ class FormQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
             if wanted in words:
                 return next((one for one in self.options if one.text.casefold() in words), None)
         if self.kind == "number":
-            return self._in_range(answer)
+            return self._option_in_range(answer)
         return None
 
-    def _in_range(self, answer: str) -> Option | None:
+    def _option_in_range(self, answer: str) -> Option | None:
         try:
             number = float(answer)
         except ValueError:

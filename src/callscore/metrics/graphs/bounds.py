@@ -79,7 +79,7 @@ class EvenShares(NamedTuple):
     entering: Degrees
 
     @classmethod
-    def of(cls, problem: Problem) -> EvenShares:
+    def initial(cls, problem: Problem) -> EvenShares:
         """Nothing mapped yet."""
         small, large = problem.small, problem.large
         leaving = Degrees([len(e) for e in small.leaving], [len(e) for e in large.leaving])
@@ -120,7 +120,7 @@ class OpenEdges(NamedTuple):
     leaving: list[list[int]]
     entering: list[list[int]]
 
-    def without(self, node: int, graph: SearchGraph) -> OpenEdges:
+    def remove_node(self, node: int, graph: SearchGraph) -> OpenEdges:
         """The open edges after `node` was mapped."""
         leaving, entering = self.leaving[:], self.entering[:]
         for other in graph.before[node]:
@@ -145,7 +145,7 @@ class TunedShares(NamedTuple):
     far: OpenEdges
 
     @classmethod
-    def even(cls, problem: Problem) -> TunedShares:
+    def initial(cls, problem: Problem) -> TunedShares:
         """Nothing mapped, nothing tuned yet."""
         small, large, own, unit, _ = problem
         tail, head = ([[unit] * len(large.edges) for _ in small.edges] for _ in range(2))
@@ -171,10 +171,10 @@ class TunedShares(NamedTuple):
         total = self.fixed[row][column]
         near, far = self.near.leaving[row], self.far.leaving[column]
         if near and far:
-            total += pairing(self.tail, near, far)[0]
+            total += best_pairing(self.tail, near, far)[0]
         near, far = self.near.entering[row], self.far.entering[column]
         if near and far:
-            total += pairing(self.head, near, far)[0]
+            total += best_pairing(self.head, near, far)[0]
         return total
 
     def kept_pairs(self, image: Sequence[int]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
@@ -183,8 +183,8 @@ class TunedShares(NamedTuple):
         tails: set[tuple[int, int]] = set()
         heads: set[tuple[int, int]] = set()
         for row, column in enumerate(image):
-            tails.update(pairing(self.tail, near.leaving[row], far.leaving[column])[1])
-            heads.update(pairing(self.head, near.entering[row], far.entering[column])[1])
+            tails.update(best_pairing(self.tail, near.leaving[row], far.leaving[column])[1])
+            heads.update(best_pairing(self.head, near.entering[row], far.entering[column])[1])
         return tails, heads
 
     def map_pair(
@@ -199,7 +199,7 @@ class TunedShares(NamedTuple):
                 for column in far:
                     changed[column] += 2 * unit
         child = self._replace(
-            fixed=fixed, near=self.near.without(u, small), far=self.far.without(v, large)
+            fixed=fixed, near=self.near.remove_node(u, small), far=self.far.remove_node(v, large)
         )
         beside_u = small.before[u] | small.after[u]
         beside_v = [x for x in bound.columns if x in large.before[v] or x in large.after[v]]
@@ -212,7 +212,7 @@ class TunedShares(NamedTuple):
         return child
 
 
-def pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
+def best_pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
     """Largest sum of weights over pairs of a near and a far edge; any edge may stay alone.
 
     Nodes of a plan have few edges: one or two rows are special cases, which halves tuning.

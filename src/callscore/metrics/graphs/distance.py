@@ -52,7 +52,7 @@ def edit_distance(
     bounds of one assignment; if even that is too much, those of their sizes.
     """
     if len(first.labels) * len(second.labels) > MOST_NODE_PAIRS:
-        return _by_size(first, second, substitution)
+        return _bounds_by_size(first, second, substitution)
     if len(first.labels) > len(second.labels):
         return edit_distance(second, first, lambda a, b: substitution(b, a), budget=budget)
     costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
@@ -65,7 +65,7 @@ def edit_distance(
     return EditDistance(high, low, high, found.limit == found.gain, found.work)
 
 
-def _by_size(first: Graph, second: Graph, substitution: Substitution) -> EditDistance:
+def _bounds_by_size(first: Graph, second: Graph, substitution: Substitution) -> EditDistance:
     """Between the difference of the sizes and the cost of mapping the nodes in their order."""
     nodes, edges = len(first.labels), len(first.edges)
     other_nodes, other_edges = len(second.labels), len(second.edges)

@@ -83,7 +83,7 @@ class Search:
         problem = self._problem
         tunable = len(problem.small.edges) * len(problem.large.edges) <= MOST_EDGE_PAIRS
         allowed = self._before_tuning if tunable else self._budget
-        limit = self._explore(EvenShares.of(problem), allowed)
+        limit = self._explore(EvenShares.initial(problem), allowed)
         if limit > self._best and self._work < self._budget:
             limit = min(limit, self._tune_and_explore() if tunable else limit)
         # Gains lie whole steps apart, so what lies between two of them cannot occur.
@@ -95,7 +95,7 @@ class Search:
         each = max(self._node_work, pairs // TYPICAL_EDGE_PAIRS)
         rounds = min(self._effort.tuning_rounds, (self._budget - self._work) // each)
         if not rounds:
-            return self._explore(EvenShares.of(self._problem), self._budget)
+            return self._explore(EvenShares.initial(self._problem), self._budget)
         tuned = tune(self._problem, self._best, rounds)
         self._best = tuned.best
         self._work += tuned.rounds * each
@@ -125,7 +125,7 @@ class Search:
         if self._expansions == self._effort.before_swaps:
             self._offer(improve_by_swaps(self._problem, self._image))
         row, columns = self._branch(node, limit)
-        for column in self._twins.worth_trying(row, columns, node.rows, image):
+        for column in self._twins.columns_to_try(row, columns, node.rows, image):
             child = self._child(node, row, column)
             if child:
                 self._visit(child)

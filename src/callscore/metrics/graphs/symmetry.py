@@ -43,7 +43,7 @@ class Twins:
             for row in range(len(rows))
         ]
 
-    def worth_trying(
+    def columns_to_try(
         self, row: int, columns: Sequence[int], open_rows: Sequence[int], image: Sequence[int]
     ) -> list[int]:
         """The columns for `row`, in order, without those that a twin makes unnecessary."""

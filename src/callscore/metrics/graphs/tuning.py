@@ -36,7 +36,7 @@ def tune(problem: Problem, best: int, rounds: int) -> TuningResult:
     Every assignment on the way is a map, so tuning also finds good maps. Steps are Polyak's, with a
     little momentum, slowed down when the bound no longer falls.
     """
-    shares = TunedShares.even(problem)
+    shares = TunedShares.initial(problem)
     bound = Assignment(pad_rows(shares.gains(), len(problem.large.after)))
     bound.settle(0)
     tuned = TuningResult(shares.copy(), bound.total, best, 0)

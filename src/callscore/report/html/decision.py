@@ -8,7 +8,7 @@ from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard, TemplateRow
 from callscore.core.task import SCENARIO
 from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, tasks_run
-from callscore.report.decision import state_decision
+from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_interval, show_money
@@ -22,7 +22,6 @@ from callscore.report.svg.cost_quality import (
 from callscore.report.ties import show_band
 
 MAX_STATEMENT_LENGTH = 600
-SCENARIO_SUITE = "orchestration"
 NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
@@ -42,11 +41,7 @@ def first_screen(
 
 
 def _decision(card: Scorecard) -> Html:
-    estimate = (
-        "Estimate: argument values without a verdict count as different."
-        if card.suite == SCENARIO_SUITE and card.judging is None
-        else "Offline estimate: built-in rules, no judge."
-    )
+    estimate = describe_estimate(card)
     statements = [
         tag(
             "li",
@@ -59,7 +54,7 @@ def _decision(card: Scorecard) -> Html:
     ]
     return tag(
         "div",
-        tag("p", estimate, class_="estimate") if card.estimate else None,
+        tag("p", estimate, class_="estimate") if estimate else None,
         tag("h2", "Decision"),
         tag("ul", statements, class_="verdict"),
         class_="words",

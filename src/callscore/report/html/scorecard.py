@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TemplateRow
+from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore, TemplateRow
 from callscore.report.cells import (
     PASS,
     TONES,
@@ -58,6 +58,15 @@ def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
     return None if metric is None or metric.value is None else metric
 
 
+def _subscore(model: ModelScore, template: TemplateRow) -> SubScore | None:
+    if template.kind != "subscore":
+        return None
+    name, _, part = template.key.partition("/")
+    task = model.tasks.get(name)
+    score = None if task is None else task.subscores.get(part)
+    return None if score is None or score.score is None else score
+
+
 def _plain_cell(cell: Cell) -> Html:
     why = (
         collapsible(cell.text, plain(cell.why, MAX_REASON_LENGTH), class_="why")
@@ -94,17 +103,19 @@ def tasks_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
     ran = tasks_run(card)
     for task in ran:
-        metrics = [
-            row
-            for row in template
-            if row.kind == "metric" and row.key.startswith(f"{task}.") and not row.is_detail
-        ]
+        metrics = [row for row in template if _is_drawn(row, task)]
         own = next((row for row in template if row.kind == "task" and row.key == task), None)
         label = own.label if own is not None else task
         pictures = [_picture(label, _task_bars(card, task)), *_pictures(card, metrics)]
         yield tag("h3", label.removesuffix(" Score"))
         yield tag("div", pictures, class_="pictures")
         yield collapsible("Numbers of these pictures", _numbers(card, task, metrics))
+
+
+def _is_drawn(row: TemplateRow, task: str) -> bool:
+    """Whether a row of the template is a metric or a sub-score of the task, and not a detail."""
+    start = {"metric": f"{task}.", "subscore": f"{task}/"}.get(row.kind)
+    return start is not None and row.key.startswith(start) and not row.is_detail
 
 
 def _task_bars(card: Scorecard, task: str) -> list[IntervalBar]:
@@ -121,24 +132,22 @@ def _task_bars(card: Scorecard, task: str) -> list[IntervalBar]:
 
 def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]:
     for row in metrics:
-        metrics_of_models = [(model, _metric(model, row)) for model in card.models]
-        unit = next(
-            (metric.unit for _, metric in metrics_of_models if metric is not None), "fraction"
-        )
-        bars = [
-            IntervalBar(model.model, None)
-            if metric is None
-            else IntervalBar(
-                model.model,
-                metric.value,
-                metric.ci95,
-                TONES.get(metric.rating or "", "plain"),
-            )
-            for model, metric in metrics_of_models
-        ]
+        found = [_metric(model, row) for model in card.models]
+        unit = next((metric.unit for metric in found if metric is not None), "fraction")
+        bars = [_bar(model, row) for model in card.models]
         limits = [band.limit for band in row.bands[:1]]
         mark = "[!] " if row.is_blocker else ""
         yield _picture(f"{mark}{row.label}", bars, unit, limits)
+
+
+def _bar(model: ModelScore, row: TemplateRow) -> IntervalBar:
+    metric, part = _metric(model, row), _subscore(model, row)
+    if metric is not None:
+        tone = TONES.get(metric.rating or "", "plain")
+        return IntervalBar(model.model, metric.value, metric.ci95, tone)
+    if part is not None:
+        return IntervalBar(model.model, part.score, part.ci95)
+    return IntervalBar(model.model, None)
 
 
 def _picture(
@@ -153,11 +162,16 @@ def _numbers(card: Scorecard, task: str, metrics: Sequence[TemplateRow]) -> Html
     for row in metrics:
         cells = []
         for model in card.models:
-            metric = _metric(model, row)
-            if metric is None or metric.value is None:
-                cells.append("n/a")
-                continue
-            interval = show_score_interval(metric, metric.unit) or "no interval"
-            cells.append(f"{show(metric.value, metric.unit)} {interval}, n = {metric.n}")
+            metric, part = _metric(model, row), _subscore(model, row)
+            if metric is not None:
+                cells.append(_number(metric.value, metric, metric.unit))
+            else:
+                cells.append("n/a" if part is None else _number(part.score, part, "fraction"))
         lines.append(table_row(row.label, cells))
     return table(headings, lines, f"Metrics of {task}")
+
+
+def _number(value: float | None, score: MetricScore | SubScore, unit: str) -> str:
+    assert value is not None
+    interval = show_score_interval(score, unit) or "no interval"
+    return f"{show(value, unit)} {interval}, n = {score.n}"

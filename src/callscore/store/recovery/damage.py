@@ -11,13 +11,13 @@ from callscore.core.errors import StoreError
 from callscore.store.connection import (
     BUSY_S,
     connect_for_reading,
-    damaged,
+    damage_error,
     is_writable,
     log_of,
     map_sqlite_errors,
 )
 from callscore.store.recovery.salvage import holds_records
-from callscore.store.recovery.sqlite_pages import FRAME_HEADER, MAGIC, WAL_HEADER, frames
+from callscore.store.recovery.sqlite_pages import FRAME_HEADER, MAGIC, WAL_HEADER, log_frames
 
 CHECKED_BYTES = 64_000_000
 """Up to this size all pages are checked whenever a journal is opened; it takes 0.2 seconds."""
@@ -35,10 +35,10 @@ def check_intact(path: Path) -> None:
     _check_kind(path)
     has_log = _check_log(path)
     if has_log or path.stat().st_size <= CHECKED_BYTES:
-        with map_sqlite_errors(path), closing(_reading(path)) as connection:
+        with map_sqlite_errors(path), closing(_connect_read_only(path)) as connection:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         if verdict != "ok":
-            raise damaged(path, " ".join(verdict.split()))
+            raise damage_error(path, " ".join(verdict.split()))
 
 
 def _check_kind(path: Path) -> None:
@@ -47,11 +47,11 @@ def _check_kind(path: Path) -> None:
         beginning = file.read(len(SQLITE))
     if beginning and beginning != SQLITE and not holds_records(path):
         raise StoreError(
-            f"{path}: is no Callscore store; expected a new file, or one that a run has written"
+            f"{path}: is not a Callscore store; expected a new file, or one that a run has written"
         )
 
 
-def _reading(path: Path) -> sqlite3.Connection:
+def _connect_read_only(path: Path) -> sqlite3.Connection:
     """A connection that cannot write: any other would merge the log into the file when closed."""
     if not is_writable(path):
         return connect_for_reading(path, sqlite3.Connection)
@@ -68,20 +68,20 @@ def _check_log(path: Path) -> bool:
     log = log_of(path)
     found: list[str | None] = []
     for _ in range(CHECKS):
-        # Another process may be writing: what changes until the second check is no damage.
+        # Another process may be writing: what changes before the next check is not damage.
         try:
             wal = log.read_bytes()
         except FileNotFoundError:
             return False
-        found.append(_broken(wal))
+        found.append(_log_fault(wal))
         if found[-1] is None:
             return bool(wal)
     if found[0] is not None and len(set(found)) == 1:
-        raise damaged(path, found[0])
+        raise damage_error(path, found[0])
     return True
 
 
-def _broken(wal: bytes) -> str | None:
+def _log_fault(wal: bytes) -> str | None:
     """What is wrong with a log; None if it can be read, or was never written to disk."""
     if len(wal) < WAL_HEADER.size or not any(wal[: WAL_HEADER.size]):
         return None
@@ -101,7 +101,7 @@ def _commits_behind_a_break(wal: bytes, sums: tuple[int, int], order: str) -> in
     """The number of transactions after the first incomplete frame, without its own."""
     page_bytes = WAL_HEADER.unpack_from(wal)[2]
     whole, commits = True, 0
-    for frame in frames(wal):
+    for frame in log_frames(wal):
         if whole:
             body = frame.offset + FRAME_HEADER.size
             sums = _checksum(wal[frame.offset : frame.offset + 8], sums, order)

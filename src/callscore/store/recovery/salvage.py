@@ -11,14 +11,16 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.store.connection import (
+    UnreadableRow,
     connect,
     create_private,
     map_sqlite_errors,
     migrate,
     transaction,
 )
-from callscore.store.recovery.sqlite_pages import Image, Row, Value
+from callscore.store.recovery.sqlite_pages import JournalPages, SqliteRow, Value
 from callscore.store.reply_rows import checksum
+from callscore.store.run_records import parse_race, relative_to_store
 
 Shape = tuple[type | tuple[type, ...], ...]
 
@@ -37,7 +39,8 @@ _ANSWER = (
 # No process holds a run of a salvaged journal: it can be resumed.
 _RUN = (
     "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
-    " finished_at, preflight_usd, uncertain_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " finished_at, preflight_usd, uncertain_usd, eval_file, race)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ITEM = (
     "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
@@ -52,8 +55,8 @@ _ORPHANS = (
 )
 
 
-class Salvaged(msgspec.Struct, frozen=True):
-    """What was found."""
+class SalvageResult(msgspec.Struct, frozen=True):
+    """The number of replies, runs and items that were salvaged."""
 
     answers: int
     lost_answers: int
@@ -64,7 +67,7 @@ class Salvaged(msgspec.Struct, frozen=True):
     """Replies of judges for which the paying run is known."""
 
 
-def salvage(damaged: Path, target: Path) -> Salvaged:
+def salvage(damaged: Path, target: Path) -> SalvageResult:
     """Write every intact reply of a damaged journal, and what is left of its runs, to a new file.
 
     The damaged file is only read. A reply is taken if its checksum is correct; an item, and the
@@ -76,8 +79,9 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
     with closing(connect(target, sqlite3.Connection)) as connection, map_sqlite_errors(target):
         migrate(connection, target)
         with transaction(connection):
-            for row in Image(damaged).rows():
+            for row in JournalPages(damaged).rows():
                 _take(connection, row)
+            _move_eval_files(connection, damaged, target)
             for statement in _ORPHANS:
                 connection.execute(statement)
         answers, highest = connection.execute(
@@ -87,20 +91,20 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
             "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM items),"
             " (SELECT count(*) FROM judge_answers)"
         ).fetchone()
-    return Salvaged(answers, highest - answers, runs, items, judged)
+    return SalvageResult(answers, highest - answers, runs, items, judged)
 
 
 def holds_records(path: Path) -> bool:
     """Whether a file contains any row of a journal."""
     return any(
         _fits(values, shape)
-        for rowid, values in Image(path).rows()
+        for rowid, values in JournalPages(path).rows()
         if rowid is not None
         for shape in (_ANSWERS, _ITEMS, _RUNS)
     )
 
 
-def _take(connection: sqlite3.Connection, row: Row) -> None:
+def _take(connection: sqlite3.Connection, row: SqliteRow) -> None:
     """Insert a row; later versions replace earlier ones."""
     rowid, values = row
     if rowid is None:
@@ -113,13 +117,34 @@ def _take(connection: sqlite3.Connection, row: Row) -> None:
     elif _fits(values, _ITEMS):
         connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
     elif _fits(values, _RUNS):
-        connection.execute(_RUN, (rowid, *values[1:_HOLDER], *_sums(values)))
+        connection.execute(_RUN, (rowid, *values[1:_HOLDER], *_later_columns(values)))
 
 
-def _sums(values: Sequence[Value]) -> list[Value]:
-    """The preflight and uncertain costs of a run; earlier schema versions lack them."""
-    found = [*values[len(_RUNS) :], None, None][:2]
-    return [paid if isinstance(paid, (int, float)) else 0.0 for paid in found]
+def _later_columns(values: Sequence[Value]) -> list[Value]:
+    """The columns of a run that earlier schema versions lack: costs, eval file, race."""
+    *costs, eval_file, race = [*values[len(_RUNS) :], None, None, None, None][:4]
+    return [
+        *(usd if isinstance(usd, (int, float)) else 0.0 for usd in costs),
+        eval_file if isinstance(eval_file, str) else "",
+        race if isinstance(race, bytes) and _is_race(race) else None,
+    ]
+
+
+def _is_race(raw: bytes) -> bool:
+    try:
+        return parse_race(raw) is not None
+    except UnreadableRow:
+        return False
+
+
+def _move_eval_files(connection: sqlite3.Connection, damaged: Path, target: Path) -> None:
+    """Make the paths of eval files relative to the folder of the new journal."""
+    named = connection.execute("SELECT id, eval_file FROM runs WHERE eval_file != ''").fetchall()
+    moved = [
+        (relative_to_store(damaged.parent / eval_file, target), run_id)
+        for run_id, eval_file in named
+    ]
+    connection.executemany("UPDATE runs SET eval_file = ? WHERE id = ?", moved)
 
 
 def _fits(values: Sequence[Value], shape: Shape) -> bool:

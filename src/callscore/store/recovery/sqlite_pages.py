@@ -13,6 +13,8 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import NamedTuple
 
+from callscore.store.connection import log_of
+
 PAGE_BYTES = 4_096
 WAL_HEADER = struct.Struct(">8I")
 FRAME_HEADER = struct.Struct(">6I")
@@ -31,7 +33,7 @@ BAD_BYTES = (struct.error, IndexError, ValueError)
 """Exceptions from parsing damaged bytes (UnicodeDecodeError is a ValueError)."""
 
 
-class Row(NamedTuple):
+class SqliteRow(NamedTuple):
     """One record of a table or index."""
 
     rowid: int | None
@@ -39,7 +41,7 @@ class Row(NamedTuple):
     values: Sequence[Value]
 
 
-def _mapped(path: Path) -> mmap | bytes:
+def _map_file(path: Path) -> mmap | bytes:
     """The bytes of a file as a memory map; empty if it is empty or absent."""
     if not path.exists() or not path.stat().st_size:
         return b""
@@ -47,7 +49,7 @@ def _mapped(path: Path) -> mmap | bytes:
         return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
-class Frame(NamedTuple):
+class LogFrame(NamedTuple):
     """A page in the write-ahead log."""
 
     offset: int
@@ -56,7 +58,7 @@ class Frame(NamedTuple):
     """Whether it is the last of a transaction."""
 
 
-def frames(wal: mmap | bytes) -> Iterator[Frame]:
+def log_frames(wal: mmap | bytes) -> Iterator[LogFrame]:
     """The frames of the current generation, complete or not; an older one is already in
     the file.
     """
@@ -69,20 +71,20 @@ def frames(wal: mmap | bytes) -> Iterator[Frame]:
     for start in range(WAL_HEADER.size, len(wal) - step + 1, step):
         page, commit, *found = FRAME_HEADER.unpack_from(wal, start)[:4]
         if found == salts:
-            yield Frame(start, page, bool(commit))
+            yield LogFrame(start, page, bool(commit))
 
 
-class Image:
+class JournalPages:
     """All pages of a journal and of its log, oldest first; later ones are newer versions."""
 
     def __init__(self, path: Path) -> None:
-        self._file = _mapped(path)
-        self._wal = _mapped(path.with_name(f"{path.name}-wal"))
+        self._file = _map_file(path)
+        self._wal = _map_file(log_of(path))
         self._size = _page_size(self._file, self._wal)
-        self._in_log = list(frames(self._wal))
+        self._in_log = list(log_frames(self._wal))
         self._newest = {frame.page: frame.offset for frame in self._in_log}
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[SqliteRow]:
         """Every record that can be read, of any table or index."""
         for start in range(0, len(self._file), self._size):
             page = self._file[start : start + self._size]
@@ -91,7 +93,7 @@ class Image:
             page = self._log_page(frame.offset)
             yield from self._rows(page, _FILE_HEADER_BYTES if frame.page == 1 else 0)
 
-    def _rows(self, page: bytes, header: int) -> Iterator[Row]:
+    def _rows(self, page: bytes, header: int) -> Iterator[SqliteRow]:
         kind = page[header] if len(page) > header else 0
         if kind not in _HEADER_BYTES:
             return
@@ -106,7 +108,7 @@ class Image:
             except BAD_BYTES:
                 continue
 
-    def _row(self, page: bytes, place: int, kind: int) -> Row:
+    def _row(self, page: bytes, place: int, kind: int) -> SqliteRow:
         if kind == _INNER_OF_INDEX:
             place += _CHILD_BYTES
         length, place = _varint(page, place)
@@ -120,7 +122,7 @@ class Image:
             payload += self._overflow(following, length - held)
         if len(payload) != length:
             raise ValueError
-        return Row(rowid, _record(payload))
+        return SqliteRow(rowid, _record(payload))
 
     def _held_in_page(self, length: int, kind: int) -> int:
         of_table = kind == _LEAF_OF_TABLE

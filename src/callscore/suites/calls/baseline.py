@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Prompt
-from callscore.core.noise import FakeReply
+from callscore.core.noise import FakeReply, objects_in
 from callscore.metrics.keywords import occurs, overlap, sentiment, topic_words, words
 
 Json = dict[str, Any]
@@ -53,17 +53,16 @@ def _config(document: Json) -> Json:
 
 
 def _turns(document: Json) -> list[Json]:
-    found = document.get("transcript")
-    turns = [turn for turn in found if isinstance(turn, dict)] if isinstance(found, list) else []
+    turns = objects_in(document.get("transcript"))
     return [{**turn, "text": str(turn.get("text", ""))} for turn in turns]
 
 
-def _qa(config: Json, turns: list[Json]) -> Json:
+def _answer_qa(config: Json, turns: list[Json]) -> Json:
     """A question is met if enough of its words are spoken; the reason quotes that turn."""
-    return {"questions": [_question(q, turns) for q in _objects(config.get("questions"))]}
+    return {"questions": [_answer_question(q, turns) for q in objects_in(config.get("questions"))]}
 
 
-def _question(question: Json, turns: list[Json]) -> Json:
+def _answer_question(question: Json, turns: list[Json]) -> Json:
     asked = str(question.get("question", ""))
     about = topic_words(asked)
     best = max(turns, key=lambda turn: overlap(about, turn["text"]), default={"text": ""})
@@ -91,7 +90,7 @@ def _clock(turn: Json) -> str:
     return f"At {minutes:02d}:{seconds:02d}: "
 
 
-def _entity(config: Json, turns: list[Json]) -> Json:
+def _answer_entity(config: Json, turns: list[Json]) -> Json:
     """Keywords that are spoken; topics of which half of the words are."""
     spoken = words(" ".join(turn["text"] for turn in turns))
     everything = " ".join(spoken)
@@ -112,11 +111,11 @@ def _entity(config: Json, turns: list[Json]) -> Json:
     }
 
 
-def _text(config: Json, turns: list[Json]) -> Json:
+def _answer_text(config: Json, turns: list[Json]) -> Json:
     """A label by positive and negative words, the first request as the purpose, turns with numbers
     as facts.
     """
-    sentences = _objects(config.get("sentences")) or turns
+    sentences = objects_in(config.get("sentences")) or turns
     labelled = [
         {
             "sentence_id": sentence.get("sentence_id", sentence.get("id")),
@@ -127,14 +126,14 @@ def _text(config: Json, turns: list[Json]) -> Json:
     ]
     return {
         "sentiment": labelled,
-        "summary": _summary(config, turns),
-        "emotion": _emotion(config, [str(sentence["label"]) for sentence in labelled]),
+        "summary": _answer_summary(config, turns),
+        "emotion": _emotion_shares(config, [str(sentence["label"]) for sentence in labelled]),
     }
 
 
-def _summary(config: Json, turns: list[Json]) -> Json:
+def _answer_summary(config: Json, turns: list[Json]) -> Json:
     texts = [turn["text"] for turn in turns]
-    wishes = [turn["text"] for turn in turns if not _by_agent(turn)]
+    wishes = [turn["text"] for turn in turns if not _is_agent(turn)]
     facts = [text for text in texts if any(letter.isdigit() for letter in text)]
     return {
         "call_purpose": next(iter(wishes or texts), ""),
@@ -143,11 +142,11 @@ def _summary(config: Json, turns: list[Json]) -> Json:
     }
 
 
-def _by_agent(turn: Json) -> bool:
+def _is_agent(turn: Json) -> bool:
     return str(turn.get("speaker", "")).casefold().startswith(("agent", "asesor", "एजेंट"))
 
 
-def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
+def _emotion_shares(config: Json, labels: list[str]) -> dict[str, int]:
     """Negative words are anger, positive words are joy, the rest is neutral; the shares add up to
     100.
     """
@@ -161,9 +160,9 @@ def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
     return shares
 
 
-def _translation(config: Json, turns: list[Json]) -> Json:
-    """The source text itself: shows what a translation adds to leaving it out."""
-    sentences = _objects(config.get("sentences")) or turns
+def _answer_translation(config: Json, turns: list[Json]) -> Json:
+    """The source text itself: shows what translating it adds."""
+    sentences = objects_in(config.get("sentences")) or turns
     texts = [str(sentence.get("source_text", sentence.get("text", ""))) for sentence in sentences]
     spoken = words(" ".join(texts))
     return {
@@ -189,17 +188,13 @@ def _translation(config: Json, turns: list[Json]) -> Json:
     }
 
 
-def _objects(value: Any) -> list[Json]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 _RULES: Mapping[str, Callable[[Json, list[Json]], Json]] = {
-    "qa": _qa,
-    "entity": _entity,
-    "text": _text,
-    "translation": _translation,
+    "qa": _answer_qa,
+    "entity": _answer_entity,
+    "text": _answer_text,
+    "translation": _answer_translation,
 }

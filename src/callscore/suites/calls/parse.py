@@ -47,7 +47,7 @@ def allows_nothing(path: str, expected: JsonObject, given: JsonObject) -> bool:
     return False
 
 
-class AnswerPart(NamedTuple):
+class ReplyPart(NamedTuple):
     """A part of the reply: an object, a list or an open map, and how to get it."""
 
     path: str
@@ -56,21 +56,21 @@ class AnswerPart(NamedTuple):
     """Keys of the object, or of every object in the list; 0 in a list of scalars."""
 
 
-class AnswerLayout(NamedTuple):
+class ReplyLayout(NamedTuple):
     """The parts of a reply by kind, and the number of keys that every reply has."""
 
     keys: int
-    objects: tuple[AnswerPart, ...]
-    lists: tuple[AnswerPart, ...]
-    maps: tuple[AnswerPart, ...]
+    objects: tuple[ReplyPart, ...]
+    lists: tuple[ReplyPart, ...]
+    maps: tuple[ReplyPart, ...]
 
 
-class AnswerForm(msgspec.Struct, frozen=True):
+class ReplyForm(msgspec.Struct, frozen=True):
     """The documented form of a task's replies."""
 
     decode: Callable[[bytes], Any]
     """Refuses a missing key or a value of another type; ignores unknown keys."""
-    layout: AnswerLayout
+    layout: ReplyLayout
 
     def fits(self, expected: Mapping[str, Any]) -> bool:
         """Whether an expected outcome has the documented keys and no others."""
@@ -97,18 +97,18 @@ class AnswerForm(msgspec.Struct, frozen=True):
         return keys
 
 
-def form_from_schema(schema: Mapping[str, Any]) -> AnswerForm:
+def form_from_schema(schema: Mapping[str, Any]) -> ReplyForm:
     """The form that an answer schema describes.
 
     An object may contain scalars, lists of scalars or flat objects, open maps, and objects.
     """
-    objects: list[AnswerPart] = []
-    lists: list[AnswerPart] = []
-    maps: list[AnswerPart] = []
+    objects: list[ReplyPart] = []
+    lists: list[ReplyPart] = []
+    maps: list[ReplyPart] = []
     make_type: Any = TypedDict  # its fields are known only at run time
 
     def type_of(inner: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-        part = AnswerPart(".".join(path), _getter(path))
+        part = ReplyPart(".".join(path), _getter(path))
         if inner.get("type") == "array":
             items = inner["items"].get("properties")
             lists.append(part._replace(width=len(items or ())))
@@ -127,8 +127,8 @@ def form_from_schema(schema: Mapping[str, Any]) -> AnswerForm:
 
     kind = type_of(schema, ())
     fixed = sum(part.width for part in objects)
-    layout = AnswerLayout(fixed, tuple(objects), tuple(lists), tuple(maps))
-    return AnswerForm(msgspec.json.Decoder(kind).decode, layout)
+    layout = ReplyLayout(fixed, tuple(objects), tuple(lists), tuple(maps))
+    return ReplyForm(msgspec.json.Decoder(kind).decode, layout)
 
 
 def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
@@ -143,7 +143,7 @@ def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
     return get
 
 
-def _is_flat(value: Any, width: int, layout: AnswerLayout) -> bool:
+def _is_flat(value: Any, width: int, layout: ReplyLayout) -> bool:
     return (
         type(value) is dict and len(value) == width and _container_keys(value) <= _part_keys(layout)
     )
@@ -153,7 +153,7 @@ def _container_keys(value: Mapping[str, Any]) -> set[str]:
     return {key for key, inner in value.items() if type(inner) in CONTAINERS}
 
 
-def _part_keys(layout: AnswerLayout) -> set[str]:
+def _part_keys(layout: ReplyLayout) -> set[str]:
     """The keys whose value is another part."""
     parts = (*layout.objects, *layout.lists, *layout.maps)
     return {part.path.rpartition(".")[2] for part in parts}
@@ -174,7 +174,7 @@ def _has_scalars(value: Any) -> bool:
 def decode_documented(
     text: str | bytes,
     expected: Mapping[str, Any],
-    form: AnswerForm,
+    form: ReplyForm,
     allows: Allows = allows_nothing,
 ) -> dict[str, Any] | None:
     """The reply, decoded by its documented form; None if only the full parser can decide.
@@ -221,14 +221,14 @@ def _colons_follow_keys(text: str, keys: int) -> bool:
 class StructureSources(ShapeSources, frozen=True):
     """What the structure of replies depends on besides the expected outcome."""
 
-    form: AnswerForm | None = None
+    form: ReplyForm | None = None
     """The documented form; None if every reply needs the full parser."""
 
 
 AskedNames = Callable[[], Mapping[str, Sequence[str]]]
 
 
-def no_names_asked() -> Mapping[str, Sequence[str]]:
+def no_asked_names() -> Mapping[str, Sequence[str]]:
     """No names are content."""
     return {}
 
@@ -238,7 +238,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
     expected: Mapping[str, Any]
     sources: StructureSources
-    asked_names: AskedNames = no_names_asked
+    asked_names: AskedNames = no_asked_names
     """A function, because most replies have exactly the names of the expected outcome."""
 
     @cached_property
@@ -274,7 +274,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
 
 def structure_of(
-    case: Case, sources: StructureSources, asked_names: AskedNames = no_names_asked
+    case: Case, sources: StructureSources, asked_names: AskedNames = no_asked_names
 ) -> Structure:
     """The structure of replies to this case; `sources` are those of its task."""
     if case.expected_parts:

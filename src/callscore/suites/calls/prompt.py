@@ -18,7 +18,7 @@ import msgspec
 from callscore.core.case import Case, JsonObject, Message, Prompt, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
-from callscore.suites.calls.parse import AnswerForm, Structure, form_from_schema
+from callscore.suites.calls.parse import ReplyForm, Structure, form_from_schema
 from callscore.suites.calls.structure import SCALAR, Shape
 
 NEVER_SHOWN = frozenset({"critical_facts"})
@@ -71,7 +71,7 @@ def prompt_file(task: str) -> PromptFile:
 
 
 @cache
-def answer_form(task: str) -> AnswerForm:
+def reply_form(task: str) -> ReplyForm:
     """The documented form of a task's replies, from its schema."""
     return form_from_schema(prompt_file(task).schema)
 

@@ -33,8 +33,10 @@ _BASIS = (
 class FreeRunScorer:
     """Scores the free runs of one model in one language, scenario by scenario."""
 
-    def __init__(self, model: str, part: ScenarioSet, repeats: int, stored: StoredReplies) -> None:
-        self._model, self._part = model, part
+    def __init__(
+        self, model: str, scenario_set: ScenarioSet, repeats: int, stored: StoredReplies
+    ) -> None:
+        self._model, self._set = model, scenario_set
         self._repeats, self._stored = repeats, stored
         self._forced: list[ScenarioEvaluation] = []
         self._free: list[ScenarioEvaluation] = []
@@ -45,7 +47,7 @@ class FreeRunScorer:
     def add(self, forced: ScenarioReplies) -> tuple[ScenarioReplies, Sequence[StepRecord]] | None:
         """Add one scenario; returns its free replies and records, None if a pass is incomplete."""
         scenario = forced.scenario
-        found = free_replies(self._part, scenario, self._model, self._repeats, self._stored)
+        found = free_replies(self._set, scenario, self._model, self._repeats, self._stored)
         if isinstance(found, str) or forced.missing:
             self._left_out.append(found if isinstance(found, str) else forced.missing)
             return None
@@ -64,9 +66,9 @@ class FreeRunScorer:
         self._not_reached += found.not_reached
 
     def _evaluate(self, recording: ScenarioRecording) -> ScenarioEvaluation:
-        place = ScenarioKey(self._part.lang, recording.scenario_id)
+        key = ScenarioKey(self._set.lang, recording.scenario_id)
         return evaluate_scenario(
-            recording, place, self._part.cards, RecordedVerdicts({}), recording.scenario_id
+            recording, key, self._set.cards, RecordedVerdicts({}), recording.scenario_id
         )
 
     def document(self) -> Json:
@@ -101,7 +103,7 @@ def _summary(evaluated: Sequence[ScenarioEvaluation]) -> Json:
         **{name: measure.value for name, measure in named.items()},
         "step_success": fmean(record.success for record in records) if records else None,
         "progress_rate": progress_rate(records),
-        "scenario_success": run_consistency(records)["scenario_success"],
+        "scenario_success": run_consistency(records, has_intervals=False)["scenario_success"],
     }
 
 

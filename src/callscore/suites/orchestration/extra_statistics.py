@@ -88,7 +88,7 @@ def undecided_values(records: Sequence[StepRecord]) -> list[Json]:
     ]
 
 
-def run_consistency(records: Sequence[StepRecord]) -> Json:
+def run_consistency(records: Sequence[StepRecord], *, has_intervals: bool = True) -> Json:
     """pass^k over scenarios, flip rate over steps, whole-scenario success"""
     by_run: dict[tuple[str, int], list[bool]] = defaultdict(list)
     by_step: dict[str, list[bool]] = defaultdict(list)
@@ -102,7 +102,7 @@ def run_consistency(records: Sequence[StepRecord]) -> Json:
         "scenario_success": mean_or_none(won for runs in outcomes.values() for won in runs),
         "pass_hat_k": pass_hat_k(list(outcomes.values())),
         "flip_rate": flip_rate(list(by_step.values())),
-        "flip_rate_ci95": _flip_interval(records),
+        **({"flip_rate_ci95": _flip_interval(records)} if has_intervals else {}),
         "progress_rate": progress_rate(records),
     }
 
@@ -134,7 +134,7 @@ def flip_rate(outcomes: Sequence[Sequence[bool]]) -> float | None:
     return mean_or_none(len(set(step)) > 1 for step in outcomes if len(step) > 1)
 
 
-def _flip_interval(records: Sequence[StepRecord]) -> tuple[float, float] | None:
+def _flip_interval(records: Sequence[StepRecord]) -> list[float] | None:
     """The 95 % interval of the flip rate, over scenarios        STATS §2"""
     by_step: dict[tuple[str, str], set[bool]] = defaultdict(set)
     runs: dict[tuple[str, str], int] = defaultdict(int)
@@ -150,7 +150,7 @@ def _flip_interval(records: Sequence[StepRecord]) -> tuple[float, float] | None:
     if not counts:
         return None
     found = interval_of_counts(counts)
-    return None if found is None else (found.low, found.high)
+    return None if found is None else [found.low, found.high]
 
 
 def breakdowns(records: Sequence[StepRecord]) -> Json:

@@ -75,16 +75,16 @@ class FreeRun:
 
     def add_reply(self, reply: RecordedReply) -> None:
         """Add the reply to `next_step`, and continue with the step after it."""
-        step = self.next_step
-        assert step is not None
-        if isinstance(step.step, PlanStep):
-            workflows = step.step.gold.workflows
+        case = self.next_step
+        assert case is not None
+        if isinstance(case.step, PlanStep):
+            workflows = case.step.gold.workflows
             self._expected = frozenset(step.agent for flow in workflows for step in flow.steps)
-            self._plans[step.step_id] = reply
-            self._adopt_plan(step.step_id, reply)
-        elif isinstance(step.step, AgentStep):
-            self._steps[step.step_id] = reply
-            self._add_tool_result(step.step, reply)
+            self._plans[case.step_id] = reply
+            self._adopt_plan(case.step_id, reply)
+        elif isinstance(case.step, AgentStep):
+            self._steps[case.step_id] = reply
+            self._add_tool_result(case.step, reply)
         self.next_step = self._next()
 
     def run(self, number: int) -> RecordedRun:
@@ -208,9 +208,11 @@ class FreeRuns:
         self._stored = stored
         self._has_requested = False
         self._active = [
-            _FreeRunInProgress(model, FreeRun(scenario, part.cards, part.protocol), run)
-            for part in sets
-            for scenario in part.scenarios()
+            _FreeRunInProgress(
+                model, FreeRun(scenario, scenario_set.cards, scenario_set.protocol), run
+            )
+            for scenario_set in sets
+            for scenario in scenario_set.scenarios()
             for model in models
             for run in range(1, repeats + 1)
         ]
@@ -239,13 +241,13 @@ class FreeReplies(msgspec.Struct, frozen=True):
 
 
 def free_replies(
-    part: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredReplies
+    scenario_set: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredReplies
 ) -> FreeReplies | str:
     """The stored free runs of a scenario; or why they are incomplete."""
     steps: list[StepReply] = []
     runs, not_reached = [], 0
     for number in range(1, repeats + 1):
-        free = FreeRun(scenario, part.cards, part.protocol)
+        free = FreeRun(scenario, scenario_set.cards, scenario_set.protocol)
         steps += _walk(free, model, number, stored)
         if free.next_step is not None:
             return _failure_text(steps[-1])

@@ -98,8 +98,8 @@ class RecordedScorer:
             scenario = path.name.removesuffix(_SUFFIX)
             with suppress(DataError):
                 recording = read_recording(decode_output(self._files.read_whole(path)), scenario)
-                place = ScenarioKey(language.name, scenario)
-                yield from list(open_steps(recording, place, language.cards, verdicts))
+                key = ScenarioKey(language.name, scenario)
+                yield from list(open_steps(recording, key, language.cards, verdicts))
 
     def scores(
         self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
@@ -184,10 +184,10 @@ def _evaluator(
         )
 
     def evaluate_one(data: Any, scenario: str, shown: str) -> ScenarioEvaluation:
-        recording, place = read_recording(data, scenario), ScenarioKey(language.name, scenario)
-        evaluated = evaluate_scenario(recording, place, language.cards, verdicts, shown)
+        recording, key = read_recording(data, scenario), ScenarioKey(language.name, scenario)
+        evaluated = evaluate_scenario(recording, key, language.cards, verdicts, shown)
         if on_step is not None and recording.raw_steps:
-            due = interpret_steps(recording.raw_steps[0], place, language.cards)
+            due = interpret_steps(recording.raw_steps[0], key, language.cards)
             for view in recording_views(recording, due, language.model, evaluated.records):
                 on_step(view)
         return evaluated
@@ -236,9 +236,9 @@ def _language_folders(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_
     shared = len(recorded.cards) < len(recorded.outputs)
     names = list(recorded.languages) * (len(pairs) if len(recorded.languages) == 1 else 1)
     found = []
-    for place, (folder, cards) in enumerate(pairs):
+    for index, (folder, cards) in enumerate(pairs):
         known, digest = read_cards(cards, files)
-        name = names[place] if names else _language_name(folder, cards, shared=shared)
+        name = names[index] if names else _language_name(folder, cards, shared=shared)
         found.append(
             _LanguageFolder(folder, name, recorded.model or _model_name(folder), known, digest)
         )

@@ -154,7 +154,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             shown["intervals"] = intervals.intervals(task, method, statistics, scenarios)
         if self.mode == "compat":
             return shown | {"plan": self._exact_plan()}
-        return shown | self._standard_extension()
+        return shown | self._standard_extension(has_intervals=method is not None)
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
@@ -176,7 +176,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             ],
         }
 
-    def _standard_extension(self) -> Json:
+    def _standard_extension(self, *, has_intervals: bool) -> Json:
         records = self.records
         open_items = extra_statistics.undecided_values(records)
         positive = self.overall.call.value_positive_only.value
@@ -186,7 +186,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             "value_score_positive_only": positive,
             "choice": extra_statistics.decision_statistics(self.overall.confusion, records),
             "plan": extra_statistics.plan_statistics(records),
-            "runs": extra_statistics.run_consistency(records),
+            "runs": extra_statistics.run_consistency(records, has_intervals=has_intervals),
             "breakdown": extra_statistics.breakdowns(records),
             "errors": extra_statistics.error_taxonomy(records),
             "data_report": [msgspec.structs.asdict(finding) for finding in self.findings],

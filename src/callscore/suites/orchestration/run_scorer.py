@@ -71,14 +71,14 @@ class RunScenarios:
 
     def survey(self) -> Survey:
         """Read, check and hash every scenario."""
-        found = [part.survey() for part in self._sets]
-        ids = [step for part in found for step in part.ids]
-        return Survey(ids, "+".join(part.digest for part in found))
+        found = [each.survey() for each in self._sets]
+        ids = [step for each in found for step in each.ids]
+        return Survey(ids, "+".join(each.digest for each in found))
 
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
         """Every step of every scenario."""
-        for part in self._sets:
-            yield from part.stream()
+        for each in self._sets:
+            yield from each.stream()
 
     def follow_ups(
         self, models: Sequence[str], stored: StoredReplies, repeats: int
@@ -99,7 +99,7 @@ class RunScorer:
     def __init__(
         self, sets: Sequence[ScenarioSet], settings: ScenarioSettings, data: RunData
     ) -> None:
-        self._sets = {str(part.folder): part for part in sets}
+        self._sets = {str(each.folder): each for each in sets}
         self._settings = settings
         self._data = data
         self.parts = [ScenarioPart(model, folder) for model in data.models for folder in self._sets]
@@ -120,8 +120,8 @@ class RunScorer:
         for scenario in scenarios:
             recording = replies_of(self._data, part.model, scenario_set, scenario).to_recording()
             with suppress(DataError):  # a failed request: the scenario fails when it is scored
-                place = ScenarioKey(scenario_set.lang, scenario.id)
-                yield from list(open_steps(recording, place, scenario_set.cards, recorded))
+                key = ScenarioKey(scenario_set.lang, scenario.id)
+                yield from list(open_steps(recording, key, scenario_set.cards, recorded))
 
     def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
         """Whether the part has a scenario of this id."""
@@ -132,8 +132,8 @@ class RunScorer:
     ) -> float | None:
         """The score of one scenario by itself; None if a request failed."""
         scenario_set = self._sets[part.folder]
-        scoring = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
-        row = scoring.row(self._scenarios(part)[scenario])
+        scorer = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
+        row = scorer.row(self._scenarios(part)[scenario])
         if row is None:
             return None
         found = measure_scenario(row, is_compat=self._settings.mode == "compat")
@@ -186,9 +186,11 @@ class RunScorer:
         )
 
 
-def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
+def replies_of(
+    data: RunData, model: str, scenario_set: ScenarioSet, scenario: Scenario
+) -> ScenarioReplies:
     """The replies of one model to one scenario."""
-    cases = part.requested_steps(scenario)
+    cases = scenario_set.requested_steps(scenario)
     stored = {case.id: data.stored(model, case.id) for case in cases}
     steps = list(collect_replies(cases, stored, data.repeats))
     return ScenarioReplies(scenario, model, data.repeats, steps)
@@ -202,15 +204,15 @@ class _LanguageScorer:
         data: RunData,
         settings: ScenarioSettings,
         model: str,
-        part: ScenarioSet,
+        scenario_set: ScenarioSet,
         judged: StepVerdicts | None,
     ) -> None:
-        self._data, self._mode, self._part, self._judged = data, settings.mode, part, judged
+        self._data, self._mode, self._set, self._judged = data, settings.mode, scenario_set, judged
         self._model = model
-        self._recorded = verdicts_from_files(data.verdicts, model, part.lang)
+        self._recorded = verdicts_from_files(data.verdicts, model, scenario_set.lang)
         self._known = add_judge_verdicts(self._recorded, judged)
         self._free = (
-            FreeRunScorer(model, part, data.repeats, data.stored)
+            FreeRunScorer(model, scenario_set, data.repeats, data.stored)
             if settings.history == "own"
             else None
         )
@@ -222,10 +224,10 @@ class _LanguageScorer:
 
     def result(self, sinks: ScenarioSinks) -> LanguageResult:
         """The result of all scenarios; one scenario is in memory at a time."""
-        part = self._part
-        for scenario in part.scenarios():
-            replies = replies_of(self._data, self._model, part, scenario)
-            records = self._score(replies, part.shown_path(scenario.id), sinks)
+        scenario_set = self._set
+        for scenario in scenario_set.scenarios():
+            replies = replies_of(self._data, self._model, scenario_set, scenario)
+            records = self._score(replies, scenario_set.shown_path(scenario.id), sinks)
             if sinks.on_step is not None:
                 for view in run_views(replies, records, self._flags):
                     sinks.on_step(view)
@@ -239,13 +241,13 @@ class _LanguageScorer:
             if free is not None and sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(*free, "own"))
         metadata = ResultMetadata(
-            shown_path(part.folder),
-            part.lang,
+            shown_path(scenario_set.folder),
+            scenario_set.lang,
             self._model,
             verdict_source(self._data.verdicts),
-            part.digest,
+            scenario_set.digest,
             __version__,
-            protocol=part.protocol.signature,
+            protocol=scenario_set.protocol.signature,
             usage=usage_by_scenario(self._used),
             free_running=None if self._free is None else self._free.document(),
         )
@@ -270,15 +272,15 @@ class _LanguageScorer:
                 sinks.on_result(result)
             return ()
         self._evaluated.append(evaluated)
-        answers = replies.by_step()
+        by_step = replies.by_step()
         for record in evaluated.records:
-            reply = answers.get((record.case_id, record.run))
+            reply = by_step.get((record.case_id, record.run))
             sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
 
     def row(self, scenario: Scenario) -> ResultRow | None:
         """The row of one scenario; None if a request failed."""
-        replies = replies_of(self._data, self._model, self._part, scenario)
+        replies = replies_of(self._data, self._model, self._set, scenario)
         try:
             evaluated = self._evaluate(replies, scenario.id)
         except DataError:
@@ -290,17 +292,21 @@ class _LanguageScorer:
         return () if self._mode == "standard" else (STANDARD_READING,)
 
     def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
-        part, scenario = self._part, replies.scenario
-        place = ScenarioKey(part.lang, scenario.id)
+        scenario_set, scenario = self._set, replies.scenario
+        key = ScenarioKey(scenario_set.lang, scenario.id)
         if self._mode == "standard":
-            return evaluate_scenario(replies.to_recording(), place, part.cards, self._known, path)
+            return evaluate_scenario(
+                replies.to_recording(), key, scenario_set.cards, self._known, path
+            )
         # The records are those of the mode `standard`, the numbers those of the public evaluator.
-        from_files = verdicts_from_files(self._data.verdicts, self._model, part.lang)
-        evaluated = evaluate_scenario(replies.to_recording(), place, part.cards, from_files, path)
+        from_files = verdicts_from_files(self._data.verdicts, self._model, scenario_set.lang)
+        evaluated = evaluate_scenario(
+            replies.to_recording(), key, scenario_set.cards, from_files, path
+        )
         if replies.missing:
             raise DataError(f"error: {replies.missing}")
-        schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
-        prefix = f"{part.lang}/{scenario.id}"
+        schemas = {name: tool.parameters for name, tool in scenario_set.cards.tools.items()}
+        prefix = f"{scenario_set.lang}/{scenario.id}"
         known = self._known if self._data.verdicts else NoVerdicts()
         row = evaluate_file(public_output(replies), path, schemas, known, prefix)
         self._public_rows.append(row)

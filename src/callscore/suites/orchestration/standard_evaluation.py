@@ -88,13 +88,13 @@ def evaluate_scenario(
         texts = {step.step_id: step.content for step in raw}
         for plan in scenario.plans:
             record = _plan_record(plan, run, scenario)
-            records.append(_with_texts(record, texts[plan.step_id], run.plans.get(plan.step_id)))
+            records.append(_add_texts(record, texts[plan.step_id], run.plans.get(plan.step_id)))
         for step in scenario.agent_steps:
             if not step.has_card and step.step_id not in run.steps:
-                findings[_not_requested(step, scenario)] = None
+                findings[_not_requested_finding(step, scenario)] = None
                 continue
             record = _agent_record(step, run, scenario, cards.tools, verdicts)
-            records.append(_with_texts(record, texts[step.step_id], run.steps.get(step.step_id)))
+            records.append(_add_texts(record, texts[step.step_id], run.steps.get(step.step_id)))
     return ScenarioEvaluation(
         _row(file_path, records, recording),
         tuple(records),
@@ -104,7 +104,7 @@ def evaluate_scenario(
     )
 
 
-def _with_texts(record: StepRecord, expected: str, reply: RecordedReply | None) -> StepRecord:
+def _add_texts(record: StepRecord, expected: str, reply: RecordedReply | None) -> StepRecord:
     return msgspec.structs.replace(record, expected=expected, reply=reply)
 
 
@@ -115,7 +115,7 @@ def _stray_findings(run: RecordedRun, key: ScenarioKey) -> list[DataFinding]:
     ]
 
 
-def _not_requested(step: AgentStep, scenario: Scenario) -> DataFinding:
+def _not_requested_finding(step: AgentStep, scenario: Scenario) -> DataFinding:
     where = case_id(scenario.lang, scenario.id, step.step_id)
     return DataFinding(
         where, "agent_without_card", "set_aside", "the model was never asked this step"
@@ -123,9 +123,9 @@ def _not_requested(step: AgentStep, scenario: Scenario) -> DataFinding:
 
 
 def _reply_to(
-    verdicts: Mapping[int, RecordedReply], step_id: int, where: str
+    replies: Mapping[int, RecordedReply], step_id: int, where: str
 ) -> RecordedReply | None:
-    reply = verdicts.get(step_id)
+    reply = replies.get(step_id)
     if reply is not None and reply.error:
         raise DataError(f"error: {reply.error}", case_id=where, field="error")
     return reply

@@ -30,7 +30,6 @@ from callscore.suites.orchestration.step_results import missing_result, step_res
 
 LARGEST = 2**63 - 1
 """Larger integers are written as text."""
-Records = Mapping[tuple[str, int], StepRecord]
 
 
 def run_views(
@@ -62,11 +61,11 @@ def recording_views(
 ) -> Iterator[StepView]:
     """Every scored step of a recording, with the history before it."""
     known = {(record.case_id, record.run): record for record in records}
-    said = list(conversation(scenario.raw))
+    history = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
     for step in sorted(steps, key=lambda step: step.step_id):
         where = case_id(scenario.lang, scenario.id, step.step_id)
-        before = [each.message for each in said if each.step_id < step.step_id]
+        before = [each.message for each in history if each.step_id < step.step_id]
         agent = "main" if isinstance(step, PlanStep) else step.agent
         shown = _case(where, scenario, _StepInput(agent, before), step)
         answers = [
@@ -92,24 +91,24 @@ def _run_case(case: StepCase, scenario: Scenario) -> Case:
 
 
 def _case(
-    where: str, scenario: Scenario, asked: _StepInput, due: PlanStep | AgentStep | None
+    where: str, scenario: Scenario, step_input: _StepInput, due: PlanStep | AgentStep | None
 ) -> Case:
     """The step as a case: the history is its transcript, instructions and tools are its config."""
-    system = "\n\n".join(each.content for each in asked.messages if each.role == "system")
-    said = [each for each in asked.messages if each.role != "system"]
-    config = {"agent": asked.agent, "instructions": system, "tools": list(asked.tools)}
+    system = "\n\n".join(each.content for each in step_input.messages if each.role == "system")
+    history = [each for each in step_input.messages if each.role != "system"]
+    config = {"agent": step_input.agent, "instructions": system, "tools": list(step_input.tools)}
     return Case(
         id=where,
         task=SCENARIO,
         transcript=[
             Turn(to_json_value(each.content), id=number, speaker=each.role)
-            for number, each in enumerate(said, start=1)
+            for number, each in enumerate(history, start=1)
         ],
         config=to_json_value({key: value for key, value in config.items() if value}),
         expected_outcome=to_json_value(_expected(due)),
         call_id=scenario.id,
         lang=scenario.lang.lower(),
-        tags=[_kind(due), asked.agent],
+        tags=[_kind(due), step_input.agent],
     )
 
 

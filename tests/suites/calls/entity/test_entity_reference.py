@@ -90,7 +90,7 @@ def test_duplicates_in_an_expected_list_count_once() -> None:
 def test_an_expected_entity_that_is_not_configured_is_flagged() -> None:
     case = entity_case(outcome(["loan"]))
     assert flags(case, outcome(["loan"])) == ["expected_not_configured"]
-    assert flags(case, "no JSON") == ["expected_not_configured", "not_json"]
+    assert flags(case, "no JSON") == ["not_json", "expected_not_configured"]
     assert values(case, outcome(["loan"]))["config_adherence"] == 0
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from calls_suite import formula_of
 from callscore.core.case import Case, Reply
 from callscore.scorecard.formula import score_case
+from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls.entity.task import OFFERED, EntityOutput, EntityTask
 from callscore.suites.calls.spec import make_settings, metric_names
 from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values
@@ -211,3 +212,11 @@ def test_a_strict_setting_refuses_a_fence() -> None:
     reference = task.reference(entity_case())
     reply = Reply("```\n" + json.dumps(outcome()) + "\n```")
     assert task.measure(reference, task.read(reference, reply), {}).flags == ["fence"]
+
+
+def test_a_malformed_reply_is_counted_once_whatever_else_is_flagged() -> None:
+    formula, tally = formula_of("entity", "all"), TaskTally()
+    found = measured(entity_case(outcome(["loan"])), "no JSON")
+    assert "expected_not_configured" in found.flags
+    tally.add_case("c1", formula, [ScoredReply(found, score_case(formula, found))])
+    assert tally.malformed == {"not_json": 1}

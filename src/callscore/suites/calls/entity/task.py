@@ -36,7 +36,7 @@ from callscore.suites.calls.entity.reference import (
     refuse_blocked,
 )
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
-from callscore.suites.calls.prompt import answer_form, build_prompt, distinct_texts
+from callscore.suites.calls.prompt import build_prompt, distinct_texts, reply_form
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 
@@ -64,7 +64,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._sources = StructureSources(
-            {}, open_maps=settings.open_maps, form=answer_form("entity")
+            {}, open_maps=settings.open_maps, form=reply_form("entity")
         )
 
     def reference(self, case: Case) -> EntityReference:
@@ -155,4 +155,4 @@ def _malformed_measures(reference: EntityReference, output: Malformed) -> Measur
     measures = dict.fromkeys(spec.metric_names().by_task["entity"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
     measures[STRUCTURE] = DIFFERS
-    return Measured(measures, sorted({output.cause, *reference.flags}))
+    return Measured(measures, [output.cause, *reference.flags])

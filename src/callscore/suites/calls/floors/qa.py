@@ -66,11 +66,9 @@ class QAFloor(FloorTally):
     def failures(self) -> tuple[int, int]:
         """PASS_FAIL questions that people failed, and all        C-35, C-135"""
         pass_fail = [
-            (expected, count)
-            for expected, count in self._human_marks()
-            if expected.question.pass_fail
+            (human, count) for human, count in self._human_marks() if human.question.pass_fail
         ]
-        failed = sum(count for expected, count in pass_fail if expected.score == 0)
+        failed = sum(count for human, count in pass_fail if human.score == 0)
         return failed, sum(count for _, count in pass_fail)
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
@@ -88,8 +86,8 @@ class QAFloor(FloorTally):
     def _usual_marks(self) -> Mapping[_AskedQuestion, float]:
         """The mark that people gave most often to each question; of several the lowest."""
         given: dict[_AskedQuestion, Counter[float]] = {}
-        for expected, count in self._human_marks():
-            given.setdefault(expected.question, Counter())[expected.score] += count
+        for human, count in self._human_marks():
+            given.setdefault(human.question, Counter())[human.score] += count
         return {
             asked: min(marks, key=lambda mark: (-marks[mark], mark))
             for asked, marks in given.items()
@@ -101,14 +99,14 @@ class QAFloor(FloorTally):
         right: list[float] = []
         close: list[float] = []
         asked = passed = 0
-        for expected, count in self._human_marks():
-            given = _make_mark(expected, mark(expected.question))
-            right.append(count * is_correct(given, self._margin) / expected.questions)
-            close.append(count * (1 - normalised_gap(given)) / expected.questions)
-            if expected.question.pass_fail:
+        for human, count in self._human_marks():
+            given = _make_mark(human, mark(human.question))
+            right.append(count * is_correct(given, self._margin) / human.questions)
+            close.append(count * (1 - normalised_gap(given)) / human.questions)
+            if human.question.pass_fail:
                 asked += count
-                is_full = given.given == expected.question.max_score
-                passed += count * (expected.score == 0 and is_full)
+                is_full = given.given == human.question.max_score
+                passed += count * (human.score == 0 and is_full)
         rows = {
             "qa.question_score_accuracy": share(math.fsum(right), self._calls),
             "qa.score_gap_accuracy": share(math.fsum(close), self._calls),
@@ -117,10 +115,10 @@ class QAFloor(FloorTally):
         return Strategy(name, rows, {FALSE_PASS: share(100 * passed, asked)})
 
 
-def _make_mark(expected: _HumanMark, mark: float) -> Mark:
-    asked = expected.question
+def _make_mark(human: _HumanMark, mark: float) -> Mark:
+    asked = human.question
     kind = "PASS_FAIL" if asked.pass_fail else "SCORE"
     question = ExpectedQuestion(
-        asked.id, expected.score, asked.max_score, asked.pass_fail, kind, reason=""
+        asked.id, human.score, asked.max_score, asked.pass_fail, kind, reason=""
     )
     return Mark(question, mark)

@@ -98,11 +98,11 @@ def _count_kept(part: str, reference: TranslationReference) -> tuple[int, int]:
 
 def _is_kept(form: str, sentences: Sequence[tuple[str, str]]) -> bool:
     """Whether every sentence whose human translation has the form has it in the source too."""
-    holding = [pair for pair in sentences if form in pair[1]]
-    if not holding:
+    containing = [pair for pair in sentences if form in pair[1]]
+    if not containing:
         is_copied = all(source == human for source, human in sentences)
         return is_copied or any(contains(source, form) for source, _ in sentences)
-    as_words = [source for source, human in holding if contains(human, form)]
+    as_words = [source for source, human in containing if contains(human, form)]
     if as_words:
         return all(contains(source, form) for source in as_words)
-    return all(form in source for source, _ in holding)
+    return all(form in source for source, _ in containing)

@@ -15,7 +15,7 @@ from callscore.core.task import Measured
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
-from callscore.suites.calls.prompt import answer_form, asked_questions, build_prompt
+from callscore.suites.calls.prompt import asked_questions, build_prompt, reply_form
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
 from callscore.suites.calls.qa.reference import (
@@ -45,7 +45,7 @@ class QATask(CallTask[QAReference, QAOutput]):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._sources = StructureSources(
-            SAMPLE_ITEMS, "question_id", settings.open_maps, form=answer_form("qa")
+            SAMPLE_ITEMS, "question_id", settings.open_maps, form=reply_form("qa")
         )
 
     def reference(self, case: Case) -> QAReference:

@@ -23,7 +23,7 @@ from callscore.suites.calls.parse import (
     AskedNames,
     Structure,
     StructureSources,
-    no_names_asked,
+    no_asked_names,
     structure_of,
 )
 from callscore.suites.calls.text.claims import Claim, claim_forms
@@ -83,7 +83,7 @@ class TextReference(msgspec.Struct, frozen=True):
 
 
 def read_reference(
-    case: Case, sources: StructureSources, asked_names: AskedNames = no_names_asked
+    case: Case, sources: StructureSources, asked_names: AskedNames = no_asked_names
 ) -> TextReference:
     """The expected outcome of a case; raises DataError (C-20)."""
     expected = case.expected_outcome

@@ -20,11 +20,11 @@ from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import (
     OMITTED,
-    answer_form,
     asked_emotions,
     asked_fields,
     asked_sentences,
     build_prompt,
+    reply_form,
 )
 from callscore.suites.calls.spec import Settings, load_spec, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
@@ -80,7 +80,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
     def __init__(self, settings: Settings, emotions: DataNames = no_data_names) -> None:
         self.settings = settings
         self._sources = StructureSources(
-            SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=answer_form("text")
+            SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=reply_form("text")
         )
         self._emotions = emotions
 

@@ -13,7 +13,7 @@ from callscore.core.errors import DataError
 from callscore.metrics.text import n1
 from callscore.suites.calls.items import check_items, check_keys, expected_id, expected_list
 from callscore.suites.calls.parse import Structure, StructureSources, structure_of
-from callscore.suites.calls.sentences import split_sentences as sentences_of
+from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
 from callscore.suites.calls.translation.sentence_match import SourceSentence
@@ -54,9 +54,9 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def located_terms(self) -> Mapping[str, Sequence[LocatedTerm]]:
         """Terms and nouns, with the sentences that have them; nouns ignore case        C-72"""
-        written = {key: sentence.n1_text for key, sentence in self.sentences.items()}
+        sentences = {key: sentence.n1_text for key, sentence in self.sentences.items()}
         return {
-            part: locate_terms(terms, written, ignore_case=part == NOUNS)
+            part: locate_terms(terms, sentences, ignore_case=part == NOUNS)
             for part, terms in self.terms.items()
         }
 
@@ -100,7 +100,7 @@ def _name_sentences(
     source_id: str, translation: str, taken: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """The sentences under a source id: `id`, `id[2]` …; all as one if such a name is taken."""
-    texts = [text for text in sentences_of(translation) if text]
+    texts = [text for text in split_sentences(translation) if text]
     names = [source_id, *(f"{source_id}[{number}]" for number in range(2, len(texts) + 1))]
     if any(name in taken for name in names[1:]):
         texts = [translation]

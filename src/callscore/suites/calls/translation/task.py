@@ -15,7 +15,7 @@ from callscore.metrics.text import n1, n2
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
-from callscore.suites.calls.prompt import OMITTED, answer_form, asked_sentences, build_prompt
+from callscore.suites.calls.prompt import OMITTED, asked_sentences, build_prompt, reply_form
 from callscore.suites.calls.spec import Settings, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.translation import critical, judge_questions, outcomes
@@ -76,7 +76,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._sources = StructureSources(
-            SAMPLE_ITEMS, "source_id", settings.open_maps, form=answer_form("translation")
+            SAMPLE_ITEMS, "source_id", settings.open_maps, form=reply_form("translation")
         )
 
     def reference(self, case: Case) -> TranslationReference:
@@ -175,17 +175,17 @@ def _read_translation(
     flags.update(matched.flags)
     by_id: dict[str, ModelSentence] = {}
     is_reference = True
-    for key, sentence in reference.sentences.items():
+    for key, expected in reference.sentences.items():
         item = matched.by_id.get(key)
         text = item.get("translated_text") if item is not None else None
         if isinstance(text, str):
-            rendering = by_id[key] = classify_sentence(sentence, text)
-            if rendering.state is not SentenceState.SAME:
+            sentence = by_id[key] = classify_sentence(expected, text)
+            if sentence.state is not SentenceState.SAME:
                 is_reference = False
-                if rendering.state is SentenceState.COPIED:
+                if sentence.state is SentenceState.COPIED:
                     flags.add("copied_source")
         else:
-            by_id[key] = ModelSentence(sentence, SentenceState.NONE)
+            by_id[key] = ModelSentence(expected, SentenceState.NONE)
             is_reference = False
             flags.add("missing_item" if item is None else "bad_scalar")
     return ModelTranslation(by_id, is_reference)
@@ -206,14 +206,14 @@ def _sentence_measures(
     similarities: list[float | None] = []
     ratings: list[float | None] = []
     own_words = SentenceState.SAME
-    for rendering in translation.by_id.values():
-        if rendering.state is own_words:
+    for sentence in translation.by_id.values():
+        if sentence.state is own_words:
             similarities.append(judge_questions.IDENTICAL)
             ratings.append(judge_questions.NATIVE)
             continue
-        similarities.append(judge_questions.similarity(rendering, verdicts))
-        if rendering.is_translated:
-            ratings.append(judge_questions.fluency(rendering, verdicts, flags))
+        similarities.append(judge_questions.similarity(sentence, verdicts))
+        if sentence.is_translated:
+            ratings.append(judge_questions.fluency(sentence, verdicts, flags))
     total = len(similarities)
     return {
         COMPLETENESS: formulas.completeness(len(ratings), total),
@@ -323,10 +323,10 @@ def _flag_full_translation(
     elif translation.is_reference and full == reference.case.expected_outcome["full_translation"]:
         return
     form: str | None = None
-    for rendering in translation.by_id.values():
-        if rendering.text not in full and rendering.is_translated:
+    for sentence in translation.by_id.values():
+        if sentence.text not in full and sentence.is_translated:
             if form is None:
                 form = n2(full)
-            if n2(rendering.text) not in form:
+            if n2(sentence.text) not in form:
                 flags.add("full_translation_incomplete")
                 return

@@ -47,13 +47,16 @@ class LocatedTerm(msgspec.Struct, frozen=True):
 
 
 def locate_terms(
-    terms: Sequence[TermTranslation], written: Mapping[str, str], *, ignore_case: bool
+    terms: Sequence[TermTranslation], sentences: Mapping[str, str], *, ignore_case: bool
 ) -> Sequence[LocatedTerm]:
-    """Every distinct name, with the human sentences (N1) that contain its forms        C-70"""
+    """Every distinct name, with the human sentences that contain its forms        C-70
+
+    `sentences` has the human translation by source id, as N1.
+    """
     if not terms:
         return ()
     if ignore_case:
-        written = {key: text.casefold() for key, text in written.items()}
+        sentences = {key: text.casefold() for key, text in sentences.items()}
     forms: dict[str, list[str]] = {}
     for term in terms:
         forms.setdefault(term.name, []).append(search_form(term.form, ignore_case))
@@ -61,22 +64,22 @@ def locate_terms(
         LocatedTerm(
             name,
             frozenset(found),
-            [located for form in found if (located := _locate_form(form, written)).sentences],
+            [located for form in found if (located := _locate_form(form, sentences)).sentences],
             ignore_case,
         )
         for name, found in forms.items()
     ]
 
 
-def _locate_form(form: str, written: Mapping[str, str]) -> LocatedForm:
-    holding: list[str] = []
+def _locate_form(form: str, sentences: Mapping[str, str]) -> LocatedForm:
+    containing: list[str] = []
     as_words: list[str] = []
-    for key, text in written.items():
+    for key, text in sentences.items():
         if form in text:
-            holding.append(key)
+            containing.append(key)
             if contains(text, form):
                 as_words.append(key)
-    return LocatedForm(form, as_words or holding, inside_words=not as_words)
+    return LocatedForm(form, as_words or containing, inside_words=not as_words)
 
 
 def has_term(term: LocatedTerm, translation: ModelTranslation) -> bool:
@@ -130,7 +133,7 @@ def _share_stem(one: str, other: str) -> bool:
 
 def claims_missing_form(
     claims: Iterable[TermTranslation],
-    term: Sequence[LocatedTerm],
+    terms: Sequence[LocatedTerm],
     wrong: frozenset[str],
     translation: ModelTranslation,
 ) -> bool:
@@ -139,7 +142,7 @@ def claims_missing_form(
     A claim equal to the human's is as right as the text (`wrong` has the terms that are not).
     Any other claim is searched for in the whole reply, ignoring case: a warning, not a score.
     """
-    forms = {entry.name: entry.forms for entry in term}
+    forms = {term.name: term.forms for term in terms}
     for claim in islice(claims, MOST_CLAIMS):
         form = search_form(claim.form, ignore_case=True)
         if form in (known.casefold() for known in forms.get(claim.name, ())):

@@ -55,20 +55,20 @@ def _entries(step: RawStep) -> Label:
 
 
 def _call_entries(step: RawStep) -> Label:
-    asked, answered = f"{step.step_id}-1", f"{step.step_id}-2"
-    said = {"role": "assistant", "agent_id": step.agent}
+    call_key, result_key = f"{step.step_id}-1", f"{step.step_id}-2"
+    entry = {"role": "assistant", "agent_id": step.agent}
     try:
         value = read_public(step.content.strip())
         result = value.get("tool_call_result", "")
         functions = _functions(value)
         name = functions[0]["name"]
     except PUBLIC_ERRORS:
-        return {asked: said | {"content": step.content}}
+        return {call_key: entry | {"content": step.content}}
     call_id = f"call_{step.step_id}"
     calls = [{"type": "function", "id": call_id, "function": function} for function in functions]
     return {
-        asked: said | {"content": "", "tool_calls": calls},
-        answered: {
+        call_key: entry | {"content": "", "tool_calls": calls},
+        result_key: {
             "role": "tool",
             "agent_id": step.agent,
             "tool_call_id": call_id,

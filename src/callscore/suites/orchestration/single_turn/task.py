@@ -85,15 +85,15 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
 
     def prompt(self, case: Case) -> Prompt:
         """The conversation, the tools, and the form of the reply."""
-        wanted = GRAPH_FORM if "nodes" in case.expected_outcome else CALL_FORM
+        form = GRAPH_FORM if "nodes" in case.expected_outcome else CALL_FORM
         tools = msgspec.json.encode(case.config.get("tools", [])).decode()
-        said = case.transcript
+        transcript = case.transcript
         turns = (
-            said
-            if isinstance(said, str)
-            else "\n".join(f"{turn.speaker or 'user'}: {turn.text}" for turn in said)
+            transcript
+            if isinstance(transcript, str)
+            else "\n".join(f"{turn.speaker or 'user'}: {turn.text}" for turn in transcript)
         )
-        system = f"{TOOLS}{tools}\nReturn one JSON object of the form {wanted}."
+        system = f"{TOOLS}{tools}\nReturn one JSON object of the form {form}."
         return Prompt((Message("system", system), Message("user", turns)))
 
     def read(self, reference: SingleTurnReference, reply: Reply) -> SingleTurnOutput | Malformed:

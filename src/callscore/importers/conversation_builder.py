@@ -1,4 +1,4 @@
-"""Builds conversations from raw turns: normalises roles, order, times and ids."""
+"""Builds a conversation from raw turns, with normalised roles, order, times and ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EPOCH_SECONDS = 1e8
 """Times above this (about three years) are dates since the epoch, not offsets into a call."""
 
 
-class Details(msgspec.Struct, frozen=True):
+class CallDetails(msgspec.Struct, frozen=True):
     """The properties of a call besides its turns."""
 
     call_id: str = ""
@@ -36,7 +36,7 @@ class Details(msgspec.Struct, frozen=True):
     """The start of the call in seconds since the epoch, if the times of turns are dates."""
 
 
-class Context(msgspec.Struct, frozen=True):
+class ImportContext(msgspec.Struct, frozen=True):
     """The file that is read, and the user's settings for all files."""
 
     source: str
@@ -46,13 +46,13 @@ class Context(msgspec.Struct, frozen=True):
     lang: str | None = None
 
 
-def assemble(
-    format_name: str, turns: Iterable[RawTurn], details: Details, context: Context
+def build_conversation(
+    format_name: str, turns: Iterable[RawTurn], details: CallDetails, context: ImportContext
 ) -> Iterator[Conversation | SkippedPart]:
     """Yield the turns without text as skipped, then the conversation of the others."""
     spoken: list[RawTurn] = []
     for turn in turns:
-        text = clean(turn.text)
+        text = join_lines(turn.text)
         if text or turn.tool_calls:
             spoken.append(msgspec.structs.replace(turn, text=text, label=turn.label.strip()))
         else:
@@ -61,7 +61,7 @@ def assemble(
     if not spoken:
         yield SkippedPart(context.source, f"call {call_id!r} has no turn with text")
         return
-    spoken, notes = _sort_by_start(_relative_times(spoken, details.started_at))
+    spoken, notes = _sort_by_start(_to_relative_times(spoken, details.started_at))
     roles = RoleMap(spoken, context.roles)
     yield Conversation(
         call_id,
@@ -76,7 +76,7 @@ def assemble(
     )
 
 
-def clean(text: str) -> str:
+def join_lines(text: str) -> str:
     """The text on one line, with single spaces and without outer ones."""
     return _SPACE.sub(" ", " ".join(text.split("\n"))).strip()
 
@@ -103,7 +103,7 @@ def _seconds(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _relative_times(turns: list[RawTurn], started_at: float | None) -> list[RawTurn]:
+def _to_relative_times(turns: list[RawTurn], started_at: float | None) -> list[RawTurn]:
     """The turns with dates replaced by seconds from the start of the call."""
     starts = [turn.start for turn in turns if turn.start is not None]
     if not starts or max(starts) < EPOCH_SECONDS:

@@ -1,4 +1,4 @@
-"""Speech recognisers: Deepgram, AssemblyAI, Whisper, WhisperX and Azure Speech."""
+"""Transcripts of speech recognition: Deepgram, AssemblyAI, Whisper, WhisperX, Azure Speech."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from callscore.importers.assembly import Context, Details, assemble
 from callscore.importers.conversation import ImportIterator, RawTurn
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.source import Source, convert
 from callscore.importers.timed_words import TimedWord, join_words
 from callscore.importers.times import parse_duration
@@ -85,7 +85,7 @@ def is_deepgram(source: Source) -> bool:
     return isinstance(results, dict) and bool({"channels", "utterances"} & results.keys())
 
 
-def read_deepgram(source: Source, context: Context) -> ImportIterator:
+def read_deepgram(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Deepgram response: utterances, else paragraphs, else words."""
     file = convert(source.json, Deepgram, source.name)
     results = file.results
@@ -93,7 +93,9 @@ def read_deepgram(source: Source, context: Context) -> ImportIterator:
     turns = list(_deepgram_turns(results, has_channels=has_channels))
     lang = next((one.detected_language for one in results.channels if one.detected_language), None)
     metadata = file.metadata or _DeepgramMetadata()
-    yield from assemble("deepgram", turns, Details(metadata.request_id or "", lang), context)
+    yield from build_conversation(
+        "deepgram", turns, CallDetails(metadata.request_id or "", lang), context
+    )
 
 
 def _deepgram_turns(results: _DeepgramResults, *, has_channels: bool) -> Iterator[RawTurn]:
@@ -170,7 +172,7 @@ def is_assemblyai(source: Source) -> bool:
     return "text" in value and bool({"audio_url", "acoustic_model", "speech_model"} & value.keys())
 
 
-def read_assemblyai(source: Source, context: Context) -> ImportIterator:
+def read_assemblyai(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of an AssemblyAI transcript; a turn has the sentiment of its first sentence."""
     file = convert(source.json, AssemblyAI, source.name)
     sentiments = file.sentiment_analysis_results or ()
@@ -188,8 +190,8 @@ def read_assemblyai(source: Source, context: Context) -> ImportIterator:
     ]
     notes = () if turns else (NO_SPEAKERS,)
     turns = turns or [RawTurn("", file.text or "", source="$.text")]
-    details = Details(file.id or "", file.language_code, notes=notes)
-    yield from assemble("assemblyai", turns, details, context)
+    details = CallDetails(file.id or "", file.language_code, notes=notes)
+    yield from build_conversation("assemblyai", turns, details, context)
 
 
 def _first_sentiment(sentiments: Sequence[_Sentiment], spoken: _AssemblyAIUtterance) -> str | None:
@@ -227,7 +229,7 @@ def is_whisper(source: Source) -> bool:
     )
 
 
-def read_whisper(source: Source, context: Context) -> ImportIterator:
+def read_whisper(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Whisper file, one turn per segment; only WhisperX names speakers."""
     file = convert(source.json, Whisper, source.name)
     turns = [
@@ -241,8 +243,8 @@ def read_whisper(source: Source, context: Context) -> ImportIterator:
         for number, one in enumerate(file.segments)
     ]
     notes = () if any(turn.label for turn in turns) else (NO_SPEAKERS,)
-    details = Details(lang=file.language, notes=notes)
-    yield from assemble("whisper", turns, details, context)
+    details = CallDetails(lang=file.language, notes=notes)
+    yield from build_conversation("whisper", turns, details, context)
 
 
 class _AzureText(msgspec.Struct):
@@ -281,7 +283,7 @@ def is_azure(source: Source) -> bool:
     return bool(combined) and bool({"phrases", "recognizedPhrases"} & value.keys())
 
 
-def read_azure(source: Source, context: Context) -> ImportIterator:
+def read_azure(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of an Azure file; each channel or each numbered speaker is a speaker."""
     file = convert(source.json, Azure, source.name)
     key = "phrases" if file.phrases else "recognizedPhrases"
@@ -291,7 +293,7 @@ def read_azure(source: Source, context: Context) -> ImportIterator:
         _azure_turn(one, has_channels, f"$.{key}[{number}]") for number, one in enumerate(phrases)
     ]
     lang = next((one.locale for one in phrases if one.locale), None)
-    yield from assemble("azure", turns, Details(lang=lang), context)
+    yield from build_conversation("azure", turns, CallDetails(lang=lang), context)
 
 
 def _azure_turn(phrase: _AzurePhrase, has_channels: bool, path: str) -> RawTurn:

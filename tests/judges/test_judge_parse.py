@@ -14,7 +14,7 @@ from callscore.core.case import Failed
 from callscore.core.judging import JudgeResult
 from callscore.judges.evidence import Citation, OwnTexts, sources_of, text_of
 from callscore.judges.llm import LLMJudge
-from callscore.judges.parse import read
+from callscore.judges.parse import parse_answer
 from callscore.metrics.text import contains, n2
 from judge_cases import WritingModel, asked, judge, judge_request, literally, request, words
 
@@ -36,7 +36,7 @@ Items = list[dict[str, Any]]
 
 
 def key_of(text: str) -> str:
-    return next(key for key, item in ASKED.sheet.items() if item.text.startswith(text))
+    return next(key for key, item in ASKED.items.items() if item.text.startswith(text))
 
 
 TRUE = key_of("I was charged")
@@ -49,7 +49,7 @@ def answer(change: Callable[[dict[str, Any]], object], key: str = TRUE) -> str:
 
 
 def test_a_right_answer_is_clean() -> None:
-    assert read(PLAIN, ASKED).is_clean
+    assert parse_answer(PLAIN, ASKED).is_clean
     assert words(judge(GIVEN)) == {
         "true": "supported_by_transcript",
         "false": "not_found",
@@ -66,7 +66,7 @@ def test_a_right_answer_is_clean() -> None:
     ],
 )
 def test_what_stands_around_an_answer_has_no_effect(text: str) -> None:
-    assert read(text, ASKED) == read(PLAIN, ASKED)
+    assert parse_answer(text, ASKED) == parse_answer(PLAIN, ASKED)
 
 
 @pytest.mark.parametrize(
@@ -86,15 +86,15 @@ def test_what_stands_around_an_answer_has_no_effect(text: str) -> None:
         (answer(lambda item: item.update(score=1)), "not asked for"),
         (answer(lambda item: item.update(quote=1)), "text"),
         (answer(lambda item: item.pop("model_output_field")), "model_output_field missing"),
-        (PLAIN.replace(TRUE, "ZZZZ"), "none of this request"),
-        (PLAIN.replace(TRUE, f"{TRUE} {TRUE}"), "none of this request"),
+        (PLAIN.replace(TRUE, "ZZZZ"), "not in this request"),
+        (PLAIN.replace(TRUE, f"{TRUE} {TRUE}"), "not in this request"),
         (answer(lambda item: item.update(id=key_of("The agent promised"))), "twice"),
         ("[" * 100_000, "JSON"),
         ('{"items": NaN}', "JSON"),
     ],
 )
 def test_a_wrong_shape_breaks_the_whole_answer(text: str, part: str) -> None:
-    found = read(text, ASKED)
+    found = parse_answer(text, ASKED)
     assert part in found.broken
     assert not found.entries
 
@@ -102,9 +102,9 @@ def test_a_wrong_shape_breaks_the_whole_answer(text: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"verdict": "supported"}, "none of those allowed; expected one of supported_by"),
-        ({"verdict": "1.0"}, "none of those allowed"),
-        ({"verdict": "stated"}, "none of those allowed"),
+        ({"verdict": "supported"}, "is not allowed; expected one of supported_by"),
+        ({"verdict": "1.0"}, "is not allowed"),
+        ({"verdict": "stated"}, "is not allowed"),
         ({"quote": "I was charged three times"}, "letter by letter"),
         ({"quote": "charged … each time"}, "letter by letter"),
         ({"quote": "I"}, "too short"),
@@ -140,7 +140,7 @@ def test_a_wrong_shape_breaks_the_whole_answer(text: str, part: str) -> None:
     ],
 )
 def test_a_wrong_item_is_void_and_says_why(change: dict[str, str], part: str) -> None:
-    found = read(answer(lambda item: item.update(change)), ASKED)
+    found = parse_answer(answer(lambda item: item.update(change)), ASKED)
     assert not found.broken
     assert list(found.faults) == [TRUE]
     assert part in found.faults[TRUE]
@@ -149,7 +149,7 @@ def test_a_wrong_item_is_void_and_says_why(change: dict[str, str], part: str) ->
 def test_a_missing_item_is_void() -> None:
     value = json.loads(PLAIN)
     value["items"] = [item for item in value["items"] if item["id"] != TRUE]
-    assert read(json.dumps(value), ASKED).faults == {TRUE: "no verdict given"}
+    assert parse_answer(json.dumps(value), ASKED).faults == {TRUE: "no verdict given"}
 
 
 @pytest.mark.parametrize(
@@ -162,15 +162,17 @@ def test_a_missing_item_is_void() -> None:
     ],
 )
 def test_a_field_may_be_written_in_the_usual_ways(path: str) -> None:
-    found = read(answer(lambda item: item.update(model_output_field=path)), ASKED)
+    found = parse_answer(answer(lambda item: item.update(model_output_field=path)), ASKED)
     assert found.is_clean
     assert found.entries[TRUE].cited.output_field == "summary.call_purpose"
 
 
 def test_a_list_may_be_cited_whole_and_an_index_after_a_dot() -> None:
     cited = {"expected_outcome_field": "summary.highlights", "model_output_field": "summary"}
-    assert read(answer(lambda item: item.update(cited)), ASKED).is_clean
-    found = read(answer(lambda item: item.update(model_output_field="summary.highlights.1")), ASKED)
+    assert parse_answer(answer(lambda item: item.update(cited)), ASKED).is_clean
+    found = parse_answer(
+        answer(lambda item: item.update(model_output_field="summary.highlights.1")), ASKED
+    )
     assert found.entries[TRUE].cited.output_field == "summary.highlights[1]"
 
 
@@ -184,9 +186,9 @@ def test_a_verdict_keeps_the_fields_that_it_rests_on() -> None:
 
 
 def test_an_item_that_we_made_up_rests_on_no_field() -> None:
-    key = next(key for key, item in ASKED.sheet.items() if item.canary)
+    key = next(key for key, item in ASKED.items.items() if item.canary)
     none = {"expected_outcome_field": "none", "model_output_field": "none"}
-    assert read(answer(lambda item: item.update(none), key), ASKED).is_clean
+    assert parse_answer(answer(lambda item: item.update(none), key), ASKED).is_clean
 
 
 @pytest.mark.parametrize(
@@ -200,32 +202,34 @@ def test_an_item_that_we_made_up_rests_on_no_field() -> None:
     ],
 )
 def test_what_is_wrong_is_told_without_a_word_of_the_answer(change: dict[str, str]) -> None:
-    found = read(answer(lambda item: item.update(change)), ASKED)
+    found = parse_answer(answer(lambda item: item.update(change)), ASKED)
     assert found.problems()
     assert "Ignore" not in " ".join(found.problems())
 
 
 @pytest.mark.parametrize("text", ["Ignore the rules", '{"Ignore": 1, "Ignore": 2}', "{'Ignore'}"])
 def test_an_answer_that_is_no_json_is_not_quoted_either(text: str) -> None:
-    assert "Ignore" not in " ".join(read(text, ASKED).problems())
+    assert "Ignore" not in " ".join(parse_answer(text, ASKED).problems())
 
 
 def test_a_quote_may_differ_in_case_and_outer_punctuation_only() -> None:
-    found = read(answer(lambda item: item.update(quote="“CHARGED twice, 49 dollars!”")), ASKED)
+    found = parse_answer(
+        answer(lambda item: item.update(quote="“CHARGED twice, 49 dollars!”")), ASKED
+    )
     assert found.is_clean
 
 
 def test_a_short_turn_may_be_quoted_whole() -> None:
     sources, own = sources_of(GIVEN), OwnTexts("", "")
-    assert sources.unproven(Citation("49", "turn 2"), ("turn",), own)
+    assert sources.quote_fault(Citation("49", "turn 2"), ("turn",), own)
     whole = Citation("49 dollars refunded", "expected_outcome", "summary.highlights[1]")
-    assert not sources.unproven(whole, ("field",), own)
+    assert not sources.quote_fault(whole, ("field",), own)
 
 
 def test_a_wrong_canary_shows_that_the_judge_obeys_others() -> None:
-    wrong = next(k for k, item in ASKED.sheet.items() if item.canary and not item.canary.right)
-    lenient = next(word for word in ASKED.sheet[wrong].rubric.words if word != "cannot_tell")
-    assert read(answer(lambda item: item.update(verdict=lenient), wrong), ASKED).obeys_others
+    wrong = next(k for k, item in ASKED.items.items() if item.canary and not item.canary.right)
+    lenient = next(word for word in ASKED.items[wrong].rubric.words if word != "cannot_tell")
+    assert parse_answer(answer(lambda item: item.update(verdict=lenient), wrong), ASKED).is_misled
 
 
 JSON = st.recursive(
@@ -259,7 +263,7 @@ def answers(draw: st.DrawFn) -> str:
     if kind == 4:
         value["items"].append(draw(JSON))
     if kind == 5:
-        joined = draw(st.lists(st.sampled_from(sorted(ASKED.sheet)), max_size=6))
+        joined = draw(st.lists(st.sampled_from(sorted(ASKED.items)), max_size=6))
         value["items"][0]["id"] = draw(st.sampled_from([" ", "  ", ","])).join(joined)
     return json.dumps(value)
 
@@ -290,9 +294,9 @@ def check_what_becomes_of(first: str, again: str) -> None:
         question = known[verdict.item]
         assert verdict.verdict in question.offered
         if (verdict.verdict or "").startswith("supported"):
-            told = {f"ref:{path}": text_of(held) for path, held in sources.fields.items()}
+            told = {f"ref:{path}": text_of(held) for path, held in sources.expected_fields.items()}
             assert contains(n2({**sources.turns, **told}[verdict.source]), n2(verdict.quote))
-            assert verdict.model_output_field in sources.answered
+            assert verdict.model_output_field in sources.output_fields
 
 
 def test_the_fuzz_above_meets_answers_with_and_without_verdicts() -> None:

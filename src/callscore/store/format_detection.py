@@ -1,7 +1,4 @@
-"""Recognises files that are not JSON Lines by their first bytes.
-
-The file name counts only if the content does not decide.
-"""
+"""Detects files that are not JSON Lines, by their first bytes, else by their suffix."""
 
 from __future__ import annotations
 
@@ -11,16 +8,16 @@ from typing import NamedTuple
 
 from callscore.core.errors import DataError
 
-EXPECTED = "expected one JSON object a line, in UTF-8"
-_ROWS = "from Python, callscore.score takes a DataFrame; else write every row as such a line"
+EXPECTED = "expected one JSON object per line, in UTF-8"
+_ROWS = "write every row as such a line, or pass a DataFrame to callscore.score in Python"
 _TRANSCRIPT = (
-    "this text is what belongs into the `transcript` of a case, next to id, task, config and "
+    "put this text into the `transcript` of a case, next to id, task, config and "
     "expected_outcome (docs/formats.md)"
 )
 
 
 class OtherFormat(NamedTuple):
-    """A format, and how to convert it."""
+    """A format that is not JSON Lines, and how to convert it."""
 
     name: str
     remedy: str = ""
@@ -28,7 +25,7 @@ class OtherFormat(NamedTuple):
 
 _SPREADSHEET = OtherFormat("a spreadsheet (Excel)", f"save it as CSV; {_ROWS}")
 _ARCHIVE = OtherFormat("an archive or a spreadsheet (zip)")
-_RECORDING = OtherFormat("a recording", "expected its transcript in the `transcript` of a case")
+_RECORDING = OtherFormat("a recording", "put its transcript into the `transcript` of a case")
 _CSV = OtherFormat("a table (CSV)", _ROWS)
 _VTT = OtherFormat("a transcript (WebVTT)", _TRANSCRIPT)
 _SRT = OtherFormat("a transcript (SubRip)", _TRANSCRIPT)
@@ -61,14 +58,14 @@ _CUE = re.compile(rb"\s*\d+\s*\n\d\d:\d\d:\d\d[,.]\d{3} --> ")
 
 
 def refuse_other_formats(path: Path, beginning: bytes) -> None:
-    """Raise one error about the file instead of one about every line."""
-    found = _found(path, beginning)
+    """Raise DataError if the file is not JSON Lines: one error instead of one per line."""
+    found = _detect(path, beginning)
     if found is not None:
         remedy = f"; {found.remedy}" if found.remedy else ""
         raise DataError(f"is {found.name}; {EXPECTED}{remedy}", place=str(path))
 
 
-def _found(path: Path, beginning: bytes) -> OtherFormat | None:
+def _detect(path: Path, beginning: bytes) -> OtherFormat | None:
     text = beginning.lstrip()
     by_name = ENDINGS.get(path.suffix.lower())
     for start, other in BEGINNINGS.items():
@@ -87,5 +84,5 @@ def _json(text: bytes) -> OtherFormat | None:
     if first.strip() in (b"{", b"["):
         return OtherFormat("one JSON document over several lines")
     if text.startswith(b"[") and not rest.strip():
-        return OtherFormat("one JSON list", "write every member as a line of its own")
+        return OtherFormat("one JSON list", "write every element as its own line")
     return None

@@ -1,4 +1,4 @@
-"""Word lists of the offline judge by language; the tables are in `lexicon.toml`."""
+"""Word lists of the offline judge by language; the tables are in `word_lists.toml`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 
 from callscore.core.languages import base_language
 from callscore.core.resources import read_table
-from callscore.judges.offline.stems import stem
+from callscore.judges.offline.stemming import stem
 
 Words = frozenset[str]
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WordTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One language of the file."""
 
     stop: str
@@ -29,7 +29,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speech: str = ""
 
 
-class Lexicon(msgspec.Struct, frozen=True):
+class WordLists(msgspec.Struct, frozen=True):
     """Word lists of one language; `opposites` are between stems."""
 
     stop: Words
@@ -48,7 +48,7 @@ class Lexicon(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def lexicon(lang: str | None) -> Lexicon:
+def word_lists(lang: str | None) -> WordLists:
     """The word lists of the language, or of all languages together if it has no table."""
     tables = _tables()
     own = tables.get(base_language(lang))
@@ -59,7 +59,7 @@ def lexicon(lang: str | None) -> Lexicon:
         for role, words in table.roles.items()
         for word in words.split()
     }
-    return Lexicon(
+    return WordLists(
         stop=_words(table.stop for table in chosen),
         negation=_words(table.negation for table in chosen),
         exclusive=_words(table.exclusive for table in chosen),
@@ -78,8 +78,10 @@ def lexicon(lang: str | None) -> Lexicon:
 
 
 @lru_cache(maxsize=1)
-def _tables() -> Mapping[str, Table]:
-    return msgspec.convert(read_table(Path(__file__).with_name("lexicon.toml")), dict[str, Table])
+def _tables() -> Mapping[str, WordTable]:
+    return msgspec.convert(
+        read_table(Path(__file__).with_name("word_lists.toml")), dict[str, WordTable]
+    )
 
 
 def _words(lists: Iterable[str]) -> Words:

@@ -1,4 +1,4 @@
-"""What can support a claim: the turns of the call and the reference."""
+"""The passages that can support a claim: the turns of the call, and the values of the reference."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.lexicon import lexicon
-from callscore.judges.offline.wording import Wording
+from callscore.judges.offline.text_analysis import TextAnalysis
+from callscore.judges.offline.word_lists import word_lists
 from callscore.metrics.facts.fact import Index
 
 SHORTEST_ROOT = 4
@@ -31,7 +31,7 @@ class Passage(msgspec.Struct, frozen=True, dict=True):
     """One turn, or one value of the reference; `source` is its place: `t3`, `ref:…`."""
 
     source: str
-    wording: Wording
+    analysis: TextAnalysis
     role: str | None = None
     start: float | None = None
     context: frozenset[str] = frozenset()
@@ -42,27 +42,22 @@ class Passage(msgspec.Struct, frozen=True, dict=True):
         """Whether it is part of the reference."""
         return self.source.startswith("ref:")
 
-    @cached_property
-    def near(self) -> frozenset[str]:
-        """Its content words and those of the previous turn."""
-        return self.wording.content | self.context
 
-
-class Page(msgspec.Struct, frozen=True, dict=True):
-    """All turns and the reference, ready to be searched."""
+class PassageIndex(msgspec.Struct, frozen=True, dict=True):
+    """The turns of a call and the values of its reference, indexed for rules."""
 
     turns: Sequence[Passage]
     reference: Sequence[Passage]
     speakers: frozenset[str]
     """The folded words of the speakers' names."""
-    fields: frozenset[str]
+    field_names: frozenset[str]
     """The names of the fields of the reference."""
     tolerance_s: float = SECONDS
 
     def without_field(self, claim: str) -> str:
         """A claim "field: value" without the name of its field."""
         field, mark, value = claim.partition(": ")
-        is_label = field in self.fields or ("_" in field and field.isidentifier())
+        is_label = field in self.field_names or ("_" in field and field.isidentifier())
         return value if mark and is_label else claim
 
     @property
@@ -78,43 +73,50 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def content(self) -> frozenset[str]:
         """The stems of all content words, including speakers."""
-        return frozenset().union(*(p.wording.content for p in self.passages), self.speakers)
+        return frozenset().union(*(p.analysis.content for p in self.passages), self.speakers)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """All words, folded, to look up names."""
-        said = (word.casefold() for p in self.passages for word in p.wording.words)
+        said = (word.casefold() for p in self.passages for word in p.analysis.words)
         return self.speakers.union(word.removesuffix("'s") for word in said)
 
-    def introduced(self, role: str, *, own: bool) -> frozenset[str]:
+    def introduced_names(self, role: str, *, own: bool) -> frozenset[str]:
         """The names with which speakers of this side (or, without `own`, of another) introduce
         themselves.
         """
         turns = (turn for turn in self.turns if turn.role and (turn.role == role) is own)
-        return frozenset().union(*(turn.wording.introduced for turn in turns))
+        return frozenset().union(*(turn.analysis.introduced_names for turn in turns))
 
     @cached_property
     def facts(self) -> Index:
         """All facts in digits or in number words."""
-        return Index([fact for p in self.passages for fact in p.wording.said.facts])
+        return Index([fact for p in self.passages for fact in p.analysis.spoken_numbers.facts])
 
     @cached_property
     def loose_numbers(self) -> frozenset[str]:
         """Numbers without a unit, or possible combinations of consecutive numbers."""
-        facts = (fact for p in self.passages for fact in p.wording.said.facts)
+        facts = (fact for p in self.passages for fact in p.analysis.spoken_numbers.facts)
         bare = (key[2] for fact in facts for key in fact.keys if key[:2] == ("number", ""))
-        return frozenset(bare).union(*(p.wording.said.together for p in self.passages))
+        return frozenset(bare).union(
+            *(p.analysis.spoken_numbers.combinations for p in self.passages)
+        )
 
     @cached_property
     def numbers(self) -> frozenset[str]:
         """All numbers, in digits or in words."""
-        digits = (n for p in self.passages for fact in p.wording.said.facts for n in fact.numbers)
+        digits = (
+            n
+            for p in self.passages
+            for fact in p.analysis.spoken_numbers.facts
+            for n in fact.numbers
+        )
         return frozenset(digits) | self.loose_numbers
 
     @cached_property
-    def dictated(self) -> str:
+    def digit_sequence(self) -> str:
         """All digits of the call in order: an account number may be read out over several turns."""
-        return "".join(p.wording.said.digits for p in self.passages)
+        return "".join(p.analysis.spoken_numbers.digits for p in self.passages)
 
     @cached_property
     def roots(self) -> frozenset[str]:
@@ -128,21 +130,21 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def initials(self) -> str:
         """The first letters of all words by turn, to match abbreviations."""
-        return " ".join("".join(w[0].casefold() for w in p.wording.words) for p in self.passages)
+        return " ".join("".join(w[0].casefold() for w in p.analysis.words) for p in self.passages)
 
 
-def page(judge_request: JudgeRequest, tolerance_s: float = SECONDS) -> Page:
-    """The page of a request."""
+def index_passages(judge_request: JudgeRequest, tolerance_s: float = SECONDS) -> PassageIndex:
+    """Index the call and the reference of a request."""
     turns = list(_turns(judge_request))
     known = [turn.speaker for turn in judge_request.turns if turn.speaker]
     speakers = (
-        word.casefold() for name in known for word in Wording(name, judge_request.lang).words
+        word.casefold() for name in known for word in TextAnalysis(name, judge_request.lang).words
     )
-    return Page(
+    return PassageIndex(
         turns,
         list(_leaves(judge_request.expected_outcome, "", judge_request.lang)),
         frozenset(speakers),
-        frozenset(_fields(judge_request.expected_outcome)),
+        frozenset(_field_names(judge_request.expected_outcome)),
         tolerance_s,
     )
 
@@ -150,27 +152,27 @@ def page(judge_request: JudgeRequest, tolerance_s: float = SECONDS) -> Page:
 def _turns(judge_request: JudgeRequest) -> Iterator[Passage]:
     before: frozenset[str] = frozenset()
     for number, turn in enumerate(judge_request.turns, start=1):
-        wording = Wording(turn.text, judge_request.lang)
+        analysis = TextAnalysis(turn.text, judge_request.lang)
         role = _role(turn.speaker, judge_request.lang)
-        yield Passage(f"t{number}", wording, role, turn.start, before)
-        before = wording.content
+        yield Passage(f"t{number}", analysis, role, turn.start, before)
+        before = analysis.content
 
 
 def _statements(passage: Passage) -> Iterator[Passage]:
-    text, before = passage.wording.text, passage.context
+    text, before = passage.analysis.text, passage.context
     if len(text) <= LONGEST_STATEMENT:
         yield passage
         return
     for sentence in filter(None, _SENTENCE_END.split(text)):
-        wording = Wording(sentence, passage.wording.lang)
-        yield msgspec.structs.replace(passage, wording=wording, context=before)
-        before = wording.content
+        analysis = TextAnalysis(sentence, passage.analysis.lang)
+        yield msgspec.structs.replace(passage, analysis=analysis, context=before)
+        before = analysis.content
 
 
 def _role(speaker: str | None, lang: str | None) -> str | None:
     """The side of a speaker, if the name says so."""
-    roles = lexicon(lang).roles
-    named = (roles.get(word.casefold()) for word in Wording(speaker or "", lang).words)
+    roles = word_lists(lang).roles
+    named = (roles.get(word.casefold()) for word in TextAnalysis(speaker or "", lang).words)
     return next(filter(None, named), None)
 
 
@@ -184,13 +186,13 @@ def _leaves(value: Any, path: str, lang: str | None) -> Iterator[Passage]:
             yield from _leaves(inner, f"{path}[{index}]", lang)
     elif value is not None and value != "":
         text = value if isinstance(value, str) else json.dumps(value)
-        yield Passage(f"ref:{path}", Wording(text, lang))
+        yield Passage(f"ref:{path}", TextAnalysis(text, lang))
 
 
-def _fields(value: Any) -> Iterator[str]:
+def _field_names(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from map(str, value)
         value = list(value.values())
     if isinstance(value, list):
         for inner in value:
-            yield from _fields(inner)
+            yield from _field_names(inner)

@@ -8,19 +8,21 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.lexicon import _tables as lexicon_tables
-from callscore.judges.offline.number_words import careful, tables
-from callscore.judges.offline.page import page
-from callscore.judges.offline.spoken import heard, numbers, stated
-from callscore.judges.offline.support import Support, support
+from callscore.judges.offline.claim_support import ClaimSupport, check_support
+from callscore.judges.offline.number_words import certain_number_words, tables
+from callscore.judges.offline.passages import index_passages
+from callscore.judges.offline.spoken_numbers import certain_numbers, find_numbers, possible_numbers
+from callscore.judges.offline.word_lists import _tables as lexicon_tables
 
 
 def read(text: str, lang: str) -> list[str]:
-    return [one.value for one in numbers(text, careful(lang))]
+    return [one.value for one in find_numbers(text, certain_number_words(lang))]
 
 
-def held_against(said: str, claim: str, lang: str | None = "en") -> Support:
-    return support(claim, page(JudgeRequest("text", [Turn(said)], {}, {}, [], lang)), lang)
+def held_against(said: str, claim: str, lang: str | None = "en") -> ClaimSupport:
+    return check_support(
+        claim, index_passages(JudgeRequest("text", [Turn(said)], {}, {}, [], lang)), lang
+    )
 
 
 def test_every_language_of_the_lexicon_has_number_words() -> None:
@@ -95,8 +97,8 @@ def test_two_numbers_are_not_one(words: str, values: list[str]) -> None:
 def test_words_and_digits_are_held_against_each_other(
     lang: str | None, said: str, right: str, wrong: str
 ) -> None:
-    assert held_against(said, right, lang).findings == []
-    assert [f.doubt for f in held_against(said, wrong, lang).findings] == ["number"]
+    assert held_against(said, right, lang).doubts == []
+    assert [f.kind for f in held_against(said, wrong, lang).doubts] == ["number"]
 
 
 def test_a_number_dictated_over_several_turns_is_heard() -> None:
@@ -106,9 +108,9 @@ def test_a_number_dictated_over_several_turns_is_heard() -> None:
         Turn("oh seven seven five"),
         Turn("four seven five"),
     ]
-    known = page(JudgeRequest("text", turns, {}, {}, [], "en"))
-    assert support("phone: 655-077-5475", known, "en").is_supported
-    assert not support("phone: 655-077-5476", known, "en").is_supported
+    known = index_passages(JudgeRequest("text", turns, {}, {}, [], "en"))
+    assert check_support("phone: 655-077-5475", known, "en").is_supported
+    assert not check_support("phone: 655-077-5476", known, "en").is_supported
 
 
 @pytest.mark.parametrize(
@@ -116,21 +118,21 @@ def test_a_number_dictated_over_several_turns_is_heard() -> None:
     ["one of them agreed", "The first thing is a million thanks", "They met once and it was due"],
 )
 def test_what_is_hardly_a_number_states_none(claim: str) -> None:
-    certain, _ = stated(claim, "en")
+    certain, _ = certain_numbers(claim, "en")
     assert certain == []
-    assert held_against("They agreed.", claim, None).findings == []
+    assert held_against("They agreed.", claim, None).doubts == []
 
 
 def test_things_that_a_summary_counts_are_doubted_but_not_held_against_it() -> None:
     found = held_against("We talked about price and delivery.", "Two things: price, delivery.")
-    assert [finding.doubt for finding in found.findings] == ["count"]
+    assert [finding.kind for finding in found.doubts] == ["count"]
     assert found.is_supported
 
 
 @given(st.text(max_size=80), st.sampled_from(["en", "de", "it", "fr", "hi", None]))
 def test_any_text_can_be_searched_for_numbers(text: str, lang: str | None) -> None:
-    stated(text, lang)
-    heard(text, lang)
+    certain_numbers(text, lang)
+    possible_numbers(text, lang)
 
 
 @given(
@@ -138,5 +140,5 @@ def test_any_text_can_be_searched_for_numbers(text: str, lang: str | None) -> No
 )
 def test_any_row_of_number_words_is_read_once(words: list[str]) -> None:
     text = " ".join(words)
-    found = list(numbers(text, careful("en")))
+    found = list(find_numbers(text, certain_number_words("en")))
     assert all(one.end <= other.start for one, other in zip(found, found[1:], strict=False))

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from math import log
 from typing import NamedTuple
 
-from callscore.judges.offline.page import Page, Passage
-from callscore.judges.offline.support import is_misspelt, support
-from callscore.judges.offline.wording import Wording
+from callscore.judges.offline.claim_support import check_support, is_misspelt
+from callscore.judges.offline.passages import Passage, PassageIndex
+from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.metrics.text import n2
 
 SHARED_RUN = 3
-"""Consecutive content words that are no coincidence."""
+"""The number of consecutive content words that do not occur twice by coincidence."""
 LEAST_OVERLAP = 0.5
 QUOTE_LIKENESS = 90.0
 """Percent; quotes are often tidied up."""
@@ -22,64 +22,67 @@ _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,300})[\"”»“]|(?<!\
 _TIME = re.compile(r"\b(?:(\d{1,3}):)?(\d{1,3}):(\d{2})\b")
 
 
-class Evidence(NamedTuple):
+class ReasonVerdict(NamedTuple):
     """The verdict on a reason and the turn that supports it."""
 
     verdict: str
     turn: Passage | None = None
 
 
-VAGUE = Evidence("vague")
+VAGUE = ReasonVerdict("vague")
 
 
-def evidence(reason: str, page: Page, lang: str | None) -> Evidence:
-    """A quote or three consecutive content words found: as_described; half of a turn: differs;
-    vague
+def judge_reason(reason: str, index: PassageIndex, lang: str | None) -> ReasonVerdict:
+    """as_described: a quote or three consecutive content words occur; differs: half of a turn;
+    else vague
 
-    With a wrong time, number or name, or inside an inexact quote, it `differs`; a quote that does
-    not occur is `absent`.
+    A wrong time, number or name, or an inexact quote, is `differs`; a quote that does not occur is
+    `absent`.
     """
-    wording = Wording(reason, lang)
+    analysis = TextAnalysis(reason, lang)
     quotes = [quote for quote in _quotes(reason) if " " in quote.strip()]
-    quoted = _quoted_turn(quotes, page)
-    turn = quoted or _turn_with_run(wording, page.turns)
+    quoted = _quoted_turn(quotes, index)
+    turn = quoted or _turn_with_run(analysis, index.turns)
     if turn is not None:
         is_misquoted = bool(quotes) and quoted is None
-        is_right = not is_misquoted and _is_right(reason, turn, page, lang)
-        return Evidence("as_described" if is_right else "differs", turn)
+        is_right = not is_misquoted and _is_right(reason, turn, index, lang)
+        return ReasonVerdict("as_described" if is_right else "differs", turn)
     if quotes:
-        return Evidence("absent")
-    near = overlapping(wording, page.turns)
-    return Evidence("differs", near) if near else VAGUE
+        return ReasonVerdict("absent")
+    near = overlapping_turn(analysis, index.turns)
+    return ReasonVerdict("differs", near) if near else VAGUE
 
 
-def overlapping(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
+def overlapping_turn(analysis: TextAnalysis, turns: Sequence[Passage]) -> Passage | None:
     """The turn with at least half of the content words, rare ones weighing most"""
-    weights = {form: _rarity(form, turns) for form in wording.content}
+    weights = {form: _rarity(form, turns) for form in analysis.content}
     total = math.fsum(weights.values())
     if not total:
         return None
     shares = [
-        (math.fsum(weights[form] for form in wording.content & turn.wording.content) / total, turn)
+        (
+            math.fsum(weights[form] for form in analysis.content & turn.analysis.content) / total,
+            turn,
+        )
         for turn in turns
     ]
     share, best = max(shares, key=lambda found: found[0], default=(0.0, None))
     return best if share >= LEAST_OVERLAP else None
 
 
-def has_shared_run(one: Wording, other: Wording) -> bool:
+def has_shared_run(one: TextAnalysis, other: TextAnalysis) -> bool:
     """Whether three consecutive content words occur in both"""
     return not _runs(one).isdisjoint(_runs(other))
 
 
 def _rarity(form: str, turns: Sequence[Passage]) -> float:
     """log(1 + N / (1 + turns with the word))"""
-    held = sum(form in turn.wording.content for turn in turns)
-    return log(1 + len(turns) / (1 + held))
+    number = sum(form in turn.analysis.content for turn in turns)
+    return log(1 + len(turns) / (1 + number))
 
 
-def _runs(wording: Wording) -> set[tuple[str, ...]]:
-    run = wording.run
+def _runs(analysis: TextAnalysis) -> set[tuple[str, ...]]:
+    run = analysis.ordered_stems
     return {tuple(run[at : at + SHARED_RUN]) for at in range(len(run) - SHARED_RUN + 1)}
 
 
@@ -87,12 +90,12 @@ def _quotes(reason: str) -> Iterator[str]:
     return (double or single for double, single in _QUOTED.findall(reason))
 
 
-def _quoted_turn(quotes: Sequence[str], page: Page) -> Passage | None:
+def _quoted_turn(quotes: Sequence[str], index: PassageIndex) -> Passage | None:
     from rapidfuzz import fuzz
 
     for quote in map(n2, quotes):
-        for turn in page.turns:
-            said = n2(turn.wording.text)
+        for turn in index.turns:
+            said = n2(turn.analysis.text)
             if quote in said:
                 return turn
             likeness = fuzz.partial_ratio(quote, said, score_cutoff=QUOTE_LIKENESS)
@@ -103,26 +106,26 @@ def _quoted_turn(quotes: Sequence[str], page: Page) -> Passage | None:
 
 def _has_no_other_word(quote: str, turn: Passage) -> bool:
     """Whether a tidied quote differs from the turn in spelling only."""
-    said = frozenset(word.casefold() for word in turn.wording.words)
-    quoted = {word.casefold() for word in Wording(quote, turn.wording.lang).content_words}
+    said = frozenset(word.casefold() for word in turn.analysis.words)
+    quoted = {word.casefold() for word in TextAnalysis(quote, turn.analysis.lang).content_words}
     return all(is_misspelt(word, said) for word in quoted - said)
 
 
-def _turn_with_run(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
-    sought = _runs(wording)
+def _turn_with_run(analysis: TextAnalysis, turns: Sequence[Passage]) -> Passage | None:
+    sought = _runs(analysis)
     if not sought:
         return None
-    return next((turn for turn in turns if not sought.isdisjoint(_runs(turn.wording))), None)
+    return next((turn for turn in turns if not sought.isdisjoint(_runs(turn.analysis))), None)
 
 
-def _is_right(reason: str, turn: Passage, page: Page, lang: str | None) -> bool:
+def _is_right(reason: str, turn: Passage, index: PassageIndex, lang: str | None) -> bool:
     """Whether the time, numbers and names of the reason agree with the call."""
     times = [_seconds(*found) for found in _TIME.findall(reason)]
     if times and turn.start is not None:
-        return any(abs(time - turn.start) <= page.tolerance_s for time in times)
+        return any(abs(time - turn.start) <= index.tolerance_s for time in times)
     untimed = _TIME.sub("", reason)
-    found = support(untimed, page, lang).findings
-    return not any(finding.doubt in ("number", "name") for finding in found)
+    found = check_support(untimed, index, lang).doubts
+    return not any(doubt.kind in ("number", "name") for doubt in found)
 
 
 def _seconds(hours: str, minutes: str, seconds: str) -> float:

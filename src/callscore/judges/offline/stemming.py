@@ -1,4 +1,4 @@
-"""Words and stems: enough to recognise a word in another form."""
+"""Splits texts into words, and words into stems, to recognise a word in another form."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _ENDINGS = (
 )
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text, without punctuation and spaces."""
     return [word.replace("’", "'") for word in _WORD.findall(text)]
 
 
-def placed_words(text: str) -> Iterator[tuple[int, str]]:
+def find_words(text: str) -> Iterator[tuple[int, str]]:
     """The words of a text with their positions."""
     return ((found.start(), found[0].replace("’", "'")) for found in _WORD.finditer(text))
 

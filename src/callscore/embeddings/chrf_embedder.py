@@ -12,7 +12,7 @@ from callscore.metrics.text import n1
 SIGNATURE = f"lexical:chrf;nc={CHAR_ORDER};nw=0;beta={BETA};space=no;max={LONGEST_TEXT}"
 
 
-class Lexical:
+class ChrfEmbedder:
     """An Embedder that compares spelling, not meaning."""
 
     name = "chrF"
@@ -32,11 +32,11 @@ class Lexical:
         """chrF of each text and its reference; 1 for equal texts        C-67, C-68"""
         return [
             Similarity(
-                _likeness(n1(text[:LONGEST_TEXT]), n1(reference[:LONGEST_TEXT])), SIGNATURE, True
+                _similarity(n1(text[:LONGEST_TEXT]), n1(reference[:LONGEST_TEXT])), SIGNATURE, True
             )
             for text, reference in pairs
         ]
 
 
-def _likeness(text: str, reference: str) -> float:
+def _similarity(text: str, reference: str) -> float:
     return 1.0 if text == reference else chrf(text, reference)

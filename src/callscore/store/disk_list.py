@@ -1,10 +1,9 @@
-"""Values kept in a temporary file: written once, read from the first as often as needed."""
+"""A list in a temporary file, for results that do not fit into memory."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Generic, TypeVar
 
 import msgspec
@@ -13,8 +12,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 BLOCK_BYTES = 1 << 20
 
 
-class Spool(Generic[T]):
-    """Structs of one type, one JSON line each, in a file that only this process can open."""
+class DiskList(Generic[T]):
+    """Structs of one type, as JSON lines in a file without a name.
+
+    Values are appended first; then they can be iterated any number of times.
+    """
 
     def __init__(self, kind: type[T]) -> None:
         self._file = tempfile.TemporaryFile(prefix="callscore-")  # noqa: SIM115  closed by __exit__
@@ -24,15 +26,10 @@ class Spool(Generic[T]):
         self._number = 0
         self._written = 0
 
-    def __enter__(self) -> Spool[T]:
+    def __enter__(self) -> DiskList[T]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -40,11 +37,11 @@ class Spool(Generic[T]):
         self._file.close()
 
     def add(self, value: T) -> None:
-        """Write one more value; all are added before the first is read."""
+        """Append a value."""
         self.put(value)
 
     def put(self, value: T) -> int:
-        """The same; the place of the value, for `at`."""
+        """Append a value; returns its place, for `at`."""
         place = self._written + len(self._buffer)
         self._encode(value, self._buffer, -1)
         self._buffer += b"\n"
@@ -54,7 +51,7 @@ class Spool(Generic[T]):
         return place
 
     def at(self, place: int) -> T:
-        """The value that `put` wrote at a place."""
+        """The value at a place that `put` returned."""
         self._flush()
         self._file.seek(place)
         return self._decode(self._file.readline())
@@ -71,7 +68,7 @@ class Spool(Generic[T]):
         return self._number
 
     def __iter__(self) -> Iterator[T]:
-        """Every value in order; several readers may read at the same time."""
+        """Every value in order; several iterators can be used at the same time."""
         self._flush()
         at = 0
         while True:

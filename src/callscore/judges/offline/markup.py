@@ -1,4 +1,4 @@
-"""Text without its layout: Markdown and blank lines."""
+"""Removes Markdown, list markers and blank lines from a text."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _EMPHASIS = re.compile(
 _BLANK = re.compile(r"(?<!\s)\s*\n\s*")
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """The words of a text, one line each, without bullets, headings and emphasis"""
-    bare = _MARKER_INSIDE.sub("", _MARKER.sub(_unmarked, _OPENING.sub("", text)))
+    bare = _MARKER_INSIDE.sub("", _MARKER.sub(_drop_marker, _OPENING.sub("", text)))
     return _BLANK.sub("\n", _EMPHASIS.sub(r"\2", bare)).strip()
 
 
-def _unmarked(found: re.Match[str]) -> str:
+def _drop_marker(found: re.Match[str]) -> str:
     """The line without its number; "14. April" and "3. Mai" are dates"""
     following = found[1] or ""
     return found[0] if following.casefold() in lexicon(None).months else following

@@ -1,7 +1,6 @@
 """Numbers in words: "one hundred and twenty" is 120, "four nine two" may be 492.
 
-Claims are read carefully: only what is certainly a number. Calls are read generously: every number
-that may be meant.
+In a claim, only what is certainly a number counts; in a call, every number that may be meant.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from callscore.judges.offline.number_words import (
     Kind,
     NumberWords,
     Word,
-    careful,
-    folded_word,
-    generous,
+    certain_number_words,
+    fold_word,
+    possible_number_words,
 )
-from callscore.judges.offline.stems import placed_words
+from callscore.judges.offline.stemming import find_words
 from callscore.metrics.facts.lexicon import lexicon as units_and_months
 
 HUNDRED, THOUSAND = 100, 1000
@@ -40,7 +39,7 @@ class Token(NamedTuple):
     word: Word
 
 
-class Spoken(NamedTuple):
+class NumberPhrase(NamedTuple):
     """A number in words and its position."""
 
     start: int
@@ -64,7 +63,7 @@ class Spoken(NamedTuple):
         return self.tokens[-1].word.kind == "ordinal"
 
 
-def numbers(text: str, words: NumberWords) -> Iterator[Spoken]:
+def find_numbers(text: str, words: NumberWords) -> Iterator[NumberPhrase]:
     """The numbers in words, in order, each as long as possible"""
     tokens = _tokens(text, words)
     at = 0
@@ -76,12 +75,12 @@ def numbers(text: str, words: NumberWords) -> Iterator[Spoken]:
             continue
         value, after = found
         used = [token for token in tokens[at:after] if token]
-        yield Spoken(token.start, used[-1].end, value, used)
+        yield NumberPhrase(token.start, used[-1].end, value, used)
         # "three point five million" is 3.5 million: digits and their scale are parsed together
         at = after + ("." in value and _is(tokens, after, "scale"))
 
 
-def in_digits(text: str, spoken: Iterable[Spoken]) -> str:
+def replace_with_digits(text: str, spoken: Iterable[NumberPhrase]) -> str:
     """The text with these numbers written in digits"""
     parts, at = [], 0
     for one in spoken:
@@ -90,15 +89,15 @@ def in_digits(text: str, spoken: Iterable[Spoken]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def stated(text: str, lang: str | None) -> tuple[list[Spoken], list[Spoken]]:
+def certain_numbers(text: str, lang: str | None) -> tuple[list[NumberPhrase], list[NumberPhrase]]:
     """Number words that a claim certainly states, and those that may only count
 
     A small number needs a unit, an ordinal a month; "one of them" and "a million thanks" are
     neither.
     """
-    words = careful(lang)
+    words = certain_number_words(lang)
     certain, counting = [], []
-    for one in numbers(text, words):
+    for one in find_numbers(text, words):
         is_lone = len(one.tokens) == 1 and one.tokens[0].folded in words.lone
         if one.is_scale or one.is_ordinal or one.is_count:
             if _has_unit(one, text, lang) and not _is_after_digits(one, text):
@@ -110,35 +109,37 @@ def stated(text: str, lang: str | None) -> tuple[list[Spoken], list[Spoken]]:
     return certain, counting
 
 
-def heard(text: str, lang: str | None) -> tuple[str, frozenset[str]]:
+def possible_numbers(text: str, lang: str | None) -> tuple[str, frozenset[str]]:
     """The text with all its numbers in digits, and the possible combinations of
     consecutive numbers
     """
-    words = generous(lang)
+    words = possible_number_words(lang)
     found = [
-        one for one in numbers(text, words) if not (one.is_scale and _is_after_digits(one, text))
+        one
+        for one in find_numbers(text, words)
+        if not (one.is_scale and _is_after_digits(one, text))
     ]
-    together: set[str] = set()
+    combinations: set[str] = set()
     for row in _rows(text, found):
         read = [one.value for one in row]
         for start in range(len(read)):
             for end in range(start + 2, min(len(read), start + LONGEST_DICTATION) + 1):
-                together.add("".join(read[start:end]).lstrip("0") or "0")
-        together.update(
+                combinations.add("".join(read[start:end]).lstrip("0") or "0")
+        combinations.update(
             str(token.word.value) for one in row for token in one.tokens if token.word.value
         )
-    together.update(
-        value for _, word in placed_words(text) for value in words.hints.get(folded_word(word), ())
+    combinations.update(
+        value for _, word in find_words(text) for value in words.hints.get(fold_word(word), ())
     )
-    return in_digits(text, found), frozenset(together)
+    return replace_with_digits(text, found), frozenset(combinations)
 
 
 def _tokens(text: str, words: NumberWords) -> list[Token | None]:
     """Number words in order, with None wherever a number certainly ends"""
     tokens: list[Token | None] = [None]
     before = 0
-    for start, written in placed_words(text):
-        folded = folded_word(written)
+    for start, written in find_words(text):
+        folded = fold_word(written)
         meanings = _meanings(folded, words)
         if not meanings:
             before = 0
@@ -302,7 +303,7 @@ def _fits(tens: int, unit: int, words: NumberWords) -> bool:
 _NEXT_WORD = re.compile(r"[\s-]{1,3}(?:(?:of|de|di)\s)?([^\W\d_]{1,24}|[%€$£₹])")
 
 
-def _has_unit(one: Spoken, text: str, lang: str | None) -> bool:
+def _has_unit(one: NumberPhrase, text: str, lang: str | None) -> bool:
     """Whether a unit follows, or a month follows an ordinal"""
     following = _NEXT_WORD.match(text, one.end)
     if following is None:
@@ -314,14 +315,14 @@ def _has_unit(one: Spoken, text: str, lang: str | None) -> bool:
     return bool(known.after[word].units)
 
 
-def _is_after_digits(one: Spoken, text: str) -> bool:
+def _is_after_digits(one: NumberPhrase, text: str) -> bool:
     """Whether digits directly precede it: "5 million" is parsed with the digits"""
     return text[max(0, one.start - 2) : one.start].rstrip()[-1:].isdecimal()
 
 
-def _rows(text: str, found: Sequence[Spoken]) -> Iterator[list[Spoken]]:
+def _rows(text: str, found: Sequence[NumberPhrase]) -> Iterator[list[NumberPhrase]]:
     """Consecutive numbers with nothing between them"""
-    row: list[Spoken] = []
+    row: list[NumberPhrase] = []
     for one in found:
         if row and not _BETWEEN.fullmatch(text, row[-1].end, one.start):
             yield row

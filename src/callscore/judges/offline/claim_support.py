@@ -1,0 +1,276 @@
+"""Whether the call or the reference supports a claim, and what contradicts it.
+
+Rules detect a wrong number, name, date or negation; they do not detect a wrong relation. A doubt is
+a suspicion, not a proof of fabrication.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from callscore.judges.offline.markup import strip_markup
+from callscore.judges.offline.passages import Passage, PassageIndex
+from callscore.judges.offline.text_analysis import Scope, TextAnalysis
+from callscore.metrics.facts.fact import Fact, unmatched_facts
+
+DoubtKind = Literal[
+    "number",
+    "name",
+    "negation",
+    "opposite",
+    "restriction",
+    "unsaid negation",
+    "unsure opposite",
+    "count",
+    "unsaid restriction",
+    "speaker",
+]
+
+WEIGHTS: dict[DoubtKind, float] = {
+    "number": 0.9,
+    "name": 0.8,
+    "negation": 0.7,
+    "opposite": 0.7,
+    "restriction": 0.7,
+    "unsaid negation": 0.4,
+    "unsure opposite": 0.4,
+    "count": 0.4,
+    "unsaid restriction": 0.4,
+    "speaker": 0.3,
+}
+"""The weight of a single doubt."""
+WORKING_POINT = 0.65
+"""Suspicion from which a claim counts as unsupported: one strong doubt, or three weak ones."""
+LEAST_COVERAGE = 0.1
+"""A claim with a smaller share of known words is about something else; a paraphrase has more."""
+FEWEST_WORDS = 4
+"""With fewer content words, their share is not used."""
+HALF = 0.5
+MOSTLY = 0.6
+NEARLY_ALL = 0.75
+FEWEST_SAID = 2
+REACH = 3
+"""Content words on either side that are the context of an opposite."""
+MOST_WORDS = 500
+MOST_CHECKED = 64
+"""The most names, negations and quotations of one claim that are checked, to bound the work."""
+SHORTEST_MISSPELT = 5
+"""Letters; a shorter name with one different letter is another name."""
+NAME_LIKENESS = 85.0
+"""Percent; transcripts of speech misspell names."""
+ACRONYM = range(3, 7)
+"""Letters of an abbreviation."""
+SHORTEST_DICTATED = 4
+"""Digits that hardly ever occur in a row by coincidence."""
+_NAME_ENDINGS = ("s", "es", "n", "an", "ian", "ians", "ese", "ish", "i", "ic")
+_REVERSING = ("un", "in", "im", "ir", "dis", "non")
+_DIGITS = re.compile(r"\d+")
+
+
+class Doubt(NamedTuple):
+    """A reason to doubt a claim."""
+
+    kind: DoubtKind
+    about: str
+    """The number, name or words in doubt."""
+
+
+class ClaimSupport(NamedTuple):
+    """The doubts about a claim, and its closest passage."""
+
+    doubts: Sequence[Doubt]
+    coverage: float
+    best: Passage | None
+    is_foreign: bool = False
+    """Whether hardly any of its words occur."""
+
+    @property
+    def suspicion(self) -> float:
+        """1 − Π (1 − weight of a doubt), 0 … 1
+
+        Coverage is not part of it: a faithful paraphrase covers less than a copy with one word
+        changed.
+        """
+        return 1 - math.prod(1 - WEIGHTS[doubt.kind] for doubt in self.doubts)
+
+    @property
+    def is_supported(self) -> bool:
+        """suspicion < 0.65, and the claim is not about something else"""
+        return self.suspicion < WORKING_POINT and not self.is_foreign
+
+
+def check_support(claim: str, index: PassageIndex, lang: str | None) -> ClaimSupport:
+    """Compare a claim with the call and the reference."""
+    analysis = TextAnalysis(strip_markup(claim), lang)
+    best = closest_passage(analysis, index)
+    doubts = [
+        *_number_doubts(analysis, index),
+        *_name_doubts(analysis, index),
+        *_negation_doubts(analysis, index),
+        *_restriction_doubts(analysis, index),
+        *_opposite_doubts(analysis, index),
+        *_speaker_doubts(analysis, index),
+    ]
+    covered = coverage(analysis, index)
+    is_foreign = covered < LEAST_COVERAGE and len(analysis.topic_words) >= FEWEST_WORDS
+    return ClaimSupport(doubts, covered, best, is_foreign)
+
+
+def coverage(analysis: TextAnalysis, index: PassageIndex) -> float:
+    """content words of the claim that occur / content words of the claim, without numbers"""
+    if not analysis.topic_words:
+        return 1.0
+    return len(analysis.topic_words & index.content) / len(analysis.topic_words)
+
+
+def closest_passage(analysis: TextAnalysis, index: PassageIndex) -> Passage | None:
+    """The statement with the most shared content words; turns before the reference, then the
+    shortest
+    """
+    ranked = [
+        (
+            len(analysis.content & p.analysis.content),
+            not p.is_reference,
+            -len(p.analysis.ordered_stems),
+            p,
+        )
+        for p in index.statements
+    ]
+    best = max(ranked, key=lambda found: found[:3], default=None)
+    return best[3] if best and best[0] else None
+
+
+def _number_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    for fact in unmatched_facts(analysis.facts, index.facts):
+        if not _was_said(fact, index):
+            yield Doubt("number", fact.text)
+    for count in sorted(analysis.counts - index.numbers):
+        yield Doubt("count", count)
+
+
+def _was_said(fact: Fact, index: PassageIndex) -> bool:
+    """Whether the digits were said: without a unit, one by one, or over several turns"""
+    known = index.loose_numbers if fact.kind in ("amount", "percent") else index.numbers
+    written = {run.lstrip("0") for run in _DIGITS.findall(fact.text)} - {""}
+    if fact.numbers <= known or (written and written <= known):
+        return True
+    dictated = "".join(_DIGITS.findall(fact.text))
+    return len(dictated) >= SHORTEST_DICTATED and dictated in index.digit_sequence
+
+
+def _name_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    unknown = [] if analysis.is_headline else sorted(analysis.names - index.names)
+    for name in islice(unknown, MOST_CHECKED):
+        if not _is_known(name, analysis, index):
+            yield Doubt("name", name)
+    for role, names in islice(analysis.names_by_role, MOST_CHECKED):
+        if names <= index.introduced_names(role, own=False) - index.introduced_names(
+            role, own=True
+        ):
+            yield Doubt("name", f"{role} {' '.join(sorted(names))}")
+
+
+def _is_known(name: str, analysis: TextAnalysis, index: PassageIndex) -> bool:
+    """Whether it is a form, an abbreviation or a misspelling of a word that occurs"""
+    if name in analysis.word_lists.roles or is_misspelt(name, index.names):
+        return True
+    if any(name.endswith(end) and name.removesuffix(end) in index.roots for end in _NAME_ENDINGS):
+        return True
+    is_acronym = len(name) in ACRONYM and name.upper() in analysis.words
+    return is_acronym and name in index.initials
+
+
+def is_misspelt(name: str, known: frozenset[str]) -> bool:
+    """Whether a word is nearly one of the known words"""
+    from rapidfuzz import fuzz, process
+
+    if len(name) < SHORTEST_MISSPELT:
+        return False
+    found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=NAME_LIKENESS)
+    return found is not None
+
+
+def _negation_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    """Every negation that no statement has; a strong doubt if one says the contrary"""
+    for scope in islice(analysis.negations, MOST_CHECKED):
+        if not any(
+            _says(passage.analysis.negations, passage, scope) for passage in index.statements
+        ):
+            is_reversed = any(_asserts(passage, scope) for passage in index.statements)
+            kind: DoubtKind = "negation" if is_reversed else "unsaid negation"
+            yield Doubt(kind, " ".join(sorted(scope.words)))
+
+
+def _restriction_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    """Every "only" that no statement has; a strong doubt if one says the same without it"""
+    for scope in islice(analysis.restrictions, MOST_CHECKED):
+        if not any(
+            _says(passage.analysis.restrictions, passage, scope) for passage in index.statements
+        ):
+            is_narrowed = any(_asserts(passage, scope) for passage in index.statements)
+            kind: DoubtKind = "restriction" if is_narrowed else "unsaid restriction"
+            yield Doubt(kind, " ".join(sorted(scope.words)))
+
+
+def _says(own: Sequence[Scope], passage: Passage, scope: Scope) -> bool:
+    """Whether the passage negates (restricts) these words; a bare "no" negates the question before
+    it.
+    """
+    sought = scope.words
+    return any(len(sought & (said.words or passage.context)) >= HALF * len(sought) for said in own)
+
+
+def _asserts(passage: Passage, scope: Scope) -> bool:
+    """Whether the passage has half of the words around the negation, and negates none of them"""
+    shared = len(scope.around & passage.analysis.content)
+    if not shared or shared < HALF * len(scope.around):
+        return False
+    return not any(said.words & scope.around for said in passage.analysis.negations)
+
+
+def _opposite_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    """Words that do not occur, if a statement says the same with their opposite"""
+    run = analysis.ordered_stems
+    for at, form in islice(enumerate(run), MOST_WORDS):
+        if form in index.content:
+            continue
+        others = _opposites_of(form, analysis) & index.content
+        around = (
+            frozenset(run[max(0, at - REACH) : at + REACH + 1]) - {form} - analysis.word_lists.sides
+        )
+        nearness = max((_nearness_of(p, others, around) for p in index.statements), default=0.0)
+        if others and nearness >= HALF:
+            yield Doubt("opposite" if nearness >= NEARLY_ALL else "unsure opposite", form)
+
+
+def _opposites_of(form: str, analysis: TextAnalysis) -> frozenset[str]:
+    bare = {form.removeprefix(prefix) for prefix in _REVERSING if form.startswith(prefix)}
+    return analysis.word_lists.opposites.get(form, frozenset()) | bare
+
+
+def _nearness_of(passage: Passage, others: frozenset[str], around: frozenset[str]) -> float:
+    """The share of the words around a word that occur next to its opposite"""
+    said = passage.analysis.content
+    if others.isdisjoint(said) or not around:
+        return 0.0
+    return len(around & said) / len(around)
+
+
+def _speaker_doubts(analysis: TextAnalysis, index: PassageIndex) -> Iterator[Doubt]:
+    """Words attributed to one side, if only the other side said something similar."""
+    for role, said in islice(analysis.attributions, MOST_CHECKED):
+        if len(said) < FEWEST_SAID:
+            continue
+        own = _nearness(said, (p for p in index.turns if p.role == role))
+        other = _nearness(said, (p for p in index.turns if p.role not in (role, None)))
+        if other > MOSTLY and own < 1 - MOSTLY:
+            yield Doubt("speaker", role)
+
+
+def _nearness(said: frozenset[str], turns: Iterable[Passage]) -> float:
+    """The greatest share of these words in one turn"""
+    return max((len(said & turn.analysis.content) / len(said) for turn in turns), default=0.0)

@@ -1,0 +1,20 @@
+"""Totals of filled-in forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from callscore.metrics.forms.arithmetic import total
+from callscore.metrics.forms.form import Form, FormQuestion, Mode, Option, Section
+
+
+@pytest.mark.parametrize("mode", ["question_weights", "section_weights", "section_points"])
+def test_a_form_in_which_only_weightless_parts_apply_has_no_total(mode: Mode) -> None:
+    options = [Option("yes", "Yes", 1.0), Option("no", "No", 0.0)]
+    sections = [
+        Section(name, name, [FormQuestion(f"{name}1", "?", options=options, weight=weight)], weight)
+        for name, weight in (("a", 100.0), ("b", 0.0))
+    ]
+    form = Form("f", "Service", sections, mode, "aws")
+    assert total(form, {"a1": None, "b1": 1.0}).percent is None
+    assert total(form, {"a1": 1.0, "b1": 0.0}).percent == 100
