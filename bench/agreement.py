@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from bench.labelled import resampled, span
 from bench.translations import Translated, data_sets
 from callscore.core.case import Failed
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder
 from callscore.embeddings.chrf_embedder import ChrfEmbedder
 from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.muse import Muse

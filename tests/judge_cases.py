@@ -10,8 +10,15 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Message, Reply, Turn, turns
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
-from callscore.core.ports import Judge
+from callscore.core.judging import (
+    Item,
+    Judge,
+    JudgeRequest,
+    JudgeResult,
+    Question,
+    Verdict,
+    Verdicts,
+)
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.task import Task
 from callscore.judges.fakes import LiteralModel

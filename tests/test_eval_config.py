@@ -184,7 +184,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     (
         "one run",
         "data: a.jsonl\nsettings: {consistency.runs: 1}\n" + MODEL,
-        ["settings", "consistency.runs must lie between 2 and 100"],
+        ["settings", "consistency.runs must be between 2 and 100"],
     ),
     ("weights", "data: a.jsonl\nweights: {qa: 2}\n" + MODEL, ["weights", "expected 1"]),
     (

@@ -226,7 +226,7 @@ class TestOptions:
         ours = set(inspect.signature(callscore.score).parameters)
         assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
         ours = set(inspect.signature(callscore.run).parameters)
-        of_commands = {"card", "log", "on_case", "on_step", "on_tallied"}
+        of_commands = {"card", "log", "on_case", "on_step", "on_scoring_result"}
         assert set(RunOptions.__struct_fields__) - ours == of_commands
 
     def test_judges_are_also_given_as_the_content_of_their_file(self) -> None:

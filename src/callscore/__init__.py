@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from callscore.core.case import Case, Reply
     from callscore.core.comparison import Comparison
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
-    from callscore.core.ports import Embedder, Judge
+    from callscore.core.judging import Embedder, Judge
     from callscore.core.provider import Provider
     from callscore.core.run import Event
     from callscore.core.scorecard import ModelScore, Scorecard
@@ -62,7 +62,7 @@ _MODULES = {
     "core.case": ("Case", "Reply"),
     "core.comparison": ("Comparison",),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
-    "core.ports": ("Embedder", "Judge"),
+    "core.judging": ("Embedder", "Judge"),
     "core.provider": ("Provider",),
     "core.run": ("Event",),
     "core.scorecard": ("ModelScore", "Scorecard"),

@@ -1,15 +1,15 @@
-"""`python -m callscore` is `callscore`: the little that happens before anything is imported."""
+"""Runs `python -m callscore`; handles an interrupt before the commands are imported."""
 
 from __future__ import annotations
 
 import signal
 
-from callscore.cli.fast_exit import leave_at_once
+from callscore.cli.fast_exit import exit_at_once
 
 
 def main() -> None:
     """Run the command line; an interrupt during its imports ends it without a traceback."""
-    signal.signal(signal.SIGINT, leave_at_once)
+    signal.signal(signal.SIGINT, exit_at_once)
     from callscore.cli.main import main as command_line
 
     command_line()

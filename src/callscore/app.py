@@ -1,4 +1,4 @@
-"""The public Python API: configuration in, frozen Scorecard out."""
+"""`callscore.score(...)`, and the scoring of files for commands."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from callscore.config.score import (
     embedder_choice,
     judge_choice,
 )
-from callscore.core.consent import trusted
+from callscore.core.consent import trust_every_config
 from callscore.core.errors import DataError, UsageError
-from callscore.core.ports import Embedder, Judge
+from callscore.core.judging import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
@@ -37,15 +37,15 @@ from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites.registry import AllFloors
 
 
-class Frame(Protocol):
-    """A frame of pandas or polars: anything with columns and rows."""
+class DataFrame(Protocol):
+    """A data frame of pandas or polars."""
 
     @property
     def columns(self) -> Any:
         """The names of its columns."""
 
 
-Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | Frame
+Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | DataFrame
 """A file, several files, or the records themselves."""
 JudgeSource = str | os.PathLike[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Judge
 """A name, a YAML file, one model or several with the keys of that file, or a Judge."""
@@ -144,13 +144,15 @@ def _score_given(
 
     with ExitStack() as stack:
         if trust_config:
-            stack.enter_context(trusted())
+            stack.enter_context(trust_every_config())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
-        files = {name: _as_files(some, folder / f"{name}.jsonl") for name, some in given.items()}
+        files = {
+            name: _write_records(some, folder / f"{name}.jsonl") for name, some in given.items()
+        }
         try:
             return score_files(msgspec.structs.replace(config, **files), targets, progress)
         except DataError as error:
-            raise _in_memory(error, folder) from None
+            raise _with_record_number(error, folder) from None
 
 
 def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
@@ -158,7 +160,7 @@ def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
         given = os.fspath(given)
     if isinstance(given, (str, Mapping, Sequence)):
         return judge_choice(given)
-    return _with_method(given, "judge", "judge")
+    return _check_method(given, "judge", "judge")
 
 
 def _embedder(given: EmbedderSource | None, judge: object) -> str | Embedder | ModelSpec:
@@ -168,14 +170,14 @@ def _embedder(given: EmbedderSource | None, judge: object) -> str | Embedder | M
         given = os.fspath(given)
     if isinstance(given, (str, Mapping)):
         return embedder_choice(given)
-    return _with_method(given, "embedder", "similarities")
+    return _check_method(given, "embedder", "similarities")
 
 
 T = TypeVar("T")
 
 
-def _with_method(given: T, option: str, method: str) -> T:
-    """An object that a caller passes as a judge or an embedder."""
+def _check_method(given: T, option: str, method: str) -> T:
+    """Check an object that was passed as a judge or an embedder."""
     if not callable(getattr(given, method, None)):
         found = type(given).__name__
         raise UsageError(f"{option}: {found} was given; expected a name, a file, or `{method}()`")
@@ -214,7 +216,7 @@ NO_FILES = OutputPaths()
 
 
 @contextmanager
-def opened_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> Iterator[Sinks]:
+def open_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> Iterator[Sinks]:
     """The sinks of results, records and verdicts: the requested files."""
     with (
         line_writer(targets.results) as on_result,
@@ -244,7 +246,7 @@ def score_files(
     `on_case` receives every case with all its replies, for a report.
     """
     targets.check((*config.cases, *config.outputs, *config.verdicts))
-    with opened_sinks(targets, progress) as sinks:
+    with open_sinks(targets, progress) as sinks:
         return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 
 
@@ -307,8 +309,8 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         floors.add(loaded.suite, case.task, loaded.reference)
         statistics.add(case)
         found_in = loaded.task.warnings(case, loaded.reference)
-        warnings += [warning.located(line.place, case.id) for warning in found_in]
-        warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
+        warnings += [warning.with_place(line.place, case.id) for warning in found_in]
+        warnings += [warning.with_place(line.place, case.id) for warning in near_misses(line)]
     return CaseCheck(counts, found, warnings, floors.data_notes(), list(statistics.lines()))
 
 
@@ -336,7 +338,7 @@ def line_writer(
         file.write(escape_json(buffer))
 
 
-def _in_memory(error: DataError, folder: Path) -> DataError:
+def _with_record_number(error: DataError, folder: Path) -> DataError:
     """The error about a record in memory, such as `outputs: record 3`."""
     file, _, line = error.place.rpartition(":")
     if not file or Path(file).parent != folder:
@@ -350,8 +352,8 @@ def as_path(path: str | os.PathLike[str] | None) -> Path | None:
     return Path(path) if path is not None else None
 
 
-def _as_files(records: Records, spool: Path) -> Sequence[Path]:
-    """Paths unchanged; dicts are written to a file first, so that there is one parser."""
+def _write_records(records: Records, spool: Path) -> Sequence[Path]:
+    """The paths as they are; records in memory are written to a file, to be parsed like others."""
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
     if isinstance(records, tuple) and not records:

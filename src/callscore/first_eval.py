@@ -57,7 +57,7 @@ def render_eval(choices: Choices) -> str:
         "name: first evaluation",
         "",
         "# Case files or globs, relative to this file; `sample` is the bundled sample.",
-        f"data: {_quoted(choices.data)}",
+        f"data: {_quote(choices.data)}",
         "",
     ]
     if choices.tasks:
@@ -97,21 +97,22 @@ def render_eval(choices: Choices) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 
 def write_files(path: Path, choices: Choices) -> list[Path]:
-    """Write the eval file and its schema; existing files are not overwritten."""
+    """Write the eval file, and its schema if there is none yet; return the written files."""
     schema = path.with_name(SCHEMA_FILE)
     if path.exists():
         raise UsageError(f"{path}: exists; expected another name (--file)")
     with atomic_write(path) as file:
         file.write(render_eval(choices).encode())
-    if not schema.exists():
-        with atomic_write(schema) as file:
-            raw = msgspec.json.encode(eval_schema())
-            file.write(msgspec.json.format(raw, indent=2) + b"\n")
+    if schema.exists():
+        return [path]
+    with atomic_write(schema) as file:
+        raw = msgspec.json.encode(eval_schema())
+        file.write(msgspec.json.format(raw, indent=2) + b"\n")
     return [path, schema]
 
 
@@ -128,14 +129,12 @@ def find_case_files(folder: Path) -> list[str]:
 
 def write_and_try(path: Path, choices: Choices) -> tuple[list[Path], str]:
     """Write the files and try them; if they do not work, remove them again."""
-    before = {file for file in (path, path.with_name(SCHEMA_FILE)) if file.exists()}
     written = write_files(path, choices)
     try:
         return written, try_eval(path)
     except CallscoreError:
         for file in written:
-            if file not in before:
-                file.unlink()
+            file.unlink()
         raise
 
 

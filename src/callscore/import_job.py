@@ -69,7 +69,7 @@ class ImportResult(msgspec.Struct, frozen=True):
     notes: Sequence[str]
 
 
-class TranscriptWriter:
+class TranscriptConverter:
     """Converts calls to transcripts: lines without a task."""
 
     def convert(self, call: Conversation) -> dict[str, Any] | None:
@@ -81,7 +81,7 @@ class TranscriptWriter:
         return []
 
 
-class FormCaseWriter(TranscriptWriter):
+class FormCaseConverter(TranscriptConverter):
     """Converts calls with a filled-in QA form to cases of the task qa."""
 
     def __init__(self, form: Form, gold: Sequence[Path]) -> None:
@@ -123,7 +123,7 @@ class FormCaseWriter(TranscriptWriter):
         return notes
 
 
-class TaskCaseWriter(TranscriptWriter):
+class TaskCaseConverter(TranscriptConverter):
     """Converts calls of a data set with expected answers to cases of a task."""
 
     def __init__(self, task: str, config: Mapping[str, Any]) -> None:
@@ -153,14 +153,14 @@ def run_import(job: ImportJob) -> ImportResult:
     job.check()
     report = ImportReport()
     options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
-    writer = _writer(job)
+    converter = _make_converter(job)
     redactor = job.redact.redactor() if job.redact is not None else None
     written = 0
     with ExitStack() as stack:
         write = stack.enter_context(line_writer(job.out))
         write_output = stack.enter_context(line_writer(job.outputs))
         for call in import_files(job.paths, options, report):
-            record = writer.convert(call)
+            record = converter.convert(call)
             if record is None:
                 continue
             written += 1
@@ -176,7 +176,7 @@ def run_import(job: ImportJob) -> ImportResult:
         with atomic_write(job.report) as file:
             file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
     kind = "call" if job.form is None and job.task is None else "case"
-    notes = writer.notes() + (redactor.report.lines() if redactor is not None else [])
+    notes = converter.notes() + (redactor.report.lines() if redactor is not None else [])
     return ImportResult(report, show_count(written, kind), notes)
 
 
@@ -188,17 +188,17 @@ def _check_not_empty(report: ImportReport, written: int) -> None:
         raise DataError("no call has a filled-in form or an expected answer; nothing to write")
 
 
-def _writer(job: ImportJob) -> TranscriptWriter:
+def _make_converter(job: ImportJob) -> TranscriptConverter:
     if job.form is not None:
         if not job.gold:
             raise UsageError(
                 "--form without --gold; expected filled-in evaluations "
                 "(`callscore annotate` makes them)"
             )
-        return FormCaseWriter(load_form(job.form), job.gold)
+        return FormCaseConverter(load_form(job.form), job.gold)
     if job.task is not None:
-        return TaskCaseWriter(job.task, load_case_config(job.config))
-    return TranscriptWriter()
+        return TaskCaseConverter(job.task, load_case_config(job.config))
+    return TranscriptConverter()
 
 
 def _first_names(names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from callscore.app import line_writer
 from callscore.core.errors import DataError, UsageError
 from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
 from callscore.core.spreadsheet_cells import unescape_formula
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.import_job import load_case_config, load_form, read_source
 from callscore.importers.tables import format_cell, read_tables
 from callscore.labelling.labels import (
@@ -95,7 +96,7 @@ def _load_config(
 def _call(line: Line) -> CallTranscript:
     try:
         return _CALL.decode(line.raw)
-    except msgspec.MsgspecError as error:
+    except DECODE_ERRORS as error:
         raise DataError(f"{error}; expected a call with `transcript`", place=line.place) from None
 
 
@@ -226,8 +227,8 @@ def draw_sample(job: SampleJob) -> tuple[int, int]:
 def _record(line: Line) -> dict[str, Any]:
     try:
         return _ANY.decode(line.raw)
-    except msgspec.MsgspecError as error:
-        raise DataError(str(error), place=line.place) from None
+    except DECODE_ERRORS as error:
+        raise DataError(f"{error}; expected a JSON object", place=line.place) from None
 
 
 def _call_name(record: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Add the gates of the eval files after all other tests."""
     for path in _eval_files(config):
-        collector = EvalFile.from_parent(session, path=path)
+        collector = EvalFileCollector.from_parent(session, path=path)
         items.extend(collector.collect())
 
 
@@ -45,8 +45,8 @@ def _eval_files(config: pytest.Config) -> list[Path]:
     return [(config.invocation_params.dir / name).resolve() for name in config.option.callscore]
 
 
-class EvalFile(pytest.File):
-    """An eval file; it is run with the first of its tests."""
+class EvalFileCollector(pytest.File):
+    """Collects the gates of an eval file; the file is run with the first test."""
 
     def collect(self) -> Iterator[GateItem]:
         """One test per gate and model; a single test of the run if there are no gates."""
@@ -88,7 +88,7 @@ class GateItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the eval file once; fail if the gate is missed or undecided."""
-        assert isinstance(self.parent, EvalFile)
+        assert isinstance(self.parent, EvalFileCollector)
         run = _gated_run(self.config, self.parent.path)
         if self._gate is None:
             if run.status != "complete":

@@ -10,8 +10,9 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question
+from callscore.comparison.result_files import read_results
 from callscore.core.comparison import Comparison
-from callscore.core.errors import UsageError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Scorecard
 from callscore.report.ties import describe_tie, round_up_calls
 from commands import run
@@ -229,3 +230,10 @@ def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
 def test_ties_are_said_in_words(calls: int, needed: int | None, says: str) -> None:
     assert describe_tie(calls, needed) == says
     assert round_up_calls(7) == "7"
+
+
+def test_a_results_file_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(b'{"other": ' + b"[" * 5000 + b"]" * 5000 + b"}\n")
+    with pytest.raises(DataError, match=r"results.jsonl:1: .* expected a line of --results"):
+        read_results(path)

@@ -198,3 +198,19 @@ def test_calls_are_drawn_at_random_by_kind_and_where_models_disagree(
         )
     )
     assert drawn("-n", 2, "--results", results) == ["call-3", "call-5"]
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"id": "\xff"}', b'{"id": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'"x"']
+)
+def test_a_line_that_is_not_a_call_is_refused_with_its_place(raw: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(raw + b"\n")
+    for words in (
+        ("sample", path, "-n", 1, "-o", tmp_path / "some.jsonl"),
+        ("annotate", path, "--task", "qa", "--sheet", tmp_path / "sheet.csv"),
+    ):
+        done = run(*words)
+        assert done.returncode == 2, done.stderr
+        assert "calls.jsonl:1: " in done.stderr
+        assert "expected a" in done.stderr

@@ -25,6 +25,15 @@ def test_a_start_without_questions_is_tried_and_runs(tmp_path: Path) -> None:
     assert run("run", "eval.yaml", "--limit", 2, cwd=tmp_path).returncode == 0
 
 
+def test_a_schema_that_is_there_is_kept_and_not_named_as_written(tmp_path: Path) -> None:
+    (tmp_path / "eval.schema.json").write_text("mine")
+    done = run("init", "--yes", "--no-try", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "wrote eval.yaml\n" in done.stdout
+    assert "wrote eval.schema.json" not in done.stdout
+    assert (tmp_path / "eval.schema.json").read_text() == "mine"
+
+
 def test_keys_in_the_environment_are_named_and_never_written(tmp_path: Path) -> None:
     secret = "sk-secret-0123456789abcdef"
     done = run("init", "--yes", cwd=tmp_path, env={"OPENAI_API_KEY": secret})

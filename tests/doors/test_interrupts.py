@@ -45,7 +45,7 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "8/20" in err, "what was under way has been waited for"
-        assert "--resume" in err
+        assert f"Continue with:  callscore run {path} --resume\n" in err
         assert len(stub.requests) == 8
     assert "8/20" in run("runs", path).stdout
 
@@ -104,3 +104,32 @@ def test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback(
         _, err = process.communicate(timeout=60)
     assert time.monotonic() - began < 3
     assert (process.returncode, err.strip()) == (130, "error: interrupted")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--redact", "--names", "names.txt", "--limit", "2"],
+            "callscore run eval.yaml --resume --limit 2 --redact --names names.txt\n",
+        ),
+        (["--no-store-text"], "The replies are deleted (--no-store-text)"),
+    ],
+    ids=["redacted", "deleted"],
+)
+def test_an_interrupted_run_says_how_to_continue_with_the_same_data(
+    tmp_path: Path, options: list[str], said: str
+) -> None:
+    cases_file(tmp_path, 2)
+    (tmp_path / "names.txt").write_text("Priya\n")
+    with serving(always(Hang())) as stub:
+        eval_file(tmp_path, [remote(stub.url)])
+        process = start("run", "eval.yaml", "--no-preflight", *options, cwd=tmp_path)
+        wait_for(lambda: len(stub.requests), 2)
+        process.send_signal(signal.SIGINT)
+        assert line_of(process, "waiting for 2 requests")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said in err
+    assert ("--resume" in err) == ("--no-store-text" not in options)

@@ -362,6 +362,13 @@ def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:
     assert (done.returncode, "labels.jsonl: contains no label" in done.stderr) == (2, True)
 
 
+def test_a_label_of_a_metric_without_words_is_refused_with_its_line(tmp_path: Path) -> None:
+    label = {"case_id": "c1", "metric": "translation.meaning", "item": "1", "value": 1}
+    done = run("judge", "calibrate", write(tmp_path / "labels.jsonl", label))
+    assert done.returncode == 2
+    assert "labels.jsonl:1: case 'c1': field metric: " in done.stderr
+
+
 def answering_in_five_keys(request: Request) -> Behaviour:
     """The framework's judge: every metric is worth 0.5, and the whole outcome is cited."""
     content = request.json["messages"][-1]["content"]

@@ -12,7 +12,7 @@ import pytest
 import callscore
 import commands
 from callscore.core.scenarios import ScenarioData
-from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.scenario.data import ScenarioSet, read_cards
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
@@ -344,9 +344,7 @@ def test_validate_prints_the_data_report_of_the_sample() -> None:
     scenarios = SAMPLES / "scenarios" / "EN"
     done = run_afresh("orchestration", "validate", scenarios, "--cards", CARDS)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == (
-        "6 scenarios: 7 plan steps and 14 agent steps can be asked; 0 findings\n"
-    )
+    assert done.stdout == ("6 scenarios: 7 plan steps and 14 agent steps can be run; 0 findings\n")
 
 
 def test_validate_reads_the_cards_of_each_folder(tmp_path: Path) -> None:

@@ -80,14 +80,14 @@ def test_variants_are_columns_of_the_card(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     card = json.loads((folder / "card.json").read_text())
     assert [model["model"] for model in card["models"]] == ["sim", "sim / prompt B"]
-    assert any("asked with own prompts" in note for note in card["notes"])
+    assert any("asked with custom prompts" in note for note in card["notes"])
 
 
 @pytest.mark.parametrize(
     ("file", "text", "problem"),
     [
         ("entity.md", "Use {{call}}.", "entity.md:1: unknown variable 'call'"),
-        ("b.md", "Be brief.\n=== user ===\nNo call.", "never shows the call"),
+        ("b.md", "Be brief.\n=== user ===\nNo call.", "does not contain the call"),
         ("b.md", "=== user ===\n{{data}}", "contains no instructions"),
     ],
 )

@@ -165,7 +165,7 @@ def test_what_cannot_be_raced_is_refused(tmp_path: Path) -> None:
     assert (rescored.returncode, "without --race" in rescored.stderr) == (2, True)
     assert "at most these requests" in run("run", three(tmp_path), "--race", "--dry-run").stdout
     no_race = run("run", three(tmp_path), "--finish-invalid")
-    assert (no_race.returncode, "expected --race" in no_race.stderr) == (2, True)
+    assert (no_race.returncode, "--finish-invalid needs --race" in no_race.stderr) == (2, True)
 
 
 def said(number: int) -> str:

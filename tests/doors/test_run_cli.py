@@ -394,6 +394,22 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
     assert "each model and judge is tested with one small request" in done.stdout
 
 
+def test_a_dry_run_counts_the_judging_of_replies_that_are_already_paid(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    with serving(FaultyChat(right_answer)) as stub:
+        models, judge = [remote(stub.url)], remote(stub.url, "judge")
+
+        def judge_row() -> list[str]:
+            done = run("run", eval_file(tmp_path, models, judge=judge), "--dry-run")
+            assert done.returncode == 0, done.stderr
+            lines = done.stdout.splitlines()
+            return next(line.split() for line in lines if line.startswith("judge ("))
+
+        before = judge_row()
+        assert run("run", eval_file(tmp_path, models)).returncode == 0
+        assert judge_row() == before
+
+
 def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> None:
     cases_file(tmp_path, 40)
     results = tmp_path / "results.jsonl"

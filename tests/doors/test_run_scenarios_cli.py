@@ -123,7 +123,7 @@ def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -
     cases_file(tmp_path, 1)
     path = eval_file(tmp_path, [PERFECT])
     for option, value in (("--mode", "compat"), ("--export", "x"), ("--trajectories", "x.md")):
-        assert f"{option} is about scenarios" in refused("run", path, option, value)
+        assert f"{option} is for scenarios only" in refused("run", path, option, value)
 
 
 def test_compat_takes_no_judge(tmp_path: Path) -> None:

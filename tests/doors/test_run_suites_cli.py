@@ -192,7 +192,7 @@ def test_replay_scores_as_scoring_the_same_files_does(tmp_path: Path) -> None:
     ("records", "words"),
     [
         ([output("c0", "x", "a"), output("c0", "x", "b")], "expected `model` to be one of a, b"),
-        ([output("c0", "x", "old"), output("c0", "y", "old")], "appears twice"),
+        ([output("c0", "x", "old"), output("c0", "y", "old")], r"o.jsonl:2: .* appears twice"),
     ],
 )
 def test_a_recording_that_is_not_clear_is_refused(

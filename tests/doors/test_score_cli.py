@@ -297,7 +297,7 @@ def test_bad_verdicts_are_named_with_their_line(
         ),
         (
             ["{cases}", "--set", "call_gate_tolerance=2"],
-            "error: setting call_gate_tolerance must lie between 0 and 1, not 2.0\n",
+            "error: setting call_gate_tolerance must be between 0 and 1, not 2.0\n",
         ),
         (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' is given twice"),
         (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' is given twice"),
@@ -309,7 +309,7 @@ def test_bad_verdicts_are_named_with_their_line(
         (["{cases}", "--weights", "qa"], "expected NAME=VALUE"),
         (["{cases}", "--cost", "m=-1"], "expected a finite number"),
         (["{cases}", "--json", "{cases}/no/card.json"], "cannot be written"),
-        (["{cases}"], "no outputs file is given, no case has model_output"),
+        (["{cases}"], "expected --outputs with a file, or cases with `model_output`"),
         (["{empty}"], "empty.jsonl: contains no case"),
         (["{cases}", "--outputs", "{empty}"], "empty.jsonl: contains no output"),
         (["{cases}", "--outputs", "{pipe}"], "pipe: is a pipe; expected a file"),
@@ -369,8 +369,8 @@ def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
     assert (done.returncode, done.stdout) == (
         0,
         "2 cases can be scored: qa 2\n"
-        "calls 2; languages: not named 2; words a call: 2 to 2, median 2\n"
-        "questions with one answer only: qa Q1 (always 5); they tell models little\n"
+        "calls 2; languages: not named 2; words per call: 2 to 2, median 2\n"
+        "questions with one answer only: qa Q1 (always 5); they hardly distinguish models\n"
         "calls with the same words: c1 = c2\n"
         "2 calls cannot show which of two models is better\n"
         "an answer that reads nothing scores qa 1.000: always full marks, a quoted line as"

@@ -117,3 +117,28 @@ def test_scoring_again_makes_no_store(cases: Path) -> None:
     done = run("run", path, "--store", store, "--rescore", 1)
     assert (done.returncode, store.exists()) == (2, False)
     assert "none.db: no such store" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "card.json", "other.json", "--json", "card.json"),
+        ("compare", "card.json:m", "other.json", "--markdown", "other.json"),
+        ("plan", "card.json", "--json", "card.json"),
+        ("baseline", "set", "card.json", "-o", "card.json"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_comparison_writes_over_no_input(cases: Path, words: tuple[str, ...]) -> None:
+    outputs = cases.with_name("outputs.jsonl")
+    outputs.write_text(json.dumps(output("c1", form(question()))) + "\n", encoding="utf-8")
+    for name in ("card.json", "other.json"):
+        assert (
+            run("score", cases, "--outputs", outputs, "--json", cases.with_name(name)).returncode
+            == 0
+        )
+    before = cases.with_name("card.json").read_bytes()
+    done = run(*words, cwd=cases.parent)
+    assert done.returncode == 2
+    assert "is read by this command" in done.stderr
+    assert cases.with_name("card.json").read_bytes() == before

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from callscore.core.case import Failed
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder
 from callscore.embeddings.chrf_embedder import ChrfEmbedder
 from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.muse import Muse

@@ -260,7 +260,7 @@ def test_an_interrupt_waits_for_calls_under_way_to_their_deadline(tmp_path: Path
     assert 0.5 <= time.monotonic() - asked.asked_at < SOON_S
     assert ran.summary.status == "interrupted"
     (stopping,) = [event for event in ran.events if isinstance(event, Stopping)]
-    assert stopping.under_way >= 7
+    assert stopping.in_flight >= 7
     assert stopping.at_most_s == pytest.approx(0.7)
 
 

@@ -29,9 +29,11 @@ def test_languages_lengths_labels_and_doubles_are_counted() -> None:
         case(2, "Agent: One  two three", 0, "ko"),
         case(3, "Agent: something else entirely here", None),
     )
-    assert "calls 3; languages: en 2, ko 1; words a call: 3 to 4, median 3" in said
+    assert "calls 3; languages: en 2, ko 1; words per call: 3 to 4, median 3" in said
     assert "labels of qa.questions.score: 5 4, 0 1, N/A 1" in said
-    assert "questions with one answer only: qa Q2 (always 5); they tell models little" in said
+    assert (
+        "questions with one answer only: qa Q2 (always 5); they hardly distinguish models" in said
+    )
     assert "calls with the same words: call-1 = call-2" in said
 
 
@@ -45,3 +47,12 @@ def test_more_calls_show_smaller_differences() -> None:
     assert "10 calls can show a difference of about 0.20" in few
     assert "200 calls can show a difference of about 0.04" in many
     assert "cannot show" in lines(case(1, "Agent: a", 5))[-1]
+
+
+def test_yes_and_no_are_labels_in_words() -> None:
+    def decided(number: int, value: bool) -> Case:
+        expected = {"decisions": [{"decision_id": "D1", "met": value}]}
+        return Case(f"c{number}", "mine", f"Agent: {number}", {}, expected)
+
+    said = lines(decided(1, True), decided(2, False), decided(3, False))
+    assert "labels of mine.decisions.met: False 2, True 1" in said

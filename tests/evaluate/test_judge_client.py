@@ -24,7 +24,7 @@ def test_progress_is_told_now_and_then_and_at_the_end() -> None:
         provider = ScriptedProvider()
         add_judge = calls.add_judge(spec, provider)
         works = [work_for(number).request for number in range(CALLS)]
-        found = await asyncio.gather(*(add_judge.carry_out(provider, call) for call in works))
+        found = await asyncio.gather(*(add_judge.send(provider, call) for call in works))
         assert all(isinstance(settled, ProviderResponse) for settled in found)
         calls.emit_progress()
 
@@ -48,7 +48,7 @@ def test_a_judge_waits_while_its_account_is_paused() -> None:
         calls.begin(Shutdown(), shared_limits)
         began = loop.time()
         shared_limits.pause(model).extend(0.1, began, began)
-        await calls.add_judge(judge, provider).carry_out(provider, work_for(1).request)
+        await calls.add_judge(judge, provider).send(provider, work_for(1).request)
         return loop.time() - began
 
     assert asyncio.run(answered_after_s()) >= 0.09
@@ -64,7 +64,7 @@ def test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone() -> None:
         first = calls.add_judge(ModelSpec("a", "scripted", "j", api_key_env="ONE"), refused)
         second = calls.add_judge(ModelSpec("b", "scripted", "j", api_key_env="TWO"), good)
         call = work_for(1).request
-        return await asyncio.gather(first.carry_out(refused, call), second.carry_out(good, call))
+        return await asyncio.gather(first.send(refused, call), second.send(good, call))
 
     one, two = asyncio.run(settled())
     assert isinstance(one, AttemptFailed)
@@ -79,7 +79,7 @@ def test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call() -> None:
         calls = JudgeCalls(None)
         provider = ScriptedProvider(broken)
         add_judge = calls.add_judge(ModelSpec("j", "scripted", "j"), provider)
-        return await add_judge.carry_out(provider, work_for(1).request)
+        return await add_judge.send(provider, work_for(1).request)
 
     found = asyncio.run(settled())
     assert isinstance(found, AttemptFailed)

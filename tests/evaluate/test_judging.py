@@ -17,7 +17,7 @@ from builders import qa_case, question
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeResult, Question, Unjudged
-from callscore.evaluate.judging import JudgeRunner, Spent
+from callscore.evaluate.judging import JudgeRunner, JudgingCost
 from callscore.evaluate.scorecards import judging_of
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.judges.fakes import ScriptedJudge
@@ -27,7 +27,7 @@ def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> No
     costs = (0.1, 0.2, 0.3, 1e-9, 1e6)
     sums = set()
     for order in permutations(costs):
-        spent = Spent()
+        spent = JudgingCost()
         for cost in order:
             spent.add(JudgeResult((), cost_usd=cost), 1, call=1)
         sums.add(spent.cost_usd)
@@ -39,7 +39,7 @@ def test_a_request_with_an_unjudged_item_counts_as_failed_once_however_many_item
     def unjudged(*names: str) -> list[Unjudged]:
         return [Unjudged(Item("qa.evidence_backed_reasoning", name), "no word") for name in names]
 
-    spent = Spent()
+    spent = JudgingCost()
     for void in ([], unjudged("Q1"), unjudged("Q1", "Q2")):
         spent.add(JudgeResult((), void=void), items=2, call=1)
     assert (spent.failed, spent.items) == (2, 6)
@@ -94,13 +94,13 @@ def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
 
 
 def test_an_unknown_cost_is_no_cost_of_zero() -> None:
-    spent = Spent()
+    spent = JudgingCost()
     spent.add(JudgeResult(()), 1, call=1)
     assert spent.cost_usd is None
 
 
 def test_what_a_judge_took_counts_though_nothing_came_of_it() -> None:
-    spent = Spent()
+    spent = JudgingCost()
     spent.add(
         JudgeResult((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1, call=1
     )

@@ -442,7 +442,7 @@ def test_the_command_ends_with_1_where_something_differs(project: Path, tmp_path
     assert done.returncode == 0, done.stderr
     done = run("verify", target)
     assert done.returncode == 0, done.stderr
-    assert "The dossier holds" in done.stdout
+    assert "The dossier is valid" in done.stdout
     files = unzipped(target.read_bytes())
     target.write_bytes(zipped({**files, "card.json": another_digit(files["card.json"])}))
     done = run("verify", target)
@@ -450,3 +450,31 @@ def test_the_command_ends_with_1_where_something_differs(project: Path, tmp_path
     assert "DIFFERS   card.json: models.careful.tasks.qa" in done.stdout
     target.write_bytes(b"nothing")
     assert run("verify", target).returncode == 2
+
+
+FORGED_KEYS: Sequence[tuple[str, Sequence[Any]]] = [
+    ("card.json", ("models", 0, "tasks", "nope")),
+    ("card.json", ("models", 0, "tasks", "text", "subscores", "nope")),
+    ("card.json", ("models", 0, "tasks", "text", "metrics", "nope")),
+    ("results.jsonl", ("task",)),
+    ("results.jsonl", ("metrics", "nope")),
+]
+
+
+@pytest.mark.parametrize("without_text", [False, True])
+@pytest.mark.parametrize(("name", "path"), FORGED_KEYS, ids=lambda value: str(value))
+def test_a_forged_task_row_or_part_is_a_difference(
+    sample: ReportSource, name: str, path: Sequence[Any], without_text: bool, tmp_path: Path
+) -> None:
+    files = unzipped(written(sample, ReportOptions(without_text=without_text)))
+    first, rest = files[name], b""
+    if name == "results.jsonl":
+        first, _, rest = files[name].partition(b"\n")
+    document = json.loads(first)
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    is_added = isinstance(place, dict) and path[-1] == "nope"
+    place[path[-1]] = next(iter(place.values())) if is_added else "nope"
+    forged = {**files, name: json.dumps(document).encode() + b"\n" + rest}
+    assert "nope" in told(verified(resealed(forged), tmp_path))

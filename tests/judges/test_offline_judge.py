@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Failed, Turn
-from callscore.core.judging import JudgeRequest, Question, Verdict
-from callscore.core.ports import Embedder, Judge
+from callscore.core.judging import Embedder, Judge, JudgeRequest, Question, Verdict
 from callscore.embeddings.cosine import CosineEmbedder
 from callscore.judges.offline.judge import (
     ABSTAINING,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from callscore.core.consent import answered_by, yes
+from callscore.core.consent import answer_yes, ask_user_with
 
 
 @pytest.fixture(autouse=True)
-def trusted() -> Iterator[None]:
-    with answered_by(yes):
+def trust_every_config() -> Iterator[None]:
+    with ask_user_with(answer_yes):
         yield

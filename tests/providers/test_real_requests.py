@@ -14,7 +14,7 @@ from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
 from callscore.providers.gemini import GenerateContent
 from callscore.providers.wire_format import WireFormat
-from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.registry import scenario_suite
 from orchestration_data import SCENARIOS
 

@@ -23,7 +23,7 @@ from callscore.providers.gemini import GenerateContent
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
 from callscore.providers.wire_format import WireFormat
-from callscore.runner.preflight import JUDGED, PROMPT, small_prompt
+from callscore.runner.preflight import JUDGE_PROMPT, PROMPT, small_prompt
 from callscore.suites.calls.spec import make_settings
 from stub_servers import Json
 
@@ -56,7 +56,7 @@ def _task_prompts() -> Iterator[tuple[str, Prompt]]:
 PROMPTS: dict[str, Prompt] = {
     **dict(_task_prompts()),
     "open text": Prompt(PROMPT.messages, {"type": "object", "additionalProperties": {}}),
-    "judge": JUDGED,
+    "judge": JUDGE_PROMPT,
     "planner": Prompt(HISTORY),
     "agent": Prompt((*HISTORY, Message("user", "go")), tools=[TOOL]),
     "preflight": PROMPT,

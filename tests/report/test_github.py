@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.report.github import annotation_lines, checks_markdown
 from callscore.report.markdown_text import code
 
@@ -10,9 +10,9 @@ from callscore.report.markdown_text import code
 def test_missed_gates_are_errors_and_undecided_ones_warnings() -> None:
     lines = annotation_lines(
         [
-            Check("a", "final", "passed", "is 0.95"),
-            Check("a", "qa", "failed", "is 0.5, expected at least 0.9"),
-            Check("b", "qa", "undecided", "has no value"),
+            CheckResult("a", "final", "passed", "is 0.95"),
+            CheckResult("a", "qa", "failed", "is 0.5, expected at least 0.9"),
+            CheckResult("b", "qa", "undecided", "has no value"),
         ]
     )
     assert lines == [
@@ -22,14 +22,16 @@ def test_missed_gates_are_errors_and_undecided_ones_warnings() -> None:
 
 
 def test_a_name_cannot_start_another_command() -> None:
-    (line,) = annotation_lines([Check("x\n::set-env name=PATH::\r\n100%", "qa", "failed", "m")])
+    (line,) = annotation_lines(
+        [CheckResult("x\n::set-env name=PATH::\r\n100%", "qa", "failed", "m")]
+    )
     assert "\n" not in line
     assert line == "::error title=Callscore gate failed::x ::set-env name=PATH:: 100%25: qa m"
 
 
 def test_names_in_a_summary_are_code_and_nothing_else() -> None:
     hostile = "@team <img src=x> [a](http://b) | `x` ``"
-    text = checks_markdown([Check(hostile, "qa", "failed", hostile)])
+    text = checks_markdown([CheckResult(hostile, "qa", "failed", hostile)])
     assert text.startswith("### Callscore: 1 missed of 1 gates")
     row = text.splitlines()[4]
     assert row.count(" | ") == 3
@@ -44,4 +46,4 @@ def test_code_spans_are_longer_than_what_they_hold() -> None:
 
 
 def test_all_gates_hold() -> None:
-    assert "all gates hold" in checks_markdown([Check("a", "qa", "passed", "is 1")])
+    assert "all gates hold" in checks_markdown([CheckResult("a", "qa", "passed", "is 1")])

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from builders import form, output, qa_case, question
 from callscore import score
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.report.junit import junit_xml, scorecard_checks
 
 
@@ -14,10 +14,10 @@ def test_every_outcome_has_its_element_and_is_counted() -> None:
     root = ElementTree.fromstring(
         junit_xml(
             [
-                Check("a", "final", "passed", "0.9"),
-                Check("a", "qa", "failed", "is 0.5, expected at least 0.9"),
-                Check("b", "qa", "undecided", "has no value"),
-                Check("b", "text", "not_run", "not run"),
+                CheckResult("a", "final", "passed", "0.9"),
+                CheckResult("a", "qa", "failed", "is 0.5, expected at least 0.9"),
+                CheckResult("b", "qa", "undecided", "has no value"),
+                CheckResult("b", "text", "not_run", "not run"),
             ]
         )
     )
@@ -43,7 +43,7 @@ def test_every_outcome_has_its_element_and_is_counted() -> None:
 
 def test_a_hostile_name_stays_a_name() -> None:
     name = '</testcase><failure message="x"/>\x1b[31m\x00\ufffe\udc80 & "quoted"'
-    root = ElementTree.fromstring(junit_xml([Check(name, name, "failed", name)]))
+    root = ElementTree.fromstring(junit_xml([CheckResult(name, name, "failed", name)]))
     assert len(root.findall(".//testcase")) == 1
     case = root.find(".//testcase")
     assert case is not None

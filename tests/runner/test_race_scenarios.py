@@ -55,7 +55,7 @@ def test_a_race_over_scenarios_drops_the_worse_model_early(tmp_path: Path, data:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (["cases.jsonl", SCENARIOS], "calls or about scenarios"),
+        (["cases.jsonl", SCENARIOS], "either case files or scenarios"),
         (scenarios(history="own"), "expected history: gold"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_file_of_calls_and_scenarios_gives_one_card_with_the_rows_of_both(
     shown = [row.template.label for row in scorecard_rows(card, template_of(card))]
     assert "SCENARIOS (001)" in shown and "QA Score" in shown
     assert "overall_statistics" in card.document("p")
-    with pytest.raises(KeyError, match="there is: p"):
+    with pytest.raises(KeyError, match="expected one of: p"):
         card.document("q")
 
 

@@ -180,7 +180,7 @@ def test_c82_a_task_not_run_makes_the_final_score_incomplete(tmp_path: Path) -> 
     own = score(cases, outputs, tmp_path, weights={"qa": 0.5, "entity": 0.5})
     assert own.model.final.score == pytest.approx(1.0)
     assert "entity=0.5,qa=0.5" in own.card.signature
-    assert "own weights of the Final Score: qa 0.5, entity 0.5" in own.card.notes
+    assert "custom weights of the Final Score: qa 0.5, entity 0.5" in own.card.notes
 
 
 @pytest.mark.parametrize(

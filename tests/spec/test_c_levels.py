@@ -539,7 +539,7 @@ def test_c17_a_number_that_call_intent_does_not_have_is_refused(tmp_path: Path) 
         "item": "call_purpose",
         "value": 0.7,
     }
-    with pytest.raises(DataError, match="0.7 is no value of text.call_intent; expected one of"):
+    with pytest.raises(DataError, match="0.7 is not a value of text.call_intent; expected one of"):
         score([text_case()], [output("c1", text_outcome())], tmp_path, [verdict])
 
 

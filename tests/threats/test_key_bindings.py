@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from callscore.config.config import load_eval
-from callscore.core.consent import answered_by, yes
+from callscore.core.consent import answer_yes, ask_user_with
 from callscore.core.errors import ConfigError
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
@@ -44,17 +44,17 @@ def test_s14_a_key_goes_nowhere_new_unless_the_user_says_so(tmp_path: Path) -> N
     with pytest.raises(ConfigError, match=f"sends it to {HOST}; .* --trust-config") as refused:
         opened(tmp_path)
     assert KEY not in str(refused.value)
-    with answered_by(lambda question: False), pytest.raises(ConfigError, match="not confirmed"):
+    with ask_user_with(lambda question: False), pytest.raises(ConfigError, match="not confirmed"):
         opened(tmp_path)
     assert not (tmp_path / ".config").exists()
-    with answered_by(yes):
+    with ask_user_with(answer_yes):
         opened(tmp_path)
     assert remembered(tmp_path) == {"OWN_KEY": [HOST]}
     opened(tmp_path)  # it was asked once
 
 
 def test_s14_a_config_that_swaps_the_host_is_refused_and_told_why(tmp_path: Path) -> None:
-    with answered_by(yes):
+    with ask_user_with(answer_yes):
         opened(tmp_path)
     with pytest.raises(ConfigError, match=f"OWN_KEY holds a key for {HOST}, and the config"):
         opened(tmp_path, "https://collector.example.org/v1")
@@ -97,7 +97,7 @@ def test_s14_nothing_is_signed_with_the_aws_credentials_for_a_stranger(
 
 
 def test_s14_a_list_that_others_may_write_is_not_believed(tmp_path: Path) -> None:
-    with answered_by(yes):
+    with ask_user_with(answer_yes):
         opened(tmp_path)
     path = tmp_path / ".config" / "callscore" / "keys.json"
     path.chmod(0o666)
@@ -111,7 +111,7 @@ def test_s14_a_list_that_others_may_write_is_not_believed(tmp_path: Path) -> Non
 
 def test_s14_where_nothing_can_be_remembered_the_option_is_enough(tmp_path: Path) -> None:
     (tmp_path / ".config").write_text("not a folder")
-    with answered_by(yes):
+    with ask_user_with(answer_yes):
         opened(tmp_path)
     with pytest.raises(ConfigError, match="--trust-config"):
         opened(tmp_path)

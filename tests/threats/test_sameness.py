@@ -13,7 +13,7 @@ import pytest
 from builders import form, output, question
 from callscore.core.case import Case
 from callscore.core.judging import JudgeRequest, JudgeResult, Question
-from callscore.evaluate.judging import JUDGED_AT_ONCE, JudgeRunner
+from callscore.evaluate.judging import DEFAULT_CONCURRENCY, JudgeRunner
 from commands import run_afresh
 from eval_files import cases_file, eval_file, remote, right_answer
 from scripted import ScriptedJudge
@@ -104,12 +104,12 @@ class SlowJudge(ScriptedJudge):
         return found
 
 
-@pytest.mark.parametrize("at_once", [None, 64])
+@pytest.mark.parametrize("concurrency", [None, 64])
 def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
-    at_once: int | None,
+    concurrency: int | None,
 ) -> None:
     judge = SlowJudge()
-    judge_runner = JudgeRunner(judge, None, at_once=at_once)
+    judge_runner = JudgeRunner(judge, None, concurrency=concurrency)
     case = Case("c1", "text", "Agent: hello", {}, {})
 
     async def judge_all() -> None:
@@ -117,5 +117,5 @@ def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
         await asyncio.gather(*(judge_runner.ask(case, [question]) for question in questions))
 
     asyncio.run(judge_all())
-    assert judge.most_waiting == (at_once or JUDGED_AT_ONCE)
+    assert judge.most_waiting == (concurrency or DEFAULT_CONCURRENCY)
     assert judge.order == [str(n) for n in range(500)]

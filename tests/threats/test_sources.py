@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import callscore
-from callscore.core.lazy_regex import LatePattern
+from callscore.core.lazy_regex import LazyPattern
 from commands import run_python
 
 ROOT = Path(__file__).parents[2]
@@ -138,7 +138,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str], str]]:
         found = importlib.import_module(module.name)
         source = inspect.getsource(found)
         for name, value in vars(found).items():
-            if isinstance(value, LatePattern):
+            if isinstance(value, LazyPattern):
                 value = re.compile(value.pattern, value.flags)
             if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
                 used = set(re.findall(rf"\b{re.escape(name)}\.({'|'.join(METHODS)})\b", source))

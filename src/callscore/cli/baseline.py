@@ -49,16 +49,19 @@ def set_baseline(
     from callscore.comparison.inputs import SearchPaths, load_input
     from callscore.comparison.pseudovalues import make_baseline
     from callscore.config.baseline import baseline_json
+    from callscore.config.score import DEFAULT_STORE
     from callscore.report.numbers import show_count
-    from callscore.store.files import atomic_write
+    from callscore.store.files import atomic_write, check_targets
 
+    path = target or _default_path(run)
+    read = [file for file in (Path(run), eval_file, store or DEFAULT_STORE) if file]
+    check_targets([path], read)
     baseline = make_baseline(load_input(run, SearchPaths(store, eval_file)), models)
-    path = target or _beside(run)
     with atomic_write(path) as file:
         file.write(baseline_json(baseline))
     say(f"{path}: {show_count(len(baseline.models), 'model')}: {', '.join(baseline.models)}")
 
 
-def _beside(run: str) -> Path:
+def _default_path(run: str) -> Path:
     is_eval = Path(run).suffix.lower() in (".yaml", ".yml")
     return (Path(run).parent if is_eval else Path()) / DEFAULT_FILE

@@ -1,4 +1,4 @@
-"""A closed pipe (`| head`) is no error."""
+"""A closed pipe (`| head`) is not an error."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callscore.cli.safe_echo import say
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.core.errors import OutputError
 
 
-def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> None:
+def publish_checks(checks: Sequence[CheckResult], junit: Path | None, name: str) -> None:
     """Write the JUnit file if requested, and annotate a job of GitHub Actions."""
     if junit is not None:
         from callscore.report.junit import junit_xml

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -68,13 +67,18 @@ def compare(
     import msgspec
 
     from callscore.cli import output
-    from callscore.comparison.compare import compare as compared
+    from callscore.comparison.compare import compare as compare_models
+    from callscore.comparison.inputs import split_target
+    from callscore.config.score import DEFAULT_STORE
     from callscore.report.comparison_markdown import comparison_markdown
     from callscore.report.comparison_terminal import comparison_lines
     from callscore.report.safe_text import escape_json
-    from callscore.store.files import atomic_write
+    from callscore.store.files import check_targets
 
-    found = compared(
+    named = [Path(split_target(name)[0]) for name in (first, second)]
+    named += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
+    check_targets(map(output.path_unless_stdout, (json_file, markdown)), named)
+    found = compare_models(
         first,
         second,
         results=results,
@@ -88,14 +92,9 @@ def compare(
         encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
         texts[json_file] = escape_json(encoded)
     if markdown is not None:
-        text = comparison_markdown(found, all_rows=all_rows, max_cases=cases)
-        texts[markdown] = text.encode()
+        texts[markdown] = comparison_markdown(found, all_rows=all_rows, max_cases=cases).encode()
     for target, raw in texts.items():
-        if target == output.STANDARD_OUTPUT:
-            sys.stdout.buffer.write(raw)
-        else:
-            with atomic_write(target) as file:
-                file.write(raw)
+        output.write_bytes(target, raw)
     if output.STANDARD_OUTPUT in texts:
         return
     output.print_lines(

@@ -1,4 +1,4 @@
-"""`callscore demo`: the main job on bundled sample data, offline."""
+"""`callscore demo`: score the bundled sample data, offline."""
 
 from __future__ import annotations
 

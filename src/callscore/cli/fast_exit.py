@@ -7,7 +7,7 @@ import os
 INTERRUPTED = 130
 
 
-def leave_at_once(*_: object) -> None:
+def exit_at_once(*_: object) -> None:
     """Exit with 130; stored replies are on disk, and unfinished files have no name yet."""
     os.write(2, b"error: interrupted\n")
     os._exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""`callscore import`: files of other systems as transcripts or cases."""
+"""`callscore import`: convert files of other systems to transcripts or cases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.redact_options import chosen_redaction, redact_options
+from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def import_(
         config=config,
         outputs=outputs,
         report=report,
-        redact=chosen_redaction(redact, names),
+        redact=redaction_choice(redact, names),
     )
     found = run_import(job)
     _print(found.report)

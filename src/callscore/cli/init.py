@@ -1,4 +1,4 @@
-"""`callscore init`: a guided start."""
+"""`callscore init`: write and test a first eval file."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import click
 
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
-from callscore.cli.variadic import GreedyCommand
+from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, judge_choice
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     )
     if not found.was_tried:
         raise Inconclusive(f"{found.judge}: no verdict at all: {found.last_failure}")
-    say(f"{found.judge}: {_share(found.accuracy)} of the unchanged items judged correctly")
+    say(f"{found.judge}: {_percent(found.accuracy)} of the unchanged items judged correctly")
     if found.last_failure is not None:
         say(f"  some items have no verdict; the last reason: {found.last_failure}")
     for entry in found.checks:
@@ -72,14 +72,16 @@ def _check_line(entry: ReliabilityCheck) -> str:
     limit = f"at {entry.limit_is} {100 * entry.limit:g} %"
     word = {True: "ok", False: "FAILED", None: "not tested"}[entry.passed]
     errors = f", {entry.errors} without a verdict" if entry.errors else ""
-    return f"  {word:9} {entry.name:24} {_share(entry.share):>8}  ({limit}, n = {entry.n}{errors})"
+    return (
+        f"  {word:9} {entry.name:24} {_percent(entry.share):>8}  ({limit}, n = {entry.n}{errors})"
+    )
 
 
-def _share(value: float | None) -> str:
+def _percent(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:.1f} %"
 
 
-@judge.command(cls=GreedyCommand)
+@judge.command(cls=VariadicCommand)
 @click.argument("labels", nargs=-1, required=True, type=FILE)
 @click.option(
     "--verdicts", multiple=True, type=FILE, help="The judge's verdicts on the same items."
@@ -115,9 +117,9 @@ def _calibration_lines(entry: MetricCalibration) -> list[str]:
         kappa += f" [{found.kappa_interval.low:.3f}, {found.kappa_interval.high:.3f}]"
     lines = [
         f"{entry.metric} ({found.rubric}): {word}",
-        f"  labels {found.n} · coverage {_share(found.coverage)}"
-        f" · accuracy {_share(found.accuracy)}"
-        f" · sensitivity {_share(found.sensitivity)} · specificity {_share(found.specificity)}",
+        f"  labels {found.n} · coverage {_percent(found.coverage)}"
+        f" · accuracy {_percent(found.accuracy)}"
+        f" · sensitivity {_percent(found.sensitivity)} · specificity {_percent(found.specificity)}",
         f"  {'weighted ' if found.weighted else ''}kappa {kappa}",
     ]
     if found.people is not None:

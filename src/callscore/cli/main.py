@@ -16,10 +16,10 @@ from types import TracebackType
 import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
-from callscore.cli.fast_exit import INTERRUPTED, leave_at_once
+from callscore.cli.fast_exit import INTERRUPTED, exit_at_once
 from callscore.cli.safe_echo import say
-from callscore.cli.trust import asked_at_the_terminal
-from callscore.core.consent import answered_by
+from callscore.cli.trust import ask_at_terminal
+from callscore.core.consent import ask_user_with
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.gc_policy import freeze_gc, relaxed_gc
 from callscore.core.version import __version__
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a closed pipe is no error."""
+        """Run the command; a closed pipe is not an error."""
         with ignore_broken_pipe():
             return super().invoke(ctx)
         return None
@@ -94,7 +94,7 @@ def callscore() -> None:
 
 
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
-"""Matrix products are small here: a second thread of numpy waits longer than it helps."""
+"""Matrices are small here: more threads of numpy cost more than they save."""
 
 
 def main() -> None:
@@ -106,8 +106,8 @@ def main() -> None:
         stack.enter_context(relaxed_gc())
         try:
             _run_command()
-        except KeyboardInterrupt:  # while the error that ended it was being printed
-            leave_at_once()
+        except KeyboardInterrupt:  # while the error of the command is printed
+            exit_at_once()
 
 
 def report_crash(
@@ -117,43 +117,43 @@ def report_crash(
     if kind is None or error is None or not issubclass(kind, Exception):
         return
     sys.excepthook(kind, error, trace)
-    _complain(f"callscore {__version__} has crashed; please report it with the lines above")
+    _print_error(f"callscore {__version__} has crashed; please report it with the lines above")
     sys.exit(CRASHED)
 
 
 def _run_command() -> None:
-    """Errors for users become one clear message and their exit code."""
+    """Run the command; an expected error becomes one message and its exit code."""
     if sys.stdout is None:  # closed by the parent process
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _interrupt)
-        with answered_by(asked_at_the_terminal):
+        with ask_user_with(ask_at_terminal):
             callscore(standalone_mode=False)
     except CallscoreError as error:
-        _complain(str(error))
+        _print_error(str(error))
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        shown = io.StringIO()  # it may quote what was typed
+        shown = io.StringIO()  # it may quote the arguments
         error.show(file=shown)
         say(shown.getvalue().rstrip("\n"), err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _complain("interrupted")
+        _print_error("interrupted")
         sys.exit(INTERRUPTED)
     except OSError as error:  # files that are read or written by name have their own messages
-        _complain(_plainly(error))
+        _print_error(_describe_os_error(error))
         sys.exit(StoreError.exit_code)
 
 
 def _interrupt(*_: object) -> None:
     """Shut down in order; a second interrupt exits at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, leave_at_once)
+        signal.signal(number, exit_at_once)
     raise KeyboardInterrupt
 
 
-def _plainly(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     """The system's message about a file."""
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many open files; raise the limit (ulimit -n) or lower `concurrency`"
@@ -163,7 +163,7 @@ def _plainly(error: OSError) -> str:
     return f"{where}{error.strerror or type(error).__name__}"
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     """One line on stderr; names from files are stripped of control characters (S-19)."""
-    with suppress(BrokenPipeError):  # the exit code says it, too
+    with suppress(BrokenPipeError):  # the exit code reports the error as well
         say(" ".join(f"error: {message}".split("\n")), err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +10,7 @@ import click
 
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
-from callscore.cli.variadic import GreedyCommand
+from callscore.cli.variadic import VariadicCommand
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -28,7 +27,7 @@ def orchestration() -> None:
     """Score recorded agent runs: plans, tool calls, rejections (document 001)."""
 
 
-@orchestration.command(cls=GreedyCommand)
+@orchestration.command(cls=VariadicCommand)
 @click.argument("output_dirs", nargs=-1, required=True, type=PATH)
 @click.option(
     "--cards",
@@ -110,7 +109,7 @@ def score(
     if records is not None and mode == "compat":
         raise UsageError("compat has no records of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
-    scored = _scored(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
+    scored = _score(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
     document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
@@ -122,13 +121,13 @@ def score(
         output.require_complete(scored)
 
 
-def _scored(job: OutputsJob, targets: OutputPaths) -> Scorecard:
-    """Score the job, and write the files that are asked for."""
-    from callscore.app import opened_sinks
+def _score(job: OutputsJob, targets: OutputPaths) -> Scorecard:
+    """Score the job, and write the requested files."""
+    from callscore.app import open_sinks
     from callscore.core.scenarios import ScenarioSinks
     from callscore.evaluate.scenarios import score_outputs
 
-    with opened_sinks(targets) as sinks:
+    with open_sinks(targets) as sinks:
         if targets.html is None:
             return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
         from callscore.export.report_file import write_html
@@ -143,28 +142,26 @@ def _scored(job: OutputsJob, targets: OutputPaths) -> Scorecard:
 
 
 def show(document: dict[str, object], json_file: Path | None) -> None:
-    """Write the result file where asked; print the result unless the file is the terminal."""
+    """Write the result file if requested; print the result unless the file is stdout."""
     from callscore.cli.output import STANDARD_OUTPUT
     from callscore.report.orchestration_terminal import result_text
 
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(_as_file(document))
-        return
     if json_file is not None:
         write(document, json_file)
-    say(result_text(document))
+    if json_file != STANDARD_OUTPUT:
+        say(result_text(document))
 
 
 def write(document: Mapping[str, object], path: Path) -> None:
-    """The result as a file."""
-    from callscore.store.files import atomic_write
+    """Write a result file, or the result to stdout."""
+    from callscore.cli.output import write_bytes
+    from callscore.runner.document import document_json
 
-    with atomic_write(path) as file:
-        file.write(_as_file(document))
+    write_bytes(path, document_json(document))
 
 
-def write_beside(ran: RunResult, joint: Path) -> None:
-    """Write one file per model and language, unless the run's own file is just that."""
+def write_result_files(ran: RunResult, joint: Path) -> None:
+    """Write one file per model and language, unless the joint file is already that."""
     if not ran.documents:
         return
     from callscore.runner.document import result_files
@@ -175,17 +172,7 @@ def write_beside(ran: RunResult, joint: Path) -> None:
             write(document, path)
 
 
-def _as_file(document: Mapping[str, object]) -> bytes:
-    """The result as JSON; half a character from a model's answer stays an escape sequence."""
-    import json
-
-    from callscore.report.safe_text import escape_json
-
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return escape_json(text.encode("utf-8", "backslashreplace"))
-
-
-@orchestration.command(cls=GreedyCommand)
+@orchestration.command(cls=VariadicCommand)
 @click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option(
     "--cards", multiple=True, type=PATH, help="Agent cards; else FOLDER/multiagent_cards."
@@ -202,7 +189,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     from callscore.core.errors import DataError
     from callscore.report.safe_text import escape_json, plain
     from callscore.store.files import atomic_write, check_targets
-    from callscore.store.orchestration_files import SCENARIO_FILES
+    from callscore.store.scenario_files import SCENARIO_FILES
     from callscore.suites.registry import scenario_suite
 
     check_targets((json_file,), ())
@@ -218,7 +205,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
             file.write(escape_json(raw) + b"\n")
     say(
         f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
-        f"{report.agent_steps} agent steps can be asked; {len(report.findings)} findings"
+        f"{report.agent_steps} agent steps can be run; {len(report.findings)} findings"
     )
     for problem in report.problems:
         say(plain(str(problem)), err=True)
@@ -227,7 +214,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
 
 
 def score_samples(on_step: OnStep) -> Scorecard:
-    """The bundled sample runs, scored; `on_step` receives every step of them."""
+    """Score the bundled sample runs; `on_step` receives every step."""
     from callscore.core.scenarios import ScenarioSinks
     from callscore.demo.orchestration import sample_runs
     from callscore.evaluate.scenarios import score_outputs

@@ -1,4 +1,4 @@
-"""Shows a scorecard: shared by the commands."""
+"""Prints and writes scorecards, for all commands."""
 
 from __future__ import annotations
 
@@ -42,11 +42,17 @@ def show_scorecard(
 
 def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
     """Write the JSON if requested: to a file, or to stdout."""
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(scorecard_json(card))
-    elif json_file is not None:
-        with atomic_write(json_file) as file:
-            file.write(scorecard_json(card))
+    if json_file is not None:
+        write_bytes(json_file, scorecard_json(card))
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a whole file, or to stdout."""
+    if target == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(content)
+        return
+    with atomic_write(target) as file:
+        file.write(content)
 
 
 def print_card(
@@ -89,7 +95,7 @@ def print_lines(lines_for: Callable[[int], Iterable[Line]]) -> None:
 
 def _print(lines: Iterable[Line]) -> None:
     has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    shown = _styled if has_colours else _plain
+    shown = _style if has_colours else _plain
     click.echo("\n".join("".join(map(shown, line)).rstrip() for line in lines))
 
 
@@ -97,7 +103,7 @@ def _width() -> int:
     """The width of the terminal, or COLUMNS; a default that is wide enough for files."""
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
         return PIPE_WIDTH
-    import shutil  # with all its archives, and only a terminal has a width
+    import shutil  # slow to import, and only needed for a terminal
 
     return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
 
@@ -106,7 +112,7 @@ def _plain(piece: StyledText) -> str:
     return sanitize(piece.text)
 
 
-def _styled(piece: StyledText) -> str:
+def _style(piece: StyledText) -> str:
     """A piece with the terminal's control sequences; its text has none."""
     words, text = piece.style.split(), sanitize(piece.text)
     if not words or not text.strip():
@@ -125,7 +131,7 @@ def require_complete(card: Scorecard) -> None:
         if score.status in ("incomplete", "error", "not_run")
     ]
     unfinished += [
-        f"{model.model}: {task} rests on estimates of {', '.join(score.undecided_gates)}"
+        f"{model.model}: {task} depends on estimates of {', '.join(score.undecided_gates)}"
         for model in card.models
         for task, score in model.tasks.items()
         if score.status == "valid" and score.undecided_gates

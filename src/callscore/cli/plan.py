@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -88,20 +87,21 @@ def plan(
     from callscore.cli import output
     from callscore.comparison.inputs import SearchPaths, load_input
     from callscore.comparison.plan import PlanGoals, plan_from_assumptions, plan_from_pilot
+    from callscore.config.score import DEFAULT_STORE
     from callscore.report.plan_terminal import plan_lines
     from callscore.report.safe_text import escape_json
-    from callscore.store.files import atomic_write
+    from callscore.store.files import check_targets
 
+    read = [path for path in (pilot and Path(pilot), eval_file, store or DEFAULT_STORE) if path]
+    check_targets([output.path_unless_stdout(json_file)], read)
     goals = PlanGoals(difference, width, power, deviation, limit, rate, items, cost_per_1000)
     if pilot is None:
         found = plan_from_assumptions(goals)
     else:
         found = plan_from_pilot(load_input(pilot, SearchPaths(store, eval_file)), goals)
     raw = escape_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    if json_file == output.STANDARD_OUTPUT:
-        sys.stdout.buffer.write(raw)
-        return
     if json_file is not None:
-        with atomic_write(json_file) as file:
-            file.write(raw)
+        output.write_bytes(json_file, raw)
+    if json_file == output.STANDARD_OUTPUT:
+        return
     output.print_lines(lambda columns: plan_lines(found, columns))

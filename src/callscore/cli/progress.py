@@ -27,9 +27,9 @@ class ProgressLine:
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total)
         elif time.monotonic() >= self._next:
-            self._speak(done, total)
+            self._show(done, total)
 
-    def _speak(self, done: int, total: int) -> None:
+    def _show(self, done: int, total: int) -> None:
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress

@@ -1,4 +1,4 @@
-"""`callscore prompt`: exactly what a model is sent for a case."""
+"""`callscore prompt`: show what a model is sent for a case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
-    from callscore.runner.shown_prompt import ShownPrompt
+    from callscore.runner.prompt_preview import PromptPreview
 
 
 @click.command()
@@ -29,7 +29,7 @@ def prompt(files: tuple[Path, ...], case_id: str | None, model: str | None, as_j
     callscore prompt eval.yaml --model my-model --json
     """
     from callscore.core.errors import UsageError
-    from callscore.runner.shown_prompt import prompt_of_case, prompt_of_run
+    from callscore.runner.prompt_preview import prompt_of_case, prompt_of_run
 
     if files[0].suffix.lower() in (".yaml", ".yml"):
         if len(files) > 1:
@@ -42,13 +42,13 @@ def prompt(files: tuple[Path, ...], case_id: str | None, model: str | None, as_j
     _print_json(shown) if as_json else _print(shown)
 
 
-def _print_json(shown: ShownPrompt) -> None:
+def _print_json(shown: PromptPreview) -> None:
     import msgspec
 
     say(msgspec.json.format(msgspec.json.encode(shown)).decode())
 
 
-def _print(shown: ShownPrompt) -> None:
+def _print(shown: PromptPreview) -> None:
     import msgspec
 
     by = f", model {shown.model}" if shown.model else ""

@@ -1,4 +1,4 @@
-"""`callscore redact`: files without personal data."""
+"""`callscore redact`: replace personal data in files."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def redact_options(command: Command) -> Command:
     return redact(names(command))
 
 
-def chosen_redaction(redact: bool, names: Path | None) -> RedactOptions | None:
+def redaction_choice(redact: bool, names: Path | None) -> RedactOptions | None:
     """The options of redaction; None if it was not requested."""
     if not redact:
         if names is not None:

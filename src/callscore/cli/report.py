@@ -1,4 +1,4 @@
-"""`callscore report`: any stored run or scorecard in any format."""
+"""`callscore report`: write a report of a stored run or a scorecard."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def report(
     """
     import msgspec
 
-    from callscore.cli.score import pairs
+    from callscore.cli.score import parse_pairs
     from callscore.export.report_file import STANDARD_OUTPUT, write_report
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
@@ -64,7 +64,9 @@ def report(
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
     check_targets([None if place == STANDARD_OUTPUT else place], wanted.files)
-    options = ReportOptions(without_text=without_text, short=short, other=pairs("--set", other))
+    options = ReportOptions(
+        without_text=without_text, short=short, other=parse_pairs("--set", other)
+    )
     if max_mb is not None:
         options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
     if sign is not None:

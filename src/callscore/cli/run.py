@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.purge import PurgeAfterRun
-from callscore.cli.redact_options import chosen_redaction, redact_options
+from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
-    from callscore.evaluate.scoring_pass import Tallied
+    from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.export.step_cases import StepCases
     from callscore.report.source import CaseView
-    from callscore.runner.prepare import Prepared, RunOptions
+    from callscore.runner.prepare import PreparedRun, RunOptions
     from callscore.runner.run import RunResult
     from callscore.store.disk_list import DiskList
 
@@ -136,14 +136,14 @@ def run(
     callscore run eval.yaml --budget 5 --json card.json
     """
     from callscore.cli import output
-    from callscore.cli.broken_pipe import ignore_broken_pipe
+    from callscore.cli.run_text import resume_command
     from callscore.runner.prepare import RunOptions, prepare
 
-    tallies: list[Tallied] = []
+    tallies: list[ScoringResult] = []
     options = RunOptions(
         resume=resume,
         limit=limit,
-        budget_usd=_checked_budget(budget),
+        budget_usd=_check_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
         race=race,
@@ -157,27 +157,27 @@ def run(
         mode=mode,
         export=export,
         trajectories=trajectories,
-        on_tallied=tallies.append,
+        on_scoring_result=tallies.append,
     )
     sending = not dry_run and rescore is None
-    config = _loaded(eval_file, store, no_intervals, chosen_redaction(redact, names))
+    config = _load_config(eval_file, store, no_intervals, redaction_choice(redact, names))
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
-        _Report(html, config) as report,
-        closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
+        _HtmlReport(html, config) as report,
+        closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _ran(prepared, rescore, store, purge)
-        with ignore_broken_pipe():
-            _show(prepared, ran, json_file, all_rows=all_rows)
+        again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
+        ran = _run(prepared, rescore, purge, again)
+        _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
         _check_gates(prepared, ran, tallies, junit)
         _require_complete(ran, wanted=require_complete)
 
 
-def _loaded(
+def _load_config(
     eval_file: Path, store: Path | None, no_intervals: bool, redact: RedactOptions | None
 ) -> EvalConfig:
     from callscore.config.config import load_eval
@@ -186,8 +186,8 @@ def _loaded(
     return config.without_intervals() if no_intervals else config
 
 
-class _Report:
-    """The HTML report of a run, if one is requested: cases are kept as they are scored."""
+class _HtmlReport:
+    """The HTML report of a run, if requested; stores cases as they are scored."""
 
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
         self._html = html
@@ -202,7 +202,7 @@ class _Report:
             check_targets([html], config.files)
             self._cases, self._steps = DiskList(CaseView), StepCases()
 
-    def __enter__(self) -> _Report:
+    def __enter__(self) -> _HtmlReport:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -210,15 +210,15 @@ class _Report:
             if kept is not None:
                 kept.close()
 
-    def added_to(self, options: RunOptions) -> RunOptions:
-        """The options of the run, with the cases passed on."""
+    def add_to(self, options: RunOptions) -> RunOptions:
+        """Add the callbacks that receive cases and steps to the options of the run."""
         if self._cases is None or self._steps is None:
             return options
         import msgspec
 
         return msgspec.structs.replace(options, on_case=self._cases.add, on_step=self._steps.add)
 
-    def write(self, prepared: Prepared, ran: RunResult) -> None:
+    def write(self, prepared: PreparedRun, ran: RunResult) -> None:
         """Write the page."""
         if self._html is None or self._cases is None or self._steps is None:
             return
@@ -229,57 +229,63 @@ class _Report:
         say(f"report: {self._html}", err=True)
 
 
-def _stop_if_interrupted(prepared: Prepared, ran: RunResult, store: Path | None) -> None:
+def _stop_if_interrupted(ran: RunResult, resume_command: str | None) -> None:
     if ran.summary.status == "interrupted":
-        _say_what_is_kept(ran)
-        _say_how_to_go_on(prepared.config, prepared.options, store)
+        _print_summary(ran)
+        if resume_command is None:
+            say("The replies are deleted (--no-store-text); a later run pays for them.", err=True)
+        else:
+            say(f"All replies are stored. Continue with:  {resume_command}", err=True)
         raise KeyboardInterrupt
 
 
-def _checked_budget(budget: float | None) -> float | None:
+def _check_budget(budget: float | None) -> float | None:
     if budget is not None and not 0 <= budget < float("inf"):
         raise click.BadParameter("expected dollars, at least 0", param_hint="--budget")
     return budget
 
 
-def _confirmed(prepared: Prepared) -> Prepared:
+def _confirm(prepared: PreparedRun) -> PreparedRun:
     """Ask the user, if there is one, whether to pay for changed requests."""
     options = prepared.options
     if not options.resume or options.accept_changed or not sys.stdin.isatty():
         return prepared
     import msgspec
 
-    from callscore.runner.changes import changes, describe_change
+    from callscore.runner.changes import describe_change, find_change
 
-    changed = changes(prepared)
-    if changed is None:
+    change = find_change(prepared)
+    if change is None:
         return prepared
-    say(f"{describe_change(changed)}.", err=True)
+    say(f"{describe_change(change)}.", err=True)
     click.confirm("Start a new run?", abort=True, err=True)
     accepting = msgspec.structs.replace(options, accept_changed=True)
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _ran(
-    prepared: Prepared, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
+def _run(
+    prepared: PreparedRun,
+    stored_run: int | None,
+    purge: PurgeAfterRun,
+    resume_command: str | None,
 ) -> RunResult:
     """Call the models, or score a stored run again."""
     from callscore.comparison.run_gates import load_baselines
     from callscore.runner.run import rescore
 
-    load_baselines(prepared.config)  # a broken file is an error before anything is spent
+    load_baselines(prepared.config)  # an invalid file is an error before anything is sent
     if stored_run is not None and prepared.options.race:
         raise click.UsageError("--rescore sends nothing; expected it without --race")
     if stored_run is None:
-        ran = _carried_out(_confirmed(prepared))
+        ran = _call_models(_confirm(prepared))
         purge.run_id = ran.run_id
     else:
         ran = rescore(prepared, stored_run)
-    _stop_if_interrupted(prepared, ran, store)
+    _stop_if_interrupted(ran, resume_command)
     return ran
 
 
-def _carried_out(prepared: Prepared) -> RunResult:
+def _call_models(prepared: PreparedRun) -> RunResult:
     from callscore.cli.run_progress import LiveView
     from callscore.runner.log import EventLog
     from callscore.runner.run import run_prepared
@@ -297,7 +303,7 @@ def _carried_out(prepared: Prepared) -> RunResult:
         return run_prepared(prepared, on_event)
 
 
-def _say_what_is_kept(ran: RunResult) -> None:
+def _print_summary(ran: RunResult) -> None:
     from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
 
     if ran.scored_again is not None:
@@ -308,17 +314,7 @@ def _say_what_is_kept(ran: RunResult) -> None:
         say(line, err=True)
 
 
-def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
-    words = ["callscore", "run", str(config.path), "--resume"]
-    words += ["--race"] if options.race else []
-    words += ["--finish-invalid"] if options.finish_invalid else []
-    words += ["--limit", str(options.limit)] if options.limit is not None else []
-    words += ["--store", str(store)] if store is not None else []
-    words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
-    say(f"All replies are stored. Continue with:  {shlex.join(words)}", err=True)
-
-
-def _show_estimate(prepared: Prepared) -> None:
+def _show_estimate(prepared: PreparedRun) -> None:
     from callscore.cli.run_text import estimate_lines
     from callscore.runner.estimate import dry_run
 
@@ -327,29 +323,28 @@ def _show_estimate(prepared: Prepared) -> None:
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
-        say("history: own sends at most as many requests for scenarios again; not counted here.")
+        say("history: own sends up to as many further requests for scenarios, not counted here.")
     if prepared.options.race:
         say("A race sends at most these requests; models that are clearly worse get fewer.")
     if prepared.options.preflight:
         say("Before that, each model and judge is tested with one small request.")
 
 
-def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
+@ignore_broken_pipe()
+def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
-    from callscore.cli.orchestration import write_beside
+    from callscore.cli.orchestration import write_result_files
     from callscore.report.orchestration_terminal import (
         free_running_lines,
         model_table,
         result_text,
     )
     from callscore.runner.document import run_document
-    from callscore.store.files import atomic_write
 
     if (file_name := output.path_unless_stdout(json_file)) is not None:
-        with atomic_write(file_name) as file:
-            file.write(run_document(ran))
-        write_beside(ran, file_name)
-    _say_what_is_kept(ran)
+        output.write_bytes(file_name, run_document(ran))
+        write_result_files(ran, file_name)
+    _print_summary(ran)
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
@@ -357,7 +352,7 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
-    if is_race:  # the card has its result, the documents have what it left out
+    if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():
         say(result_text(document))
@@ -370,7 +365,7 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
 
 
 def _check_gates(
-    prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
+    prepared: PreparedRun, ran: RunResult, tallies: Sequence[ScoringResult], junit: Path | None
 ) -> None:
     from callscore.cli.checks import publish_checks
     from callscore.comparison.run_gates import check_run

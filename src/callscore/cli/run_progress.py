@@ -84,10 +84,10 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
         f"stored, {_spend(found)} spent"
         for found in newest.values()
     ]
-    calls = show_count(stopping.under_way, "request")
+    calls = show_count(stopping.in_flight, "request")
     waiting = f"waiting for {calls} in flight, {stopping.at_most_s:g} s at most"
     sentence = f"stopping: nothing more is sent; {waiting} (Ctrl-C again drops them)"
-    return [*kept, sentence if stopping.under_way else "stopping: nothing is in flight"]
+    return [*kept, sentence if stopping.in_flight else "stopping: nothing is in flight"]
 
 
 def _race_line(race: RaceRound) -> str:

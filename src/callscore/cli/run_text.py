@@ -1,7 +1,8 @@
-"""What `run` and `runs` print besides scores: estimates, totals, lists of runs."""
+"""What `run` and `runs` print besides scores: estimates, totals, lists of runs, commands."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
+from callscore.runner.prepare import PreparedRun
 from callscore.store.recovery.salvage import SalvageResult
 from callscore.store.run_records import Failure, RunRecord
 
@@ -38,8 +40,8 @@ def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
     mosts = [found.most_cost_usd for found in estimates]
     total = _range(_sum(costs), _sum(mosts))
     return [
-        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated: replies are as "
-        "long as the human's answer, and at most as long as the model may write.",
+        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated: replies as "
+        "long as the reference are expected; the maximum is what the model may write.",
         *align_columns(headings, rows),
         f"In total: {total}",
     ]
@@ -59,7 +61,7 @@ def _range(low: float | None, high: float | None) -> str:
 def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflight]) -> list[str]:
     """The result of the run by model, with the causes of failures."""
     headings = ("model", "answered", "cached", "failed", "not run", "attempts", "spend")
-    everybody = {**summary.models, **summary.judges}
+    all_models = {**summary.models, **summary.judges}
     rows = [
         (
             name,
@@ -70,19 +72,19 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
             str(model.attempts),
             _spend(model),
         )
-        for name, model in everybody.items()
+        for name, model in all_models.items()
     ]
     status = STATUS.get(summary.status, summary.status)
     lines = [f"run {run_id}: {status}", *(align_columns(headings, rows) if rows else ())]
     lines += [
         f"{plain(name)} was stopped: {plain(model.stopped)}"
-        for name, model in everybody.items()
+        for name, model in all_models.items()
         if model.stopped
     ]
     lines += [
         f"{plain(name)}: up to {show_money(model.uncertain_usd)} more may be billed for attempts "
         "without a complete reply"
-        for name, model in everybody.items()
+        for name, model in all_models.items()
         if model.uncertain_usd
     ]
     if preflights:
@@ -163,6 +165,24 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
         f"{plain(found.model)}: {show_count(found.number, 'request')} failed: {plain(found.why)}"
         for found in failures
     ]
+
+
+def resume_command(
+    prepared: PreparedRun, store: Path | None, redact: bool, names: Path | None, rescore: int | None
+) -> str:
+    """The command that continues an interrupted run with the same data and the same limits."""
+    options = prepared.options
+    words = ["callscore", "run", str(prepared.config.path)]
+    words += ["--resume"] if rescore is None else ["--rescore", str(rescore)]
+    words += ["--race"] if options.race else []
+    words += ["--finish-invalid"] if options.finish_invalid else []
+    words += ["--limit", str(options.limit)] if options.limit is not None else []
+    words += ["--store", str(store)] if store is not None else []
+    words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
+    words += ["--mode", options.mode] if options.mode is not None else []
+    words += ["--redact"] if redact else []
+    words += ["--names", str(names)] if names is not None else []
+    return shlex.join(words)
 
 
 def _cost(record: RunRecord) -> str:

@@ -1,4 +1,4 @@
-"""`callscore runs`: runs with progress and cost."""
+"""`callscore runs`: list runs with progress and cost."""
 
 from __future__ import annotations
 

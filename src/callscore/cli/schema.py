@@ -1,4 +1,4 @@
-"""`callscore schema`: the JSON schema of eval files."""
+"""`callscore schema`: print the JSON schema of eval files."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.redact_options import chosen_redaction, redact_options
+from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.trust import trust_option
-from callscore.cli.variadic import GreedyCommand
+from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 
 
-def pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
+def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
     """`name=value` entries, several of them separated by commas, as a mapping."""
     found: dict[str, str] = {}
     for entry in entries:
@@ -38,14 +38,14 @@ def pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
     return found
 
 
-def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
+def _parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     try:
-        return {name: float(value) for name, value in pairs(option, entries).items()}
+        return {name: float(value) for name, value in parse_pairs(option, entries).items()}
     except ValueError as error:
         raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
 
-@click.command(cls=GreedyCommand)
+@click.command(cls=VariadicCommand)
 @click.argument("cases", nargs=-1, required=True, type=FILE)
 @click.option(
     "--outputs",
@@ -152,11 +152,11 @@ def score(
         embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
-        settings=pairs("--set", settings),
+        settings=parse_pairs("--set", settings),
         metrics=metrics,
-        weights=_numbers("--weights", weights),
-        workload=_numbers("--workload", workload),
-        cost_per_1000=_numbers("--cost", cost),
+        weights=_parse_numbers("--weights", weights),
+        workload=_parse_numbers("--workload", workload),
+        cost_per_1000=_parse_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
@@ -165,8 +165,8 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        with _redacted(config, chosen_redaction(redact, names)) as config:
-            card = _scored(config, targets, progress)
+        with _redact(config, redaction_choice(redact, names)) as config:
+            card = _score(config, targets, progress)
     finally:
         progress.close()
     with ignore_broken_pipe():
@@ -177,7 +177,7 @@ def score(
 
 
 @contextmanager
-def _redacted(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
+def _redact(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
     """The config with copies of its files in which personal data is replaced, if wanted."""
     if options is None:
         yield config
@@ -194,7 +194,7 @@ def _redacted(config: ScoreConfig, options: RedactOptions | None) -> Iterator[Sc
         yield msgspec.structs.replace(config, **copies)
 
 
-def _scored(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
+def _score(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
     from callscore.app import score_files
 
     if targets.html is None:

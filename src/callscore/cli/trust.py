@@ -1,4 +1,4 @@
-"""Whether a config may send a key to a new host (S-14)."""
+"""Asks whether a config may send a key to a new host (S-14)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from contextlib import ExitStack
 
 import click
 
-from callscore.core.consent import answered_by, yes
+from callscore.core.consent import answer_yes, ask_user_with
 
 VARIABLE = "CALLSCORE_TRUST_CONFIG"
 
 
-def asked_at_the_terminal(question: str) -> bool | None:
-    """The user's answer; None if stdin or stderr is no terminal."""
+def ask_at_terminal(question: str) -> bool | None:
+    """The user's answer; None if stdin or stderr is not a terminal."""
     if os.environ.get(VARIABLE) == "1":
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -27,7 +27,7 @@ def asked_at_the_terminal(question: str) -> bool | None:
 def _trust(context: click.Context, parameter: click.Parameter, given: bool) -> None:
     if given:
         stack = ExitStack()
-        stack.enter_context(answered_by(yes))
+        stack.enter_context(ask_user_with(answer_yes))
         context.call_on_close(stack.close)
 
 

@@ -44,9 +44,7 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
 
 
 def _print(lines: Sequence[str], most: int) -> None:
-    from callscore.report.safe_text import sanitize
-
     for line in lines[:most]:
-        say(sanitize(line), err=True)
+        say(line, err=True)
     if (more := len(lines) - most) > 0:
         say(f"… and {more} more", err=True)

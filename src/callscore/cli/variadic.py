@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-class GreedyCommand(click.Command):
+class VariadicCommand(click.Command):
     """A command whose `multiple` options also take all the values that follow them.
 
     If that would leave no positional argument, each option takes one value, so that `--outputs
@@ -14,25 +14,25 @@ class GreedyCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option's name before each of its further values."""
-        greedy = {
+        variadic = {
             name
             for parameter in self.params
             if isinstance(parameter, click.Option) and parameter.multiple
             for name in parameter.opts
         }
-        spread = _spread(args, greedy)
-        if spread != args and _positionals(spread, self) == 0:
+        spread = _repeat_options(args, variadic)
+        if spread != args and _count_positionals(spread, self) == 0:
             spread = args
         return super().parse_args(ctx, spread)
 
 
-def _spread(args: list[str], greedy: set[str]) -> list[str]:
+def _repeat_options(args: list[str], variadic: set[str]) -> list[str]:
     spread: list[str] = []
     current = ""
     expects_value = False
     for arg in args:
         if arg.startswith("-") and arg != "-":
-            current = arg if arg in greedy else ""
+            current = arg if arg in variadic else ""
             expects_value = bool(current)
         elif current and not expects_value:
             spread.append(current)
@@ -42,7 +42,7 @@ def _spread(args: list[str], greedy: set[str]) -> list[str]:
     return spread
 
 
-def _positionals(args: list[str], command: click.Command) -> int:
+def _count_positionals(args: list[str], command: click.Command) -> int:
     flags = {
         name
         for parameter in command.params

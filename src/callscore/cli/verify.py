@@ -33,10 +33,10 @@ def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: floa
     callscore verify run.zip
     """
     from callscore.core.errors import GateFailed, Inconclusive
-    from callscore.export.verification import verify as verified_dossier
+    from callscore.export.verification import verify as verify_dossier
     from callscore.report.numbers import show_count
 
-    found = verified_dossier(dossier, key, int(max_gb * 1_000_000_000))
+    found = verify_dossier(dossier, key, int(max_gb * 1_000_000_000))
     for difference in found.differences:
         say(f"DIFFERS   {difference}")
     for checked in found.checked:
@@ -48,4 +48,4 @@ def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: floa
         raise GateFailed(f"{dossier}: {number}; the dossier is not what was scored")
     if require_complete and found.not_checked:
         raise Inconclusive(f"{dossier}: not everything could be checked")
-    say("The dossier holds: everything that was checked is the same.")
+    say("The dossier is valid: everything that was checked is the same.")

@@ -15,8 +15,8 @@ from callscore.comparison.inputs import (
     input_from_card,
     load_input,
     select_model,
+    split_target,
 )
-from callscore.comparison.inputs import split_target as _split_name
 from callscore.comparison.row_differences import (
     COST,
     FINAL,
@@ -90,7 +90,7 @@ def _load_inputs(
     def load(side: Comparable, results: Path | None, label: str) -> _NamedInput:
         if isinstance(side, Scorecard):
             return input_from_card(side, label, results), None
-        target, model = _split_name(os.fspath(side) if not isinstance(side, int) else str(side))
+        target, model = split_target(os.fspath(side) if not isinstance(side, int) else str(side))
         key = (target, results)
         if key not in loaded:
             loaded[key] = load_input(target, places, results)

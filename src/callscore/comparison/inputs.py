@@ -18,7 +18,7 @@ from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
 from callscore.core.signature import parts_of
 from callscore.core.task import SCENARIO
 from callscore.evaluate.scorecards import contributions_of
-from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.shape import model_shape
 from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
@@ -146,7 +146,7 @@ def _without_steps(
 
 def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
     results: dict[str, dict[str, list[CaseResult]]] = {}
-    tallies: list[Tallied] = []
+    scored: list[ScoringResult] = []
 
     def add(case_id: str, result: CaseResult) -> None:
         results.setdefault(result.model, {}).setdefault(case_id, []).append(result)
@@ -159,15 +159,15 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> C
         for answer in view.answers:
             add(view.case.id, _without_usage(answer.result))
 
-    options = RunOptions(on_case=add_case, on_step=add_step, on_tallied=tallies.append)
+    options = RunOptions(on_case=add_case, on_step=add_step, on_scoring_result=scored.append)
     rescored = rescore_run(run_id, store, eval_file, options)
     catalog = rescored.prepared.config.scoring.catalog
-    contributions = contributions_by_model(tallies)
+    contributions = contributions_by_model(scored)
     return ComparisonInput(label, rescored.card, catalog, contributions, results, rescored.caveats)
 
 
 def _without_usage(result: CaseResult) -> CaseResult:
-    """The result of a step with its scores only: tokens and times are no change of a case."""
+    """The result of a step with its scores only: tokens and times do not count as a change."""
     scores = {
         slug: value
         for slug, value in result.metrics.items()
@@ -176,11 +176,11 @@ def _without_usage(result: CaseResult) -> CaseResult:
     return msgspec.structs.replace(result, metrics=scores)
 
 
-def contributions_by_model(tallies: Sequence[Tallied]) -> Mapping[str, Contributions]:
+def contributions_by_model(results: Sequence[ScoringResult]) -> Mapping[str, Contributions]:
     """The contributions of every model, from the tallies of its calls and its scenarios."""
     found: dict[str, dict[str, TaskContributions]] = {}
-    for tallied in tallies:
-        for model, of_model in tallied.tallies.items():
+    for result in results:
+        for model, of_model in result.tallies.items():
             found.setdefault(model, {}).update(contributions_of(of_model))
     return found
 

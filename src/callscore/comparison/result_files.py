@@ -12,6 +12,7 @@ from callscore.comparison.case_changes import NO_REPLY
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import (
     BLOCKED,
@@ -33,7 +34,7 @@ def read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
     for line in lines_of([path]):
         try:
             result = _DECODER.decode(line.raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except DECODE_ERRORS as error:
             raise DataError(f"{error}; expected a line of --results", place=line.place) from None
         results.setdefault(result.model, {}).setdefault(result.case_id, []).append(result)
     return results

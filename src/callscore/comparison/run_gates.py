@@ -16,18 +16,18 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.file import GateEntry
 from callscore.config.gates import gate_checks
 from callscore.config.regression import BaselineRuns
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.core.run import ignore_event
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import run_off_loop
-from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
 
 
 def check_run(
-    config: EvalConfig, result: RunResult, tallies: Sequence[Tallied] = ()
-) -> list[Check]:
+    config: EvalConfig, result: RunResult, tallies: Sequence[ScoringResult] = ()
+) -> list[CheckResult]:
     """Check every gate of the file for each of its models.
 
     `tallies` are those of the scoring pass: gates with `sure` against a baseline need them.
@@ -49,7 +49,7 @@ class GatedRun(NamedTuple):
 
     config: EvalConfig
     result: RunResult
-    tallies: Sequence[Tallied]
+    tallies: Sequence[ScoringResult]
 
     @property
     def card(self) -> Scorecard | None:
@@ -61,7 +61,7 @@ class GatedRun(NamedTuple):
         """The status of the run."""
         return self.result.summary.status
 
-    def checks_of(self, gate: GateEntry, model: str) -> list[Check]:
+    def checks_of(self, gate: GateEntry, model: str) -> list[CheckResult]:
         """Check one gate for one model."""
         config = msgspec.structs.replace(self.config, gates=[gate])
         return [c for c in check_run(config, self.result, self.tallies) if c.model == model]
@@ -69,9 +69,9 @@ class GatedRun(NamedTuple):
 
 def run_eval(path: Path) -> GatedRun:
     """Run an eval file, or continue its unfinished run; gates are not checked yet."""
-    tallies: list[Tallied] = []
+    tallies: list[ScoringResult] = []
     config = load_eval(path)
-    options = RunOptions(resume=True, accept_changed=True, on_tallied=tallies.append)
+    options = RunOptions(resume=True, accept_changed=True, on_scoring_result=tallies.append)
 
     load_baselines(config)  # an invalid file is an error before any request is paid
 

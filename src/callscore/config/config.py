@@ -32,7 +32,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
-from callscore.store.orchestration_files import output_files
+from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from callscore.config.file import GateEntry
 from callscore.config.regression import NO_BASELINE, BaselineRuns, Now, regression_check
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import TOLERANCE
@@ -102,14 +102,14 @@ def gate_checks(
     gates: Sequence[GateEntry],
     coverage: float = 1.0,
     baselines: BaselineRuns = NO_BASELINE,
-) -> list[Check]:
+) -> list[CheckResult]:
     """Check every gate for each of its models.
 
     A blocked score fails every gate on it; a metric over too few cases (`coverage` is the share
     that must have been evaluated), or without answers that no judge decided, can miss a gate but
     not pass it.
     """
-    checks: list[Check] = []
+    checks: list[CheckResult] = []
     models = card.models if card is not None else ()
     for gate in gates:
         found_of_all = (
@@ -125,7 +125,7 @@ def gate_checks(
     return checks
 
 
-def raise_unless_passed(checks: Sequence[Check]) -> None:
+def raise_unless_passed(checks: Sequence[CheckResult]) -> None:
     """Raise GateFailed if a check failed, Inconclusive if none failed but one is undecided."""
     for status, error, head in (
         ("failed", GateFailed, "gate failed"),
@@ -140,13 +140,13 @@ def _now(found: _Found) -> Now:
     return Now(found.model, found.value, found.blocked, found.left_out)
 
 
-def _check(found: _Found, gate: GateEntry) -> Check:
+def _check(found: _Found, gate: GateEntry) -> CheckResult:
     if why := _why_missed(found, gate) or _why_unsure(found, gate):
-        return Check(found.model, gate.of, "failed", why)
+        return CheckResult(found.model, gate.of, "failed", why)
     if why := _why_undecided(found, gate):
-        return Check(found.model, gate.of, "undecided", why)
+        return CheckResult(found.model, gate.of, "undecided", why)
     assert found.value is not None  # without a value it is undecided
-    return Check(found.model, gate.of, "passed", f"is {found.value:.4g}, {_expected(gate)}")
+    return CheckResult(found.model, gate.of, "passed", f"is {found.value:.4g}, {_expected(gate)}")
 
 
 def _why_missed(found: _Found, gate: GateEntry) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from callscore.config.baseline import Baseline, BaselineModel
 from callscore.config.file import GateEntry
-from callscore.core.checks import Check
+from callscore.core.checks import CheckResult
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between
 from callscore.core.spec import TOLERANCE
@@ -55,16 +55,16 @@ def is_better_low(card: Scorecard, of: str) -> bool:
     return of in ("cost", "blockers") or bool(units & set(LOWER_IS_BETTER))
 
 
-def regression_check(card: Scorecard, gate: GateEntry, now: Now, runs: BaselineRuns) -> Check:
+def regression_check(card: Scorecard, gate: GateEntry, now: Now, runs: BaselineRuns) -> CheckResult:
     """Whether a value is at most the margin worse than that of the baseline."""
     name = f"{gate.of} (no regression)"
     why = _why_missed(card, gate, now, runs)
     if isinstance(why, _Undecided):
-        return Check(now.model, name, "undecided", why.text)
+        return CheckResult(now.model, name, "undecided", why.text)
     missed, text = why
     if not missed and now.left_out:
-        return Check(now.model, name, "undecided", now.left_out)
-    return Check(now.model, name, "failed" if missed else "passed", text)
+        return CheckResult(now.model, name, "undecided", now.left_out)
+    return CheckResult(now.model, name, "failed" if missed else "passed", text)
 
 
 def _address(of: str) -> str:

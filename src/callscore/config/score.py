@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.errors import ConfigError, UsageError
+from callscore.core.judging import Embedder, Judge
 from callscore.core.plugins import plugin_names
-from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights

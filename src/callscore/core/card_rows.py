@@ -1,4 +1,4 @@
-"""A column of the scorecard as flat rows, for tables and frames."""
+"""The column of one model as flat rows, for tables and data frames."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from callscore.core.scorecard import ModelScore
 
 Documents = Mapping[str, Any] | msgspec.UnsetType
-"""By model, the result file of its scenarios in their own format; unset without scenarios."""
+"""By model, the result of its scenarios as document 001; unset without scenarios."""
 
 
 def rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
-    """One flat dict a value of a model; every one has the same keys."""
+    """One flat dict per value of a model; all have the same keys."""
     for name, task in model.tasks.items():
         of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
         yield _row(model, name, "score", value=task.score, ci95=task.ci95, **of_task)
@@ -44,7 +44,7 @@ _COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approx
 
 
 def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
-    """A row with every column, so that all rows have the same"""
+    """A row with all columns; those that do not apply are None."""
     low, high = own.get("ci95") or (None, None)
     return {
         "model": model.model,
@@ -57,12 +57,12 @@ def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any
 
 
 def document_of(documents: Documents, model: str | None) -> dict[str, Any]:
-    """The result file of a model, of the only one by default; raises KeyError without one."""
+    """The document of a model, by default of the only one; raises KeyError if there is none."""
     found = {} if isinstance(documents, msgspec.UnsetType) else documents
     if model is None and len(found) == 1:
         model = next(iter(found))
     if model is None or model not in found:
-        known = ", ".join(found) or "no scenarios were scored"
-        raise KeyError(f"no document of {model!r}; there is: {known}")
+        known = ", ".join(found) or "none, as no scenarios were scored"
+        raise KeyError(f"no document of model {model!r}; expected one of: {known}")
     document: dict[str, Any] = found[model]
     return document

@@ -1,4 +1,4 @@
-"""The outcome of one check of a run: a gate, a blocker, a completeness requirement."""
+"""Results of checks: gates, blockers, completeness."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ CheckStatus = Literal["passed", "failed", "undecided", "not_run"]
 """`undecided`: a value that the check needs is missing."""
 
 
-class Check(msgspec.Struct, frozen=True):
-    """One check of one model."""
+class CheckResult(msgspec.Struct, frozen=True):
+    """The result of one check of one model."""
 
     model: str
     name: str

@@ -110,6 +110,6 @@ class Comparison(msgspec.Struct, frozen=True):
         return next(row for row in self.rows if row.key == key)
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as dicts, lists, texts and numbers: what `--json` writes."""
+        """The comparison as dicts, lists, strings and numbers, as `--json` writes it."""
         found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return found

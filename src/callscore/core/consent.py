@@ -6,37 +6,37 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
-Asked = Callable[[str], bool | None]
-"""True, False, or None if there is no user to ask."""
+AskUser = Callable[[str], bool | None]
+"""Asks the user a question: True, False, or None if there is no user to ask."""
 
 
 def _no_answer(question: str) -> bool | None:
     return None
 
 
-_asked: ContextVar[Asked] = ContextVar("asked", default=_no_answer)
+_ask_user: ContextVar[AskUser] = ContextVar("ask_user", default=_no_answer)
 
 
 def consent(question: str) -> bool | None:
     """The user's answer to a question; None if there is no user to ask."""
-    return _asked.get()(question)
+    return _ask_user.get()(question)
 
 
-def yes(question: str) -> bool | None:
+def answer_yes(question: str) -> bool | None:
     """Answer yes: for a trusted config."""
     return True
 
 
 @contextmanager
-def answered_by(asked: Asked) -> Iterator[None]:
-    """Within this block, pass questions to `asked`."""
-    token = _asked.set(asked)
+def ask_user_with(ask_user: AskUser) -> Iterator[None]:
+    """Within this block, pass questions to `ask_user`."""
+    token = _ask_user.set(ask_user)
     try:
         yield
     finally:
-        _asked.reset(token)
+        _ask_user.reset(token)
 
 
-def trusted() -> AbstractContextManager[None]:
+def trust_every_config() -> AbstractContextManager[None]:
     """Within this block, answer yes to every question: the config is trusted."""
-    return answered_by(yes)
+    return ask_user_with(answer_yes)

@@ -1,4 +1,4 @@
-"""Two models of one card: how far apart they are, and whether that is more than chance."""
+"""The difference between two models of a scorecard, and whether it is significant."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import msgspec
 
 
 class ModelContrast(msgspec.Struct, frozen=True):
-    """Two models on the same calls: second minus first, and whether that is more than chance."""
+    """Two models on the same calls: second minus first, and whether that is significant."""
 
     of: Literal["final", "zeroed_final", "efficiency"]
     first: str
     second: str
     difference: float
     ci95: tuple[float, float] | None
-    """Simultaneous for all pairs of this card (max-t bootstrap over calls); null where the data
-    limit nothing."""
+    """Simultaneous for all pairs of the scorecard (max-t bootstrap over calls); null if the data
+    give no limits."""
     significant: bool
     calls: int
     calls_needed: int | None

@@ -35,7 +35,7 @@ class DataError(UsageError):
     """A dataset is invalid.
 
     The message reads `file:line: case …: field …: what is wrong; expected …`, without the parts
-    that are unknown where the error is raised. `located` adds the file and the line.
+    that are unknown where the error is raised. `with_place` adds file and line.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class DataError(UsageError):
             parts.append(f"field {self.field}")
         return ": ".join([*parts, self.problem])
 
-    def located(self, place: str, case_id: str = "") -> DataError:
+    def with_place(self, place: str, case_id: str = "") -> DataError:
         """The same error with file and line (and case)."""
         return DataError(
             self.problem,

@@ -1,17 +1,20 @@
-"""Questions to a judge and its verdicts. The judge classifies items; code counts (C-100)."""
+"""The protocols of judges and embedders, with their questions, verdicts and similarities.
+
+The judge classifies items; code counts (C-100).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from callscore.core.case import JsonObject, Turn
+from callscore.core.case import Failed, JsonObject, Turn
 
 
 class Item(NamedTuple):
-    """What a verdict is about: a metric, and the thing in the output or in the reference."""
+    """What a verdict is about: a metric, and a part of the output or of the reference."""
 
     metric: str
     item: str
@@ -61,7 +64,7 @@ NO_VERDICTS: Verdicts = {}
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
-    """What a judge sees of a reply: not which model wrote it, its cost or other replies (C-103)."""
+    """What a judge sees of a reply; never its model, its cost or other replies (C-103)."""
 
     task: str
     turns: Sequence[Turn]
@@ -104,10 +107,56 @@ class JudgeResult(msgspec.Struct, frozen=True):
 
 
 class Similarity(msgspec.Struct, frozen=True):
-    """How similar two texts are and which embedder says so; approximate if none supports them."""
+    """The similarity of two texts; approximate if no embedder supports their language."""
 
     value: float
     by: str
     approximate: bool = False
     caveat: str = ""
-    """What to tell the reader of a score that is made of such values."""
+    """A note for readers of scores that use this value."""
+
+
+class Judge(Protocol):
+    """Classifies items.
+
+    `signature` identifies everything that determines its verdicts (model, prompts, rubrics); it is
+    part of the signature of every result (C-126).
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in reports."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with anything that can change a verdict."""
+        ...
+
+    async def judge(self, request: JudgeRequest, /) -> JudgeResult | Failed:
+        """A verdict on every question that offers words, or why there is none."""
+        ...
+
+
+class Embedder(Protocol):
+    """Compares the meaning of two texts."""
+
+    @property
+    def name(self) -> str:
+        """The name in reports."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with anything that can change a similarity."""
+        ...
+
+    def reads(self, lang: str | None) -> bool:
+        """Whether it supports this language; None if the language is unknown."""
+        ...
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        """The cosine of each pair, in order, or why there is none."""
+        ...

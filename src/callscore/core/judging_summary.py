@@ -1,4 +1,4 @@
-"""Who judged the answers behind a card, and what that took."""
+"""The judge and the embedder of a scorecard, what they did and what that cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from callscore.core.interval import Interval
 
 
 class Judging(msgspec.Struct, frozen=True):
-    """Who judged and compared, and what that took; never part of a model's cost (C-83)."""
+    """Judge and embedder with their counts and cost; never part of a model's cost (C-83)."""
 
     judge: str | None
     embedder: str | None
@@ -22,15 +22,15 @@ class Judging(msgspec.Struct, frozen=True):
     disputed: int
     rejudged: int
     flip_rate: float | None
-    """Of the items that were put to the same judge twice, the share answered otherwise."""
+    """The share of items judged twice by the same judge whose verdict changed."""
     failed: int
-    """Dossiers with an item that got no usable verdict."""
+    """Answers with an item without a usable verdict."""
     similarities: int
     overlap: Sequence[str] = ()
-    """Models that a judge of their own family has judged."""
+    """Models that were judged by a model of their own family."""
     flags: Mapping[str, int] = {}
-    """What the judge noticed, with the number of answers (`injection_suspected`)."""
+    """Flags of the judge (`injection_suspected`), with the number of answers."""
     answered_by: Sequence[str] = ()
-    """Under which other names than those asked for the judges answered (R-26)."""
+    """Model names other than the requested ones under which judges replied (R-26)."""
     flip_rate_ci95: Interval | msgspec.UnsetType = msgspec.UNSET
-    """The 95 % interval of `flip_rate`; absent without it, and where none was asked for."""
+    """The 95 % interval of `flip_rate`; absent if there is none or none was requested."""

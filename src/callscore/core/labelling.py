@@ -1,4 +1,4 @@
-"""Labels by people: what is asked about a call, what is answered, and the outcome it makes."""
+"""Labels by people: questions about a call, their answers, and the expected outcome."""
 
 from __future__ import annotations
 

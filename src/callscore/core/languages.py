@@ -1,4 +1,4 @@
-"""Language tags, as far as this package needs them."""
+"""Language tags: in folder names, and without script and region."""
 
 from __future__ import annotations
 

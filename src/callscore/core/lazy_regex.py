@@ -10,10 +10,10 @@ from typing import Any, cast
 
 def lazy_regex(source: str, flags: int = 0) -> re.Pattern[str]:
     """Like `re.compile`, on first use. `match.re` is then not this object."""
-    return cast("re.Pattern[str]", LatePattern(source, flags))
+    return cast("re.Pattern[str]", LazyPattern(source, flags))
 
 
-class LatePattern:
+class LazyPattern:
     """Forwards every attribute to the compiled pattern."""
 
     def __init__(self, source: str, flags: int) -> None:

@@ -12,7 +12,7 @@ Absence = Literal["", "undefined", "not_run", "absent", "malformed", "failed"]
 undefined   the formula has no denominator on this case
 not_run     a verdict or a similarity that the formula needs was not given
 absent      the reference declares this part absent (C-127), so the case does not take part
-malformed   the model's answer had the wrong shape
+malformed   the model's answer has the wrong structure
 failed      a provider, judge or embedder could not answer
 """
 

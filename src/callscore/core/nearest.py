@@ -14,7 +14,7 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     return by_form[found[0]] if found else None
 
 
-def instead_of(missing: str, found: Iterable[str]) -> str:
-    """What to say about a missing key if a similar one is present; else empty"""
+def similar_key_hint(missing: str, found: Iterable[str]) -> str:
+    """A hint for the error about a missing key if a similar one is present; else empty"""
     near = nearest(missing, found)
     return f"there is {near!r}, did you mean {missing}? " if near else ""

@@ -63,7 +63,7 @@ Degrade = Callable[[JsonOutcome, Noise], FakeReply | None]
 
 
 class NoNoise(ConfigError):
-    """A task that `simulated` cannot make worse: its answers would be perfect at any rate."""
+    """A task that `simulated` cannot degrade: its answers would be perfect at any rate."""
 
     def __init__(self, task: str) -> None:
         super().__init__(

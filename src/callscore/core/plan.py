@@ -1,4 +1,4 @@
-"""The frozen values of a plan: how many calls a decision takes, and what they cost."""
+"""A sample-size plan: how many calls a decision needs, and what they cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Purpose = Literal["difference", "observed_difference", "width", "gate"]
 
 
 class PlanLine(msgspec.Struct, frozen=True):
-    """One thing to find out, and the calls that it takes."""
+    """One question, and the number of calls that answers it."""
 
     purpose: Purpose
     question: str
@@ -22,19 +22,19 @@ class PlanLine(msgspec.Struct, frozen=True):
     target: float | None
     """The difference, the width or the limit."""
     calls: int | None
-    """None if no number of calls within reach would do; `why` says so."""
+    """None if no number of calls is enough; `why` is the reason."""
     cost_usd: float | None = None
-    """The cost of this many calls for these models; null where a price is unknown."""
+    """The cost of this many calls for these models; null if a price is unknown."""
     have: int = 0
-    """Calls that the pilot has."""
+    """Calls of the pilot."""
     why: str = ""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How many calls, for what, at what cost."""
+    """The plan: one line per question."""
 
     basis: str
-    """What the numbers rest on: a pilot run, or assumptions."""
+    """The source of the numbers: a pilot run, or assumptions."""
     power: float
     calls: int
     """Calls of the pilot; 0 if there is none."""
@@ -42,6 +42,6 @@ class Plan(msgspec.Struct, frozen=True):
     notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as dicts, lists, texts and numbers: what `--json` writes."""
+        """The plan as dicts, lists, strings and numbers, as `--json` writes it."""
         found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return found

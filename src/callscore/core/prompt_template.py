@@ -1,4 +1,4 @@
-"""A prompt of the user's own: instructions, and optionally the message that carries the call."""
+"""Custom prompts: instructions, and optionally the message that contains the call."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 
 USER_PART = "=== user ==="
-"""A line of its own between the instructions and the user message."""
+"""The line that separates the instructions from the user message."""
 VARIABLES: Mapping[str, str] = {
     "data": "config, transcript, language, question and form as one JSON document",
-    "config": "what the task is configured with, as JSON",
+    "config": "the configuration of the task, as JSON",
     "transcript": "the turns of the call, as JSON",
-    "transcript_text": "the turns of the call, one a line: `1. Agent: …`",
-    "language": "the language of the call, where the case names it",
-    "question": "the question of the case, where it has one",
-    "form": "the form of the answer, where it is not the documented one, as JSON",
+    "transcript_text": "the turns of the call, one per line: `1. Agent: …`",
+    "language": "the language of the call, if the case names it",
+    "question": "the question of the case, if it has one",
+    "form": "the form of the answer, if it is not the documented one, as JSON",
     "schema": "the JSON schema of the answer",
 }
-SHOWING_THE_CALL = frozenset({"data", "transcript", "transcript_text"})
+CALL_VARIABLES = frozenset({"data", "transcript", "transcript_text"})
 _VARIABLE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 
 class PromptTemplate(msgspec.Struct, frozen=True):
-    """A prompt file, checked: every variable in it is known."""
+    """A prompt file in which every variable is known."""
 
     system: str
     user: str | None = None
-    """None: the call is sent as the built-in prompt sends it."""
+    """None: the message of the built-in prompt is used."""
 
     @property
     def digest(self) -> str:
@@ -42,16 +42,16 @@ class PromptTemplate(msgspec.Struct, frozen=True):
         return hashlib.blake2b(raw, digest_size=8).hexdigest()
 
     def apply(self, prompt: Prompt) -> Prompt:
-        """The built-in prompt in the user's words; schema and tools stay as they are."""
+        """The built-in prompt with custom messages; schema and tools stay the same."""
         data = prompt.messages[-1].content
         values = _values(data, prompt)
-        user = data if self.user is None else _filled(self.user, values)
-        messages = (Message("system", _filled(self.system, values)), Message("user", user))
+        user = data if self.user is None else _fill(self.user, values)
+        messages = (Message("system", _fill(self.system, values)), Message("user", user))
         return msgspec.structs.replace(prompt, messages=messages)
 
 
 def parse_template(text: str, place: str) -> PromptTemplate:
-    """The template of a file; raises ConfigError for an unknown variable, or one without a call."""
+    """Parse a prompt file; raises ConfigError for unknown variables or a missing call."""
     lines = text.split("\n")
     marks = [number for number, line in enumerate(lines) if line.strip() == USER_PART]
     if len(marks) > 1:
@@ -67,14 +67,16 @@ def parse_template(text: str, place: str) -> PromptTemplate:
     user = "\n".join(lines[marks[0] + 1 :]).strip() if marks else None
     if not system:
         raise ConfigError(f"{place}: contains no instructions; expected some before {USER_PART!r}")
-    if user is not None and not SHOWING_THE_CALL & set(_VARIABLE.findall(user)):
-        wanted = ", ".join(f"{{{{{name}}}}}" for name in sorted(SHOWING_THE_CALL))
-        raise ConfigError(f"{place}: the user message never shows the call; expected {wanted}")
+    if user is not None and not CALL_VARIABLES & set(_VARIABLE.findall(user)):
+        wanted = ", ".join(f"{{{{{name}}}}}" for name in sorted(CALL_VARIABLES))
+        raise ConfigError(
+            f"{place}: the user message does not contain the call; expected one of {wanted}"
+        )
     return PromptTemplate(system, user)
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its variables replaced; what is filled in is never searched again."""
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    """Replace the variables of a template; replaced text is not searched for variables."""
     return _VARIABLE.sub(lambda found: values[found[1]], template)
 
 

@@ -1,4 +1,4 @@
-"""Requests to a provider and their results; shared by the engine and the providers."""
+"""The protocol of a provider: requests, responses and failed attempts."""
 
 from __future__ import annotations
 

@@ -8,10 +8,11 @@ from typing import Literal
 import msgspec
 
 RaceStatus = Literal["decided", "tie", "none", "open"]
-"""One model is left; several that are not distinguishable; no valid model; not finished."""
+"""`decided`: one model is left. `tie`: several that cannot be distinguished. `none`: no valid
+model. `open`: not finished."""
 
 
-class OutOfRace(msgspec.Struct, frozen=True, omit_defaults=True):
+class RaceExit(msgspec.Struct, frozen=True, omit_defaults=True):
     """When and why a model was eliminated."""
 
     why: str
@@ -37,7 +38,7 @@ class RacingModel(msgspec.Struct, frozen=True):
     """The estimated cost of the requests that were not sent."""
     mean_score: tuple[float, float] | None
     """Lower and upper bound of the mean score of its calls; equal if no call failed."""
-    out: OutOfRace | None
+    out: RaceExit | None
     gates: Mapping[str, str]
     """By rate gate: `held`, `breached` or `open`."""
 

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Reply, ToolCall
+from callscore.core.strict_json import DECODE_ERRORS
 
 _KEYS = ("tool_calls", "calls")
 
 
 def recorded_calls(value: Any) -> tuple[ToolCall, ...]:
-    """The calls in a list; an entry that is no call becomes one without a name, which is scored as
-    wrong.
+    """The calls in a list; an entry that is not a call becomes one without a name, which is
+    scored as wrong.
     """
     return tuple(map(_call, value)) if isinstance(value, list) else ()
 
@@ -35,7 +36,7 @@ def with_calls_of_object(reply: Reply) -> Reply:
         return reply
     try:
         value = msgspec.json.decode(reply.text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return reply
     calls = _calls_in(value)
     if calls is None:

@@ -64,17 +64,17 @@ class ModelSpec(msgspec.Struct, frozen=True):
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """What the check of all cases of a run found."""
+    """The result of checking all cases of a run."""
 
     ids: Sequence[str]
-    """Of the cases that are asked, in their order."""
+    """The ids of the selected cases, in order."""
     digest: str
     tasks: frozenset[str] = frozenset()
     """Of these cases."""
 
 
 class Work(msgspec.Struct, frozen=True):
-    """One request to make: a case, a model, the number of the repeat."""
+    """One request to send: a case, a model, the number of the repeat."""
 
     case_id: str
     model: str
@@ -162,7 +162,7 @@ class Progress(msgspec.Struct, frozen=True):
 class Stopping(msgspec.Struct, frozen=True):
     """The run is shutting down: nothing more is sent, requests in flight are awaited."""
 
-    under_way: int
+    in_flight: int
     at_most_s: float
 
 
@@ -173,11 +173,11 @@ class RaceRound(msgspec.Struct, frozen=True):
     of_blocks: int
     racing: Sequence[str]
     news: Sequence[str]
-    """In words, who left or returned, and why."""
+    """Sentences about models that left the race or are in it again."""
     requests: int
     of_requests: int
     saved: int
-    """Requests that models which are out will not be asked."""
+    """Requests that eliminated models are not sent."""
 
 
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
@@ -218,8 +218,8 @@ class ModelSummary(msgspec.Struct, frozen=True):
         """Work that is left for a resumed run; failures do not count."""
         return self.total - self.answered - self.failed
 
-    def followed_by(self, later: ModelSummary) -> ModelSummary:
-        """This part of a run and the next one, combined."""
+    def merge(self, later: ModelSummary) -> ModelSummary:
+        """Add the next part of the same run."""
         counted = {
             field: getattr(self, field) + getattr(later, field)
             for field in self.__struct_fields__
@@ -235,10 +235,10 @@ class RunSummary(msgspec.Struct, frozen=True):
     models: Mapping[str, ModelSummary]
     judges: Mapping[str, ModelSummary] = {}
 
-    def followed_by(self, later: RunSummary) -> RunSummary:
-        """This session of a run and the next one, combined."""
+    def merge(self, later: RunSummary) -> RunSummary:
+        """Add the next session of the same run."""
         models = {
-            name: model.followed_by(later.models[name]) if name in later.models else model
+            name: model.merge(later.models[name]) if name in later.models else model
             for name, model in self.models.items()
         }
         return RunSummary(later.status, models, self.judges)

@@ -1,4 +1,4 @@
-"""The frozen values that every report reads: case results, scores, the scorecard."""
+"""Case results, scores and the scorecard: the values that every report reads."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from callscore.core.race import RaceCard
 from callscore.core.spec import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
-"""What a result can be (C-01). `invalid` is the model's doing, `error` never is."""
+"""The status of a result (C-01). `invalid` counts against the model, `error` does not."""
 
 
 class CaseResult(msgspec.Struct, frozen=True, gc=False):
-    """One answer, measured: what `--results` writes, one line each."""
+    """The result of one answer: one line of `--results`."""
 
     case_id: str
     model: str
@@ -59,7 +59,7 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     resolution: float | None = None
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
     provisional: float | None = None
-    """The value over what is decided, where something is not; it enters no score (C-137)."""
+    """The value over the decided items, if some are not; no score uses it (C-137)."""
     failed: int = 0
     """Calls that a judge or an embedder could not decide."""
     awaiting: int = 0
@@ -67,11 +67,11 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     facts: int | None = None
     """How many facts are behind a rate of facts (C-61)."""
     ci95_method: str | None = None
-    """How the interval was found: bca, percentile, clopper_pearson, design_effect, all_equal."""
+    """The method: bca, percentile, clopper_pearson, design_effect or all_equal."""
     few_calls: bool = False
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
-    """Of a rate with a gate: whether the data show that it is kept."""
+    """For a rate with a gate: whether the data show that it meets the gate."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -86,12 +86,12 @@ class SubScore(msgspec.Struct, frozen=True):
 
 
 class TaskScore(msgspec.Struct, frozen=True):
-    """One task of one model: `score` is official only where `official` says so."""
+    """One task of one model; `score` is official only if `official` is true."""
 
     status: Status
     score: float | None
     ungated_score: float | None
-    """formula(rows) × the share of calls that could be read: no gate applied (C-03)."""
+    """formula(rows) × the share of well-formed calls, without gates (C-03)."""
     reasons: Sequence[str]
     n: int
     cases: int
@@ -105,36 +105,36 @@ class TaskScore(msgspec.Struct, frozen=True):
     unblocked_share: float | None = None
     """The share of calls that no call gate blocks (C-03)."""
     blocked_share_ci95: tuple[float, float] | None = None
-    """The interval of the other calls' share, if there is one or the task is invalid."""
+    """The interval of the share of blocked calls, if a call is blocked or the task is invalid."""
     answers: int = 0
     """Answers that were evaluated: calls times runs."""
     malformed: Mapping[str, int] = {}
-    """Answers that could not be read, by cause (`truncated`, `prose_around_json`)."""
+    """Malformed answers by cause (`truncated`, `prose_around_json`)."""
     undecided_gates: Sequence[str] = ()
-    """Blocker rows that are neither breached nor cleared: not judged, or only estimated (C-87)."""
+    """Blocker rows that are not decided: not judged, or only estimated (C-87)."""
     trivial_floor: float | None = None
-    """The best score on the same cases of an answer that reads nothing; none where every such
-    answer is blocked, or a row has no case (C-135). Never a gate."""
+    """The best score of a trivial answer on the same cases; null if every trivial answer is
+    blocked, or a row has no case (C-135). Never a gate."""
     trivial_strategy: str | None = None
-    """How that answer is made."""
+    """How that answer is produced."""
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
     ungated_ci95: Interval | None = None
     zeroed_ci95: Interval | None = None
     calls: int = 0
-    """Distinct calls behind the intervals, where these are computed."""
+    """Distinct calls behind the intervals, if these were computed."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
-    """One of the eleven: the value over all cases, and the binary that its limit makes of it."""
+    """One of the eleven criteria: its value over all cases, and whether it meets the limit."""
 
     value: float | None
     binary: int | None
     why: str | None = None
     unit: str = "fraction"
     case_pass_rate: float | None = None
-    """The share of cases that pass by themselves (C-88)."""
+    """The share of cases that meet the limit on their own (C-88)."""
     n: int = 0
     approximate: bool = False
     ci95: Interval | None = None
@@ -161,7 +161,7 @@ class BenchmarkScore(msgspec.Struct, frozen=True):
 
 
 class FinalScore(msgspec.Struct, frozen=True):
-    """The Final Score: official option, both rows, and the lower bound where a task is invalid."""
+    """The Final Score: official option, both rows, and the lower bound if a task is invalid."""
 
     option: str
     status: Status
@@ -173,30 +173,30 @@ class FinalScore(msgspec.Struct, frozen=True):
     reasons: Sequence[str]
     weights: Mapping[str, float]
     zeroed_final: float | None = None
-    """The formula over official or zeroed task scores: never official (C-129)."""
+    """The formula over official or zeroed task scores; never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
-    """The tasks that `zeroed_final` is made of; weights are scaled up if some were not run."""
+    """The tasks in `zeroed_final`; weights are scaled up if some tasks were not run."""
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
     zeroed_ci95: Interval | None = None
     calls: int = 0
-    """Distinct calls behind the intervals, where these are computed."""
+    """Distinct calls behind the intervals, if these were computed."""
 
 
 CostStatus = Literal["known", "zero", "unknown", "given"]
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What the evaluated model cost; judge and embedder are never in it (C-83)."""
+    """The cost of the evaluated model, without judge and embedder (C-83)."""
 
     status: CostStatus
     currency: str
     per_1000_calls: float | None
-    """Of 1000 telephone calls, each through every task as often as `workload` says."""
+    """For 1000 telephone calls; `workload` is how often each task is needed per call."""
     total: float | None
     calls: int
-    """Answers that were paid for or free: requests, not telephone calls."""
+    """Answers, paid or free: requests, not telephone calls."""
     per_1000_requests: Mapping[str, float | None] = {}
     """By task."""
     workload: Mapping[str, float] = {}
@@ -207,7 +207,7 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A `[!]` row breached at model level, with the calls behind it."""
+    """A `[!]` row that is breached at model level, with the calls that breach it."""
 
     task: str
     metric: str
@@ -215,9 +215,9 @@ class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     limit: float
     cases: Sequence[str]
     share_of_runs: float | None = None
-    """If calls were run more than once: in how many of all runs a call gate was breached."""
+    """If calls were run several times: the share of all runs that breach a call gate."""
     gating: bool = True
-    """Whether it makes the task invalid; not where `gates: formula_only` leaves it out (C-87)."""
+    """Whether it makes the task invalid; false if `gates: formula_only` excludes it (C-87)."""
 
 
 class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -231,12 +231,12 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     blockers: Sequence[Blocker]
     blocked_calls: int
     answered_by: Sequence[str] = ()
-    """Under which other names than the one asked for the model answered: with its own name the
-    identity of the column (R-26)."""
+    """Model names other than the requested one under which the model replied; part of its
+    identity (R-26)."""
 
 
-class Ranked(msgspec.Struct, frozen=True):
-    """One line of the ranking; `rank` is null where `reason` says why."""
+class RankingLine(msgspec.Struct, frozen=True):
+    """One line of the ranking; if `rank` is null, `reason` says why."""
 
     model: str
     rank: int | None
@@ -251,26 +251,26 @@ class Ranked(msgspec.Struct, frozen=True):
     reason: str | None
     efficiency_ci95: Interval | None = None
     rank_ci95: tuple[int, int] | None = None
-    """The ranks that at least 95 % of resamples give; how models compare is another question."""
+    """The ranks in at least 95 % of resamples; see `contrasts` for how models compare."""
     quality_rank_ci95: tuple[int, int] | None = None
     few_calls: bool = False
     rank_band: tuple[int, int] | None = None
-    """The best and the worst rank that the data allow; equal bands are ties (STATS §3)."""
+    """The best and the worst rank that the data allow; models with equal bands tie (STATS §3)."""
     quality_band: tuple[int, int] | None = None
 
 
-class Zeroed(msgspec.Struct, frozen=True):
-    """One line of the second ranking, in which a blocked call counts 0; never official (C-129)."""
+class ZeroedRankingLine(msgspec.Struct, frozen=True):
+    """One line of the ranking with blocked calls counted as 0; never official (C-129)."""
 
     model: str
     rank: int | None
     zeroed_final: float | None
     cost_per_1000_calls: float | None
     tasks: Sequence[str]
-    """The tasks that the score is made of."""
+    """The tasks in the score."""
     estimate: bool
     obstacles: Sequence[str]
-    """What keeps the model from an official score."""
+    """Why the model has no official score."""
     ci95: Interval | None = None
     band: tuple[int, int] | None = None
 
@@ -291,7 +291,7 @@ RowKind = Literal[
 
 
 class TemplateRow(msgspec.Struct, frozen=True):
-    """One row of a scorecard as a report shows it: what it is called, and where its value is."""
+    """One row of the scorecard template: its label, and the key of its value."""
 
     kind: RowKind
     label: str
@@ -299,15 +299,15 @@ class TemplateRow(msgspec.Struct, frozen=True):
     threshold: str = ""
     is_blocker: bool = False
     bands: tuple[Band, ...] = ()
-    """The limits that a shown value must not seem to meet (C-09)."""
+    """Limits that a rounded value must not appear to meet (C-09)."""
     is_detail: bool = False
-    """Shown on request only: the template of the framework does without it."""
+    """Shown on request only; not in the template of the framework."""
     remark: str = ""
-    """What must be said about the row wherever it has a value."""
+    """A remark that reports print next to the value."""
 
 
 SKIPPED = "skipped: "
-"""What a note about an unusable case begins with (C-20)."""
+"""Prefix of a note about an unusable case (C-20)."""
 
 
 class Scorecard(msgspec.Struct, frozen=True):
@@ -316,28 +316,28 @@ class Scorecard(msgspec.Struct, frozen=True):
     framework: str
     signature: str
     models: Sequence[ModelScore]
-    ranking: Sequence[Ranked]
-    zeroed_ranking: Sequence[Zeroed] = ()
-    """Filled where a model is invalid: who is closest, and what keeps it from passing (C-129)."""
+    ranking: Sequence[RankingLine]
+    zeroed_ranking: Sequence[ZeroedRankingLine] = ()
+    """Present if a model is invalid: which one is closest, and why it does not pass (C-129)."""
     notes: Sequence[str] = ()
     estimate: bool = False
-    """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
+    """Whether a score uses built-in rules instead of a judge or an embedder (C-125)."""
     judging: Judging | None = None
     suite: str = ""
     """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
     title: str = ""
-    """What heads a report: `Call Intelligence`."""
+    """The title of reports: `Call Intelligence`."""
     intervals: IntervalMethod | None = None
-    """How `ci95` was computed; null where no interval was asked for."""
+    """How `ci95` was computed; null if no intervals were requested."""
     contrasts: Sequence[ModelContrast] = ()
-    """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
+    """Every pair of models that are ranked together; the basis of rank bands (STATS §3)."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
-    """How the race separated the models; not in the JSON of a run that was no race."""
+    """The result of the race; absent in the JSON if the run was not a race."""
     documents: Documents = msgspec.field(default=msgspec.UNSET, name="orchestration")
-    """By model, the result file of its scenarios in their own format; unset without scenarios."""
+    """By model, the result of its scenarios as document 001; unset without scenarios."""
 
     def document(self, model: str | None = None) -> dict[str, Any]:
-        """The result file of a model's scenarios (document 001), of the only one by default."""
+        """The result of a model's scenarios (document 001), by default of the only model."""
         return document_of(self.documents, model)
 
     @property
@@ -346,16 +346,16 @@ class Scorecard(msgspec.Struct, frozen=True):
         return sum(note.startswith(SKIPPED) for note in self.notes)
 
     def model(self, name: str) -> ModelScore:
-        """The column of a model; KeyError if the card has none of this name."""
+        """The column of a model; raises KeyError if there is none."""
         return {model.model: model for model in self.models}[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as dicts, lists, texts and numbers: what `--json` writes."""
+        """The scorecard as dicts, lists, strings and numbers, as `--json` writes it."""
         found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return found
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One flat dict a model and value, for a table: `pandas.DataFrame(card.to_rows())`.
+        """One flat dict per model and value, for a table: `pandas.DataFrame(card.to_rows())`.
 
         Keys: model, task, metric, value, low and high (the 95 % interval), unit, rating,
         meets_threshold, n, status, approximate, why. Tasks and totals have the metric `score`.
@@ -363,12 +363,12 @@ class Scorecard(msgspec.Struct, frozen=True):
         return [row for model in self.models for row in rows_of(model)]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the first screen of the HTML report."""
+        """The first screen of the HTML report, for notebooks."""
         found: str = _notebook().card_html(self)
         return found
 
     def plot(self, kind: str = "cost_quality", metric: str | None = None) -> Any:
-        """SVG; `kind` is `cost_quality`, `ranks`, or `metric` with a slug as `metric`."""
+        """Draw an SVG picture: `cost_quality`, `ranks`, or `metric` with a slug as `metric`."""
         return _notebook().plot(self, kind, metric)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

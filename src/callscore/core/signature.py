@@ -1,4 +1,4 @@
-"""Signatures: what must agree before two results may be compared (C-126)."""
+"""Signatures: what must be equal before two results may be compared (C-126)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ VERSION = "callscore"
 """The part that may differ: a newer Callscore gives the same numbers."""
 
 SCENARIOS = "scenarios"
-"""The last part of the signature of calls and scenarios together: all that of the scenarios."""
+"""In a signature of calls and scenarios, the part with the signature of the scenarios."""
 
 WORDS = {
     "suite": "suite",
     "framework": "framework version",
     "data": "data set",
-    "repeats": "repeats a case",
+    "repeats": "repeats per case",
     "settings": "settings",
     "judge": "judge or its prompt",
     "embedder": "embedder",
     "weights": "weights",
     "workload": "workload",
-    "mode": "reading",
+    "mode": "mode",
     "protocol": "protocol",
     "lang": "languages",
-    "ged": "budget of the search for plans",
+    "ged": "limit of the search for plan distances",
     "spec": "specification",
 }
 
@@ -50,13 +50,13 @@ def parts_of(signature: str) -> dict[str, str]:
         name, colon, value = piece.partition(":")
         if colon and name.isidentifier():
             found[name], last = value, name
-        elif last:  # a value that holds the separator
+        elif last:  # the value contains the separator
             found[last] += f"|{piece}"
     return found
 
 
 def changes_between(first: str, second: str) -> Sequence[SignatureChange]:
-    """The parts in which two signatures differ, Callscore's own version left out        C-126"""
+    """The parts in which two signatures differ, without the version of Callscore        C-126"""
     one, other = parts_of(first), parts_of(second)
     return [
         SignatureChange(part, one.get(part, ""), other.get(part, ""))

@@ -1,6 +1,6 @@
-"""What a suite's `spec.toml` holds: metrics, bands, gates, weights and default settings.
+"""The `spec.toml` of a suite: metrics, bands, gates, weights and default settings.
 
-A value is compared with a limit, and rated by bands, in one way (C-08, C-10, C-11).
+Comparison with limits and rating by bands are the same everywhere (C-08, C-10, C-11).
 """
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
@@ -16,12 +16,12 @@ import msgspec
 from callscore.core.resources import parse_table
 
 MOST_RUNS = 100
-"""Runs of a case, at most."""
+"""The most runs per case."""
 QUOTE_TOLERANCE_S = 5.0
 DIGEST_BYTES = 6
-"""Of the hash of a specification, as a signature carries it."""
+"""Length of the hash of a specification in a signature."""
 TOLERANCE = 1e-9
-"""Every comparison with a limit allows this much (C-08)."""
+"""The tolerance of every comparison with a limit (C-08)."""
 
 Operator = Literal[">=", "<=", ">", "<"]
 
@@ -68,20 +68,20 @@ def rate(value: float, bands: tuple[Band, ...], otherwise: Rating | None) -> Rat
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A `[!]` row: breached where the value satisfies the comparison."""
+    """The gate of a `[!]` row: breached if the value satisfies the comparison."""
 
     kind: Literal["call", "rate"]
     comparison: Operator
     limit: float
     formula: bool = True
 
-    def breached(self, value: float) -> bool:
-        """Whether this value is in breach."""
+    def is_breached(self, value: float) -> bool:
+        """Whether this value breaches the gate."""
         return holds(value, self.comparison, self.limit)
 
 
 class Threshold(msgspec.Struct, frozen=True, array_like=True):
-    """The Scorecard's Threshold column: the printed text, and what its tick means (C-16)."""
+    """The Threshold column of the scorecard: the printed text and its condition (C-16)."""
 
     printed: str
     comparison: Operator
@@ -97,7 +97,7 @@ class Severity(msgspec.Struct, frozen=True, array_like=True):
 
 
 class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One metric: what it is called, its unit, and how its value is rated."""
+    """One metric: its label, its unit, and how its value is rated."""
 
     section: str
     label: str
@@ -112,18 +112,18 @@ class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pooled: bool = False
     """Σ numerators / Σ denominators instead of the mean over calls (C-06)."""
     resampled: bool = False
-    """Whether the interval of a pooled row is the bootstrap alone: the counts of an F1 are no
+    """Whether a pooled row gets a bootstrap interval only, because the counts of an F1 are not
     independent items (STATS §2, orchestration numbers)."""
     zero_if_undefined: bool = False
-    """Whether it counts 0 in the task score where cases have it and none defines it (C-113)."""
+    """Whether it counts 0 in the task score if cases have it and none defines it (C-113)."""
     shows_resolution: bool = False
-    """Whether reports give the interval and the smallest rate that could be seen (C-36)."""
+    """Whether reports show the smallest rate that is above 0 (C-36)."""
     template_row: bool = True
     """Whether the row is on the scorecard; otherwise it is shown on request only."""
     counts_facts: bool = False
     """Whether reports say how many facts are behind the value (C-61, C-77)."""
     remark: str = ""
-    """What reports say about the row next to its value."""
+    """A remark that reports print next to the value."""
     complement_of: str = ""
     severities: tuple[Severity, ...] = ()
     secondary: Mapping[str, Literal["percent", "count"]] = {}
@@ -150,18 +150,18 @@ class ScoreSpec(msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=Tr
     section: str = ""
     """The heading of the task's rows, if it is not `<LABEL> TASK METRICS`."""
     unit: str = "call"
-    """What its cases are taken from: intervals are about future ones of these."""
+    """The unit that is sampled: intervals are about future calls or future scenarios."""
     coverage: float | None = None
     """The share of cases that must be evaluated, if the setting does not decide (C-119)."""
 
     @cached_property
     def formula(self) -> Mapping[str, Part]:
-        """The parts of the task score, the whole task being the only part if it has none."""
+        """The parts of the task score; a task without parts is one part."""
         return self.parts or {"": Part(1.0, self.weights)}
 
     @cached_property
     def terms(self) -> Sequence[tuple[float, Sequence[tuple[str, float]]]]:
-        """The same, flat, as every answer is scored by it: a part's weight and those inside it."""
+        """The same as lists, for speed: the weight of each part, and the weights in it."""
         return [(part.weight, list(part.weights.items())) for part in self.formula.values()]
 
 
@@ -182,7 +182,7 @@ class Criterion(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def worst(self) -> float:
-        """What an answer of the wrong structure is worth        C-90"""
+        """The value of a malformed answer        C-90"""
         return 0.0 if self.unit == "fraction" else 100.0
 
 
@@ -194,7 +194,7 @@ class Benchmarks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings that every suite has; a suite with others of its own extends this struct."""
+    """The settings that every suite has; a suite with further settings extends this struct."""
 
     gates: Literal["all", "formula_only"] = "all"
     call_gate_tolerance: float = 0.0
@@ -218,9 +218,9 @@ class ScoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             ("coverage.required", self.coverage_required),
         ):
             if not 0 <= value <= 1:
-                raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+                raise ValueError(f"{name} must be between 0 and 1, not {value}")
         if not 2 <= self.consistency_runs <= MOST_RUNS:
-            raise ValueError(f"consistency.runs must lie between 2 and {MOST_RUNS} (C-98)")
+            raise ValueError(f"consistency.runs must be between 2 and {MOST_RUNS} (C-98)")
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -237,8 +237,8 @@ class Spec(msgspec.Struct, frozen=True):
     benchmarks: Benchmarks = Benchmarks()
     digest: str = ""
     alternatives: bool = False
-    """Whether its tasks are separate benchmarks: a card has the rows of those that were run, and
-    its Final Score is that of the first of them."""
+    """Whether its tasks are separate benchmarks: a scorecard has the rows of those that were run,
+    and the Final Score of the first of them."""
 
     def slugs_of(self, task: str) -> tuple[str, ...]:
         """The metrics of a task: those whose slug begins with its name."""
@@ -253,7 +253,7 @@ def read_spec(file: Path) -> Spec:
 
 
 def with_tasks(spec: Spec, tasks: Collection[str]) -> Spec:
-    """The specification for these tasks: all of it, unless its tasks are alternatives."""
+    """The part of a specification for these tasks; all of it unless they are alternatives."""
     if not spec.alternatives:
         return spec
     ran = tuple(task for task in spec.tasks if task in tasks)
@@ -266,8 +266,8 @@ def with_tasks(spec: Spec, tasks: Collection[str]) -> Spec:
     )
 
 
-def combined(specs: Sequence[Spec]) -> Spec:
-    """Several suites on one scorecard: all rows, and the Final Score of the first."""
+def combine_specs(specs: Sequence[Spec]) -> Spec:
+    """Combine suites on one scorecard: all rows, and the Final Score of the first."""
     if len(specs) == 1:
         return specs[0]
     first = specs[0]
@@ -282,7 +282,7 @@ def combined(specs: Sequence[Spec]) -> Spec:
 
 
 def with_metrics(spec: Spec, added: Mapping[str, tuple[MetricSpec, str]]) -> Spec:
-    """A specification with metrics of other packages, outside every formula; each has a version."""
+    """Add metrics of other packages, each with its version; no formula uses them."""
     if not added:
         return spec
     versions = ",".join(f"{slug}@{version}" for slug, (_, version) in added.items())

@@ -20,6 +20,8 @@ MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_INTEGER_DIGITS = 4_300
 
+DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a text that is not the expected JSON."""
 _DECODE = msgspec.json.Decoder().decode
 _ENCODE = msgspec.json.Encoder().encode
 _NEXT_ITEM = (b"},{", b"],[", b"},[", b"],{")
@@ -53,7 +55,7 @@ class JsonFault(ValueError):
         super().__init__(f"{cause}: {detail}")
 
 
-class _Unusable(msgspec.Struct, frozen=True):
+class _UnusablePart(msgspec.Struct, frozen=True):
     """Placeholder for a part that cannot be used, until its path is known."""
 
     cause: str
@@ -62,27 +64,27 @@ class _Unusable(msgspec.Struct, frozen=True):
     """The key, if the part is a member of an object."""
 
 
-class Decoded(msgspec.Struct, frozen=True, gc=False):
+class DecodedValue(msgspec.Struct, frozen=True, gc=False):
     """A JSON value and the flags raised while reading it."""
 
     value: Any
     flags: tuple[str, ...] = ()
 
 
-def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
+def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> DecodedValue:
     """The one JSON value in `raw`; raises JsonFault."""
     if len(raw) > max_bytes:
         raise JsonFault("too_large", f"{len(raw)} bytes, the limit is {max_bytes}")
     try:
         value = _DECODE(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return _decode_slowly(raw)
     encoded = _ENCODE(value)
     if not keys_preserved(raw, encoded):
         return _decode_slowly(raw)
     if may_be_deep(encoded) and _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
-    return Decoded(value)
+    return DecodedValue(value)
 
 
 def keys_preserved(raw: bytes, encoded: bytes) -> bool:
@@ -128,7 +130,7 @@ def _depth(value: object) -> int:
     return deepest
 
 
-def _decode_slowly(raw: bytes) -> Decoded:
+def _decode_slowly(raw: bytes) -> DecodedValue:
     import json  # imported here: hardly any text needs it
 
     try:
@@ -139,9 +141,9 @@ def _decode_slowly(raw: bytes) -> Decoded:
     try:
         value = json.loads(
             text,
-            object_pairs_hook=lambda pairs: _unique(pairs, flags),
-            parse_constant=lambda name: _Unusable("non_finite", f"{name} is not JSON"),
-            parse_float=_finite,
+            object_pairs_hook=lambda pairs: _unique_object(pairs, flags),
+            parse_constant=lambda name: _UnusablePart("non_finite", f"{name} is not JSON"),
+            parse_float=_finite_float,
             parse_int=_bounded_integer,
         )
     except RecursionError:
@@ -152,48 +154,50 @@ def _decode_slowly(raw: bytes) -> Decoded:
         ) from None
     if _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
-    return Decoded(_usable(value, "", flags), tuple(sorted(flags)))
+    return DecodedValue(_clean_value(value, "", flags), tuple(sorted(flags)))
 
 
-def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _Unusable:
+def _unique_object(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _UnusablePart:
     value: dict[str, Any] = {}
     for written, item in pairs:
-        key = _well_formed(written, flags)
+        key = _replace_surrogates(written, flags)
         if key in value:
-            return _Unusable("duplicate_key", f"the key {key!r} appears twice in one object", key)
+            return _UnusablePart(
+                "duplicate_key", f"the key {key!r} appears twice in one object", key
+            )
         value[key] = item
     return value
 
 
-def _finite(digits: str) -> float | _Unusable:
+def _finite_float(digits: str) -> float | _UnusablePart:
     value = float(digits)
     if not math.isfinite(value):
-        return _Unusable("non_finite", f"{digits[:20]} is beyond the range of numbers")
+        return _UnusablePart("non_finite", f"{digits[:20]} is beyond the range of numbers")
     return value
 
 
-def _bounded_integer(digits: str) -> int | _Unusable:
+def _bounded_integer(digits: str) -> int | _UnusablePart:
     if len(digits) > MAX_INTEGER_DIGITS:
-        return _Unusable("huge_integer", f"an integer of {len(digits)} digits")
+        return _UnusablePart("huge_integer", f"an integer of {len(digits)} digits")
     return int(digits)
 
 
-def _well_formed(text: str, flags: set[str]) -> str:
+def _replace_surrogates(text: str, flags: set[str]) -> str:
     replaced = _LONE_SURROGATE.sub("\ufffd", text)
     if replaced != text:
         flags.add("lone_surrogate")
     return replaced
 
 
-def _usable(value: Any, path: str, flags: set[str]) -> Any:
-    """The value without lone surrogates; raises with the path of a part that cannot be used."""
+def _clean_value(value: Any, path: str, flags: set[str]) -> Any:
+    """Replace lone surrogates; raises JsonFault with the path of a part that cannot be used."""
     if isinstance(value, str):
-        return _well_formed(value, flags)
+        return _replace_surrogates(value, flags)
     if isinstance(value, list):
-        return [_usable(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
+        return [_clean_value(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
     if isinstance(value, dict):
-        return {key: _usable(item, _member(path, key), flags) for key, item in value.items()}
-    if isinstance(value, _Unusable):
+        return {key: _clean_value(item, _member(path, key), flags) for key, item in value.items()}
+    if isinstance(value, _UnusablePart):
         raise JsonFault(value.cause, value.detail, _member(path, value.key) if value.key else path)
     return value
 
@@ -203,27 +207,27 @@ def _member(path: str, key: str) -> str:
 
 
 class Body(msgspec.Struct, frozen=True, gc=False):
-    """The part of a reply that is to be read as JSON, and what was taken off around it."""
+    """The part of a reply that should be JSON; flags say what was removed around it."""
 
     raw: bytes
     flags: tuple[str, ...] = ()
 
 
 class Parsed(msgspec.Struct, frozen=True, gc=False):
-    """The object that a reply holds, and what was noticed on the way."""
+    """The JSON object in a reply, and flags raised while reading it."""
 
     value: dict[str, Any]
     flags: tuple[str, ...] = ()
 
 
 def read_object(reply: Reply, parse: Literal["fenced", "strict"] = "fenced") -> Parsed | Malformed:
-    """The one JSON object of a reply, or the cause why it counts as Structure 0."""
+    """Read the JSON object of a reply; Malformed if it counts as Structure 0."""
     body = body_of(reply, parse)
     return body if isinstance(body, Malformed) else decode_body(body)
 
 
 def body_of(reply: Reply, parse: str) -> Body | Malformed:
-    """What should be one JSON object, without the text around it (C-21)."""
+    """Remove the allowed text around the JSON of a reply (C-21)."""
     if reply.finish_reason is not None and not is_finished(reply):
         cause = _CUT_SHORT[reply.finish_reason.lower()]
         return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
@@ -235,14 +239,14 @@ def body_of(reply: Reply, parse: str) -> Body | Malformed:
     if text.startswith("{"):
         return Body(text.encode("utf-8", "replace"), flags)
     if text.startswith(("```", "~~~")):
-        return _fenced(text, parse, flags)
-    return Malformed(*_what_it_is(text))
+        return _unfence(text, parse, flags)
+    return Malformed(*_classify_text(text))
 
 
 def _without_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text behind one leading think block, and the flag for it        C-21
+    """Remove one leading think block; return the text and the flag for it        C-21
 
-    A block that is never closed, or a second one, is part of the answer.
+    A block without an end, or a second one, stays in the answer.
     """
     if not text.startswith(THOUGHTS_BEGIN):
         return text, ()
@@ -255,20 +259,20 @@ def is_finished(reply: Reply) -> bool:
     return reply.finish_reason is None or reply.finish_reason.lower() not in _CUT_SHORT
 
 
-def _fenced(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
+def _unfence(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
     opening = _FENCE.match(text)
     assert opening is not None  # checked by the caller
     marks, inner = opening[1], text[opening.end() :]
     if not inner.endswith(marks):
         return Malformed("prose_around_json", "a code fence with text around it")
     if parse == "strict":
-        return Malformed("fence", "code fences are refused where parse is strict")
+        return Malformed("fence", "a code fence, which `parse: strict` does not allow")
     body = inner.rstrip(marks[0]).strip()
     return Body(body.encode("utf-8", "replace"), (*flags, "fence_removed"))
 
 
 def decode_body(body: Body) -> Parsed | Malformed:
-    """The JSON object of a body, or why there is none."""
+    """Decode the JSON object of a body; Malformed if there is none."""
     try:
         decoded = decode(body.raw)
     except JsonFault as fault:
@@ -286,7 +290,7 @@ def _cause(fault: JsonFault, raw: bytes) -> str:
     return "truncated_json" if not raw.rstrip().endswith(b"}") else "not_json"
 
 
-def _what_it_is(text: str) -> tuple[str, str]:
+def _classify_text(text: str) -> tuple[str, str]:
     if "{" in text:
         return "prose_around_json", "text precedes the JSON object"
     if _REFUSAL.search(text):

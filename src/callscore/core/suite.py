@@ -1,4 +1,4 @@
-"""A suite: everything that the rest of the program needs to know about a family of tasks.
+"""The protocol of a suite: a family of tasks that are scored and reported together.
 
 `scorecard.suite.SpecSuite` implements all of it from a `spec.toml` and a list of tasks; a suite
 overrides what it does differently. `suites.registry` finds suites by name and by task.
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from callscore.core.scenarios import ScenarioSuite
 
 DataNames = Callable[[], Sequence[str]]
-"""The names that a suite finds in all lines of the case files."""
+"""Returns the names that a suite finds in all lines of the case files."""
 
 
 def no_data_names() -> Sequence[str]:
-    """Of a case that is read alone."""
+    """No names: for a case that is read without its file."""
     return ()
 
 
@@ -105,7 +105,7 @@ class Suite(Protocol):
 
 
 class RecordPart(NamedTuple):
-    """A field of an outcome, and of the entries of a list their id and these keys."""
+    """A field of an outcome; if it is a list, the keys of its entries besides their id."""
 
     path: str = ""
     keys: tuple[str, ...] = ()
@@ -143,14 +143,14 @@ class BenchmarkLayer(Protocol):
 
 
 class Floor(NamedTuple):
-    """The best score of all trivial answers that no gate blocks; none if each is blocked."""
+    """The best score of a trivial answer that no gate blocks; None if all are blocked."""
 
     score: float | None
     strategy: str | None
 
 
 class Floors(Protocol):
-    """Counts references, and calculates what an answer scores that ignores the call."""
+    """Counts references, and computes the scores of answers that ignore the call."""
 
     def add(self, task: str, reference: Any) -> None:
         """Count one case by its reference."""
@@ -161,22 +161,22 @@ class Floors(Protocol):
         ...
 
     def data_notes(self) -> Sequence[str]:
-        """What the data cannot show."""
+        """Notes on what the data cannot show."""
         ...
 
 
 class NoFloors:
-    """Of a suite that knows no trivial answers."""
+    """For a suite without trivial answers."""
 
     def add(self, task: str, reference: Any) -> None:
-        """Nothing to count."""
+        """Do nothing."""
 
     def found(self) -> Mapping[str, Floor]:
-        """None."""
+        """No floors."""
         return {}
 
     def data_notes(self) -> Sequence[str]:
-        """None."""
+        """No notes."""
         return ()
 
 
@@ -189,7 +189,7 @@ class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
     metrics: Mapping[str, MetricSpec]
     """By slug (`<task>.<name>`)."""
     weights: Mapping[str, float]
-    """Of the metrics in the task score; their sum is 1."""
+    """Weights of the metrics in the task score; their sum is 1."""
     verdict_words: Mapping[str, tuple[str, ...]] = {}
     """The words that a verdict on a judged metric may use, by slug; for verdict files."""
 

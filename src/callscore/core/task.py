@@ -1,4 +1,4 @@
-"""A task is five pure functions; only the engine touches the world."""
+"""The protocol of a task: pure functions from a case and a reply to measures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Measured(msgspec.Struct, frozen=True, gc=False):
 
 
 class ItemCount(NamedTuple):
-    """How many items a judge can be asked about: once a case, and of every answer."""
+    """The most items that a judge can be asked about: per case, and per answer."""
 
     of_case: int
     of_answer: int
@@ -39,7 +39,7 @@ Faults = Mapping[str, Sequence[str]]
 """What counted against an output, by metric; the most serious first."""
 
 SCENARIO = "scenario"
-"""The task of a step of a scenario: the only one that is answered with calls of tools."""
+"""The task of a step of a scenario: the only one whose replies may be tool calls."""
 
 Reference = TypeVar("Reference")
 Output = TypeVar("Output")

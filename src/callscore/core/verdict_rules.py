@@ -1,6 +1,6 @@
-"""The words that verdicts may use, what is left to ask, and which measures rest on which verdicts.
+"""Rules for verdicts: allowed words, open questions, and which measures use which verdicts.
 
-All functions are the same for every suite; a suite states its words and its exceptions.
+The functions are the same for every suite; a suite defines its words and exceptions.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from callscore.core.measure import Measure, failed, percent, ratio
 
 BY_CODE = "code"
 MOST_STATED = 100
-"""Statements of one answer that are judged for a metric."""
+"""The most statements of one answer that are judged for a metric."""
 TOO_MANY = "too_many_statements"
-"""The flag of an answer with more."""
+"""The flag of an answer with more statements."""
 _PLACE = lazy_regex(r"[:\[]")
 _NOT_SCORED = frozenset({"absent", "malformed"})
 
 
 def same_name(metric: str) -> str | None:
-    """The slug of a metric that goes by no other name."""
+    """The slug of a metric without other names."""
     return metric
 
 
 def no_group(item: Item) -> str | None:
-    """Every verdict answers its own item only."""
+    """No group: every verdict answers only its own item."""
     return None
 
 
-def nothing_judged() -> Mapping[str, JudgedMetric]:
+def no_judged_metrics() -> Mapping[str, JudgedMetric]:
     """No metric is judged as a whole."""
     return {}
 
@@ -44,26 +44,26 @@ class VerdictRules(msgspec.Struct, frozen=True):
     """How verdicts on the items of one suite are checked and used."""
 
     words: Mapping[str, tuple[str, ...]] = {}
-    """By judged metric, the words a verdict may use; none where the answer is a number."""
+    """By judged metric, the words a verdict may use; empty if the answer is a number."""
     values: Mapping[str, tuple[float, ...]] = {}
     """The only numbers a verdict may give, for metrics that have such a list (C-17, C-69)."""
     cosines: frozenset[str] = frozenset()
-    """Metrics with words that a similarity answers too."""
+    """Metrics with words that a similarity can also answer."""
     slug_of: Callable[[str], str | None] = same_name
-    """The slug behind a slug, a label or an alias."""
+    """The slug of a metric that is given as slug, label or alias."""
     item_words: Callable[[str, str], tuple[str, ...] | None] = lambda metric, item: None
-    """The words for one item, where those of its metric differ by item."""
+    """The words for one item, if they differ between the items of its metric."""
     group: Callable[[Item], str | None] = no_group
-    """The name of the items that one verdict answers together with its own."""
+    """The name of a group of items that one verdict answers together."""
     stated: Mapping[tuple[str, str], str] = {}
-    """The items of which an answer can have any number, and the word for those beyond the bound."""
+    """Items of which an answer can have any number, and the verdict above the limit."""
     relies_on: Mapping[str, frozenset[str]] = {}
-    """The metrics whose verdicts enter a measure, where these are not its own alone."""
+    """The metrics whose verdicts a measure uses, if not only its own."""
     marks_estimates: frozenset[str] = frozenset()
-    """Measures that say themselves whether an estimate decides them."""
+    """Measures that mark themselves as estimated."""
     needs_a_word: Callable[[Question], bool] = lambda question: False
     """Whether abstaining leaves a question open (C-69)."""
-    whole: Callable[[], Mapping[str, JudgedMetric]] = nothing_judged
+    whole: Callable[[], Mapping[str, JudgedMetric]] = no_judged_metrics
     """The metrics that a judge may score as a whole (C-100)."""
     complements: Mapping[str, str] = {}
     """The percentages that are 100 × (1 − another metric)."""
@@ -75,8 +75,8 @@ class VerdictRules(msgspec.Struct, frozen=True):
         own = self.item_words(metric, item)
         return self.words.get(metric, ()) if own is None else own
 
-    def checked(self, metric: str, word: str | None, value: float | None) -> str:
-        """The slug of the metric; raises DataError if metric, word or value is not offered."""
+    def check_verdict(self, metric: str, word: str | None, value: float | None) -> str:
+        """Check a verdict; return the slug of its metric. Raises DataError."""
         slug = self.slug_of(metric)
         if slug is None or slug not in self.words:
             judged = ", ".join(self.words) or "none: this suite is scored by code alone"
@@ -98,18 +98,25 @@ class VerdictRules(msgspec.Struct, frozen=True):
         if allowed is not None and value not in allowed:
             listed = ", ".join(f"{number:g}" for number in allowed)
             raise DataError(
-                f"{value} is no value of {slug}; expected one of {listed}", field="value"
+                f"{value} is not a value of {slug}; expected one of {listed}", field="value"
             )
         if allowed is None and self.words[slug] and slug not in self.cosines:
             raise DataError(f"{slug} is judged with a word; expected `verdict`", field="value")
         if not -1 <= value <= 1:
-            raise DataError(f"{value} is no cosine; expected a number from -1 to 1", field="value")
+            raise DataError(
+                f"{value} is not a cosine; expected a number from -1 to 1", field="value"
+            )
 
-    def checked_whole(self, metric: str, score: float | None) -> str | None:
-        """The slug of a metric scored as a whole; None if code computes it; raises DataError."""
+    def check_whole_score(self, metric: str, score: float | None) -> str | None:
+        """Check the score of a whole metric; return its slug, None if code computes the metric.
+
+        Raises DataError.
+        """
         slug = self.slug_of(metric)
         if slug is None:
-            raise DataError(f"{metric!r} is no metric; expected a slug or a name", field="metric")
+            raise DataError(
+                f"{metric!r} is not a metric; expected a slug or a name", field="metric"
+            )
         judged = self.whole().get(slug)
         if judged is None:
             return None
@@ -118,11 +125,11 @@ class VerdictRules(msgspec.Struct, frozen=True):
             raise DataError(f"{score} {fault}" if score is not None else fault, field="score")
         return slug
 
-    def left_open(self, questions: Sequence[Question], given: Verdicts) -> list[Question]:
+    def open_questions(self, questions: Sequence[Question], given: Verdicts) -> list[Question]:
         """The questions that no given verdict answers.
 
-        Some verdicts answer more than their own item: one on a claim brings a claim list of its
-        own, one on the intent settles both questions about it.
+        Some verdicts answer a group of items: one on a claim replaces the list of claims, one on
+        the intent answers both questions about it.
         """
         if not given:
             return list(questions)
@@ -136,9 +143,9 @@ class VerdictRules(msgspec.Struct, frozen=True):
         ]
 
     def with_shared(self, own: Verdicts, shared: Verdicts) -> Verdicts:
-        """The verdicts on one answer, and those on every model's if it has none of its own.
+        """The verdicts on one answer, with those that apply to the answers of every model.
 
-        A group of items is answered by one side only: a claim list is not lengthened by another.
+        A group of items comes from one of them only: two lists of claims are not joined.
         """
         settled = self._groups(own)
         joined = {item: given for item, given in shared.items() if self.group(item) not in settled}
@@ -147,11 +154,13 @@ class VerdictRules(msgspec.Struct, frozen=True):
     def _groups(self, verdicts: Verdicts) -> set[str]:
         return {group for item in verdicts if (group := self.group(item)) is not None}
 
-    def bounded(self, questions: Sequence[Question]) -> tuple[list[Question], list[Verdict]]:
-        """The questions that are asked about an answer, and verdicts on what it states beyond.
+    def limit_statements(
+        self, questions: Sequence[Question]
+    ) -> tuple[list[Question], list[Verdict]]:
+        """The questions to ask about an answer, and verdicts on statements above the limit.
 
-        The author of a reference decides how much is asked about it. Statements that a model adds
-        beyond the bound count as unsupported.
+        Only statements that a model adds are limited; those above the limit count as
+        unsupported. Questions about the reference are never limited.
         """
         number: Counter[str] = Counter()
         kept: list[Question] = []
@@ -169,7 +178,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
                         word,
                         text=question.text,
                         by=BY_CODE,
-                        note=f"beyond the {MOST_STATED} statements that are judged",
+                        note=f"above the limit of {MOST_STATED} judged statements",
                     )
                 )
         return kept, excess
@@ -177,9 +186,9 @@ class VerdictRules(msgspec.Struct, frozen=True):
     def mark_approximate(
         self, measures: Mapping[str, Measure], verdicts: Verdicts
     ) -> dict[str, Measure]:
-        """The same measures; those that an approximate verdict entered are marked.
+        """Mark the measures that use an approximate verdict.
 
-        A judge is asked only what code and files left open, so each of its verdicts was counted.
+        A judge is asked only what code and files do not decide, so every verdict of it was used.
         """
         metrics = {
             item.metric for item, given in verdicts.items() if any(v.approximate for v in given)
@@ -198,18 +207,18 @@ class VerdictRules(msgspec.Struct, frozen=True):
         }
 
     def sources_of(self, slug: str) -> frozenset[str]:
-        """The metrics whose verdicts enter a measure."""
+        """The metrics whose verdicts a measure uses."""
         return self.relies_on.get(slug) or frozenset((slug,))
 
     def with_failures(
         self, measures: Mapping[str, Measure], failures: Mapping[str, str]
     ) -> Mapping[str, Measure]:
-        """What still waits for a judge that failed has failed, not merely not run        C-102"""
+        """Mark measures that await a failed judge as failed, not as not run        C-102"""
         if not failures:
             return measures
-        return {slug: self._or_failed(slug, m, failures) for slug, m in measures.items()}
+        return {slug: self._mark_failed(slug, m, failures) for slug, m in measures.items()}
 
-    def _or_failed(self, slug: str, measure: Measure, failures: Mapping[str, str]) -> Measure:
+    def _mark_failed(self, slug: str, measure: Measure, failures: Mapping[str, str]) -> Measure:
         if measure.absence != "not_run":
             return measure
         why = [failures[metric] for metric in self.sources_of(slug) if metric in failures]
@@ -218,7 +227,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
     def with_whole_scores(
         self, measures: Mapping[str, Measure], verdicts: Verdicts
     ) -> Mapping[str, Measure]:
-        """The measures, with the score of each metric that was judged as a whole        C-100"""
+        """Replace the measures of metrics that were judged as a whole        C-100"""
         found = dict(measures)
         for slug, measure in measures.items():
             given = [v.value for v in verdicts.get(Item(slug, WHOLE), ()) if v.value is not None]

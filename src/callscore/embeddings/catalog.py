@@ -7,8 +7,7 @@ from typing import Protocol
 
 from callscore.core.case import Failed
 from callscore.core.errors import ConfigError
-from callscore.core.judging import Similarity
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder, Similarity
 from callscore.embeddings.chrf_embedder import ChrfEmbedder
 from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.encoder import Encoder

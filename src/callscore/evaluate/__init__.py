@@ -1,1 +1,1 @@
-"""Stored replies to tallies and scorecards: cases, replies, verdicts, one pass over all of them."""
+"""Scoring: reads cases, replies and verdicts, asks judges, tallies, and builds scorecards."""

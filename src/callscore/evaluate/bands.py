@@ -17,7 +17,7 @@ from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import ScoreKey
 
-Found = Mapping[str, Mapping[ScoreKey, Replicates]]
+ReplicatesByModel = Mapping[str, Mapping[ScoreKey, Replicates]]
 """By model: every number, resampled with the same draws of calls."""
 Of = Literal["final", "zeroed_final", "efficiency"]
 KEYS: Mapping[Of, ScoreKey] = {
@@ -27,7 +27,7 @@ KEYS: Mapping[Of, ScoreKey] = {
 }
 
 
-def with_bands(card: Scorecard, found: Found, calls: int) -> Scorecard:
+def with_bands(card: Scorecard, found: ReplicatesByModel, calls: int) -> Scorecard:
     """The same card with bands for its ranks, and the pairs behind them.
 
     Models are compared with those they are ranked with: official ones, and estimates (C-125).
@@ -62,7 +62,7 @@ def with_bands(card: Scorecard, found: Found, calls: int) -> Scorecard:
 def _compare(
     of: Of,
     models: Sequence[str],
-    found: Found,
+    found: ReplicatesByModel,
     calls: int,
     bands: dict[Of, dict[str, RankRange]],
     pairs: list[ModelContrast],

@@ -1,4 +1,4 @@
-"""The steps of a case: parsed, judged, measured."""
+"""A case in the steps of scoring: parsed, judged, measured."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NOT_JUDGED = JudgedCase(())
 class MeasuredReply(msgspec.Struct, frozen=True, gc=False):
     """One reply with its measures and score, and the verdicts behind them."""
 
-    read: ParsedReply
+    parsed: ParsedReply
     scored: ScoredReply
     verdicts: Verdicts
     found: Verdicts
@@ -73,25 +73,25 @@ class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     """Items without a verdict, if requested."""
 
 
-async def judge_case(read: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
+async def judge_case(parsed_case: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
     """Ask judge and embedder all open questions about a case, one request per reply.
 
     Questions about a reply may depend on verdicts on the case; then those come first.
     """
     import asyncio
 
-    case, replies = read.loaded.case, parsed_replies(read)
-    language = read.loaded.task.compared_language(case)
+    case, replies = parsed_case.loaded.case, parsed_replies(parsed_case)
+    language = parsed_case.loaded.task.compared_language(case)
     if judge_runner.judges_whole:
-        return await _judge_whole_metrics(read, judge_runner)
+        return await _judge_whole_metrics(parsed_case, judge_runner)
     asked = [parsed.questions for parsed in replies]
-    if len(asked) == 1 and not read.frozen and not read.given:
+    if len(asked) == 1 and not parsed_case.frozen and not parsed_case.given:
         # Nothing to run concurrently: asyncio tasks would cost more than they save.
         return JudgedCase([await judge_runner.ask(case, asked[0], replies[0].reply, language)])
-    about_case = asyncio.ensure_future(judge_runner.ask(case, read.frozen, None, language))
-    if read.loaded.task.presume(read.frozen) or read.given:
-        known = {**(await about_case).verdicts, **read.given}
-        asked = [[*parsed.questions, *ask_after(read, parsed, known)] for parsed in replies]
+    about_case = asyncio.ensure_future(judge_runner.ask(case, parsed_case.frozen, None, language))
+    if parsed_case.loaded.task.presume(parsed_case.frozen) or parsed_case.given:
+        known = {**(await about_case).verdicts, **parsed_case.given}
+        asked = [[*parsed.questions, *ask_after(parsed_case, parsed, known)] for parsed in replies]
     frozen, *found = await asyncio.gather(
         about_case,
         *(
@@ -102,13 +102,13 @@ async def judge_case(read: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
     return JudgedCase(found, frozen)
 
 
-async def _judge_whole_metrics(read: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
+async def _judge_whole_metrics(parsed_case: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
     """Ask a judge of whole metrics about every reply; it has no questions about the case."""
     import asyncio
 
-    case, replies = read.loaded.case, parsed_replies(read)
-    language = read.loaded.task.compared_language(case)
-    asked = [[*a.questions, *read.frozen] if a.questions else [] for a in replies]
+    case, replies = parsed_case.loaded.case, parsed_replies(parsed_case)
+    language = parsed_case.loaded.task.compared_language(case)
+    asked = [[*a.questions, *parsed_case.frozen] if a.questions else [] for a in replies]
     found = await asyncio.gather(
         *(
             judge_runner.ask(case, questions, a.reply, language)
@@ -118,14 +118,14 @@ async def _judge_whole_metrics(read: ParsedCase, judge_runner: JudgeRunner) -> J
     return JudgedCase(found)
 
 
-def ask_after(read: ParsedCase, parsed: ParsedReply, known: Verdicts) -> Sequence[Question]:
+def ask_after(parsed_case: ParsedCase, parsed: ParsedReply, known: Verdicts) -> Sequence[Question]:
     """The open questions about a reply once the verdicts on its case are known        C-74"""
     if isinstance(parsed.output, Malformed):
         return ()
-    asked = read.loaded.task.ask_after(read.loaded.reference, parsed.output, known)
-    return read.loaded.rules.left_open(asked, parsed.given) if asked else ()
+    asked = parsed_case.loaded.task.ask_after(parsed_case.loaded.reference, parsed.output, known)
+    return parsed_case.loaded.rules.open_questions(asked, parsed.given) if asked else ()
 
 
-def parsed_replies(read: ParsedCase) -> list[ParsedReply]:
+def parsed_replies(parsed_case: ParsedCase) -> list[ParsedReply]:
     """The replies of a case that did not fail, in the order of models and runs."""
-    return [a for runs in read.replies.values() for a in runs if isinstance(a, ParsedReply)]
+    return [a for runs in parsed_case.replies.values() for a in runs if isinstance(a, ParsedReply)]

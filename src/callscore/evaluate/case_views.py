@@ -19,7 +19,7 @@ _CANONICAL = msgspec.json.Encoder(order="sorted")
 def case_view(measured: MeasuredCase, results: Iterable[CaseResult]) -> CaseView:
     """The case with the replies of all models, of which these are the results."""
     runs = {
-        (model, run.read.run if isinstance(run, MeasuredReply) else run[0]): run
+        (model, run.parsed.run if isinstance(run, MeasuredReply) else run[0]): run
         for model, runs in measured.replies.items()
         for run in runs
     }
@@ -33,7 +33,7 @@ def _answer(result: CaseResult, run: MeasuredReply | tuple[int, Failed] | None) 
         return Answer(result)
     if not isinstance(run, MeasuredReply):
         return Answer(result, cost_usd=run[1].cost_usd, error=run[1].why)
-    reply, scored = run.read.reply, run.scored
+    reply, scored = run.parsed.reply, run.scored
     return Answer(
         result,
         {

@@ -71,9 +71,8 @@ def load_case(
     A line that was `checked` before is read faster and not hashed again.
     """
     case, content = (read_checked_case(line), b"") if checked else read_case(line)
-    try:
-        task = tasks[case.task]
-    except KeyError:
+    task, suite = tasks.get(case.task), suite_of(case.task)
+    if task is None or suite is None:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
         raise DataError(
@@ -81,13 +80,11 @@ def load_case(
             field="task",
             case_id=case.id,
             place=line.place,
-        ) from None
+        )
     try:
         reference = task.reference(case)
     except DataError as error:
-        raise error.located(line.place, case.id) from None
-    suite = suite_of(case.task)
-    assert suite is not None  # the task is known
+        raise error.with_place(line.place, case.id) from None
     return LoadedCase(case, task, reference, suite, content)
 
 
@@ -168,12 +165,12 @@ class Contradictions:
         self._cases = 0
         self._first: DataError | None = None
 
-    def look(self, loaded: LoadedCase, line: Line) -> None:
+    def check(self, loaded: LoadedCase, line: Line) -> None:
         """Check the reference of one case."""
         found = next(iter(loaded.task.contradictions(loaded.case, loaded.reference)), None)
         if found is not None:
             self._cases += 1
-            self._first = self._first or found.located(line.place, loaded.case.id)
+            self._first = self._first or found.with_place(line.place, loaded.case.id)
 
     @property
     def notes(self) -> list[str]:
@@ -217,7 +214,7 @@ class CaseReader:
         self.positions: Mapping[str, int] = case_positions(config)
         self._tasks = tasks_for(config)
         self._hash = hashlib.blake2b(digest_size=16)
-        self._contradicted = Contradictions()
+        self._contradictions = Contradictions()
         self.skipped: list[str] = []
 
     @property
@@ -228,7 +225,7 @@ class CaseReader:
     @property
     def contradictions(self) -> Sequence[str]:
         """Notes on references that contradict themselves        C-131"""
-        return self._contradicted.notes
+        return self._contradictions.notes
 
     def __iter__(self) -> Iterator[IndexedCase]:
         """Read the files once, one case at a time."""
@@ -250,7 +247,7 @@ class CaseReader:
             next_position = position + 1
             if not config.tasks or loaded.case.task in config.tasks:
                 given += 1
-                self._contradicted.look(loaded, line)
+                self._contradictions.check(loaded, line)
                 indexed = IndexedCase(position, line, loaded)
                 indexed.add_to(self._hash)
                 yield indexed

@@ -49,39 +49,46 @@ class DataStatistics:
             name = f"{case.task}.{path}"
             counts = self._labels.setdefault(name, Counter())
             if len(counts) <= MOST_LABELS:
-                counts[_shown(value)] += 1
+                counts[_label_text(value)] += 1
             if owner and path.endswith(".score"):
-                self._questions.setdefault(f"{case.task} {owner}", Counter())[_shown(value)] += 1
+                self._questions.setdefault(f"{case.task} {owner}", Counter())[
+                    _label_text(value)
+                ] += 1
 
     def lines(self) -> Iterator[str]:
         """The statistics as lines of text."""
         if not self._words:
             return
         languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
-        lengths = f"{min(self._words)} to {max(self._words)}, median {_median(self._words):g}"
-        yield f"calls {len(self._calls)}; languages: {languages}; words a call: {lengths}"
+        lengths = (
+            f"{min(self._words)} to {max(self._words)}, median {statistics.median(self._words):g}"
+        )
+        yield f"calls {len(self._calls)}; languages: {languages}; words per call: {lengths}"
         for name, counts in sorted(self._labels.items()):
             if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
                 shown = ", ".join(f"{label} {count}" for label, count in counts.most_common())
                 yield f"labels of {name}: {shown}"
-        yield from self._one_sided()
-        yield from self._doubles()
+        yield from self._one_sided_questions()
+        yield from self._duplicate_calls()
         yield self._power()
 
-    def _one_sided(self) -> Iterator[str]:
+    def _one_sided_questions(self) -> Iterator[str]:
         single = [
             f"{name} (always {next(iter(counts))})"
             for name, counts in sorted(self._questions.items())
             if len(counts) == 1 and sum(counts.values()) > 1
         ]
         if single:
-            yield f"questions with one answer only: {_some(single)}; they tell models little"
+            yield (
+                f"questions with one answer only: {_first_names(single)}; "
+                "they hardly distinguish models"
+            )
 
-    def _doubles(self) -> Iterator[str]:
+    def _duplicate_calls(self) -> Iterator[str]:
         groups = [calls for calls in self._by_words.values() if len(calls) > 1]
         if groups:
             shown = [" = ".join(calls) for calls in groups]
-            yield f"calls with the same words: {_some(shown)}"
+            yield f"calls with the same words: {_first_names(shown)}"
 
     def _power(self) -> str:
         calls = len(self._calls)
@@ -91,7 +98,7 @@ class DataStatistics:
             return f"{shown} cannot show which of two models is better"
         return (
             f"{calls} calls can show a difference of about {smallest:.2f} between two models "
-            f"(80 % power, where it varies by {USUAL_DEVIATION:g} from call to call)"
+            f"(80 % power, if it varies by {USUAL_DEVIATION:g} from call to call)"
         )
 
 
@@ -110,16 +117,14 @@ def _leaves(value: Any, path: str = "", owner: str = "") -> Iterator[tuple[str, 
         yield path, owner, value
 
 
-def _shown(value: Any) -> str:
+def _label_text(value: Any) -> str:
     if value is None:
         return "N/A"
-    return f"{value:g}" if isinstance(value, int | float) and value is not True else str(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:g}"
 
 
-def _median(numbers: list[int]) -> float:
-    return statistics.median(numbers)
-
-
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

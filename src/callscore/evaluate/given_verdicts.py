@@ -1,4 +1,4 @@
-"""Verdicts in files: indexed once, then read case by case; and written in the same form."""
+"""Verdicts in files: indexed once, read case by case, and written in the same form."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def index_verdicts(
     for line in lines:
         record = read_verdict(line)
         try:
-            metric = checked_metric(record)
+            metric = check_metric(record)
         except DataError as error:
-            raise error.located(line.place, record.case_id) from None
+            raise error.with_place(line.place, record.case_id) from None
         if metric is None:
             index.by_code += 1
             continue
@@ -86,19 +86,19 @@ def refuse_mixture(given: VerdictIndex, judge_runner: JudgeRunner | None) -> Non
         )
 
 
-def checked_metric(record: VerdictRecord) -> str | None:
-    """The slug of a verdict's metric; None if code computes the metric."""
+def check_metric(record: VerdictRecord) -> str | None:
+    """Check a verdict; return the slug of its metric, None if code computes the metric."""
     if record.item == WHOLE:
-        return rules_for(record.metric).checked_whole(record.metric, record.value)
-    return rules_for(record.metric).checked(record.metric, record.verdict, record.value)
+        return rules_for(record.metric).check_whole_score(record.metric, record.value)
+    return rules_for(record.metric).check_verdict(record.metric, record.verdict, record.value)
 
 
-def verdicts_on(lines: Iterable[Line]) -> GivenVerdicts:
+def read_verdicts(lines: Iterable[Line]) -> GivenVerdicts:
     """The verdicts in these lines, by model and run, then by item."""
     found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
     for line in lines:
         record = read_verdict(line)
-        metric = checked_metric(record)
+        metric = check_metric(record)
         assert metric is not None  # only such lines are in the index
         verdict = Verdict(
             metric=metric,
@@ -119,7 +119,7 @@ def verdicts_on(lines: Iterable[Line]) -> GivenVerdicts:
     return found
 
 
-def given_on(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:
+def given_verdicts_on(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:
     """The verdicts from files on one run of a model, with those that apply to every model."""
     known = given.get((model, run), NO_VERDICTS)
     of_all = given.get((None, run))

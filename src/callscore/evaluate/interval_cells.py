@@ -1,4 +1,4 @@
-"""The interval of each number of a model's column, by the kind of number        STATS §2"""
+"""The interval of each number of one model, by the kind of number        STATS §2"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from callscore.core.scorecard import (
     FinalScore,
     MetricScore,
     ModelScore,
-    Ranked,
+    RankingLine,
     TaskScore,
 )
 from callscore.core.spec import MetricSpec
@@ -25,11 +25,11 @@ from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import ScoreKey
 
 SHARE = (0.0, 1.0)
-Cell = Mapping[str, Any]
+IntervalFields = Mapping[str, Any]
 """The fields of an interval."""
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class IntervalInputs(msgspec.Struct, frozen=True):
     """The data behind the intervals of one model."""
 
     model: ModelScore
@@ -39,7 +39,7 @@ class Evidence(msgspec.Struct, frozen=True):
     specs: Mapping[str, MetricSpec]
 
 
-def _cell(bounds: IntervalEstimate | None, calls: int) -> Cell:
+def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
     if bounds is None:
         return {}
     return {
@@ -50,60 +50,60 @@ def _cell(bounds: IntervalEstimate | None, calls: int) -> Cell:
 
 
 def _interval(
-    evidence: Evidence, key: ScoreKey, calls: int, reach: tuple[float, float] | None = SHARE
+    inputs: IntervalInputs, key: ScoreKey, calls: int, reach: tuple[float, float] | None = SHARE
 ) -> IntervalEstimate | None:
-    """BCa over calls; if all calls are equal and the range is known, the limits that allows."""
-    found = evidence.found.get(key)
+    """BCa over calls; if all calls are equal and the range is known, the rule of three."""
+    found = inputs.found.get(key)
     bounds = bca_interval(found, calls) if found is not None and calls else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
         return bounds
     return rule_of_three_interval(bounds.low, calls, reach)
 
 
-def filled_model(evidence: Evidence) -> ModelScore:
-    """The column of a model with its intervals."""
-    model = evidence.model
-    tasks = {name: _task(name, task, evidence) for name, task in model.tasks.items()}
+def fill_model(inputs: IntervalInputs) -> ModelScore:
+    """Add the intervals to the column of a model."""
+    model = inputs.model
+    tasks = {name: _task(name, task, inputs) for name, task in model.tasks.items()}
     calls = min(
-        (task.calls for name, task in tasks.items() if evidence.shape.final.get(name)), default=0
+        (task.calls for name, task in tasks.items() if inputs.shape.final.get(name)), default=0
     )
     cost = model.cost
     if cost.status == "known":
-        spread = _interval(evidence, ("cost",), calls_of(evidence), reach=None)
-        cost = msgspec.structs.replace(cost, **_cell(spread, calls_of(evidence)))
+        spread = _interval(inputs, ("cost",), calls_of(inputs), reach=None)
+        cost = msgspec.structs.replace(cost, **_cell(spread, calls_of(inputs)))
     return msgspec.structs.replace(
         model,
         tasks=tasks,
-        benchmarks=_benchmarks(model.benchmarks, evidence),
-        final=_final(model.final, evidence, calls),
+        benchmarks=_benchmarks(model.benchmarks, inputs),
+        final=_final(model.final, inputs, calls),
         cost=cost,
     )
 
 
-def calls_of(evidence: Evidence) -> int:
+def calls_of(inputs: IntervalInputs) -> int:
     """Distinct calls of the task that has most of them."""
-    return max((count_calls(task) for task in evidence.contributions.values()), default=0)
+    return max((count_calls(task) for task in inputs.contributions.values()), default=0)
 
 
-def _task(name: str, task: TaskScore, evidence: Evidence) -> TaskScore:
-    kept = evidence.contributions.get(name)
+def _task(name: str, task: TaskScore, inputs: IntervalInputs) -> TaskScore:
+    kept = inputs.contributions.get(name)
     calls = count_calls(kept) if kept is not None else 0
-    rows = {row.slug: row for row in evidence.shape.tasks[name].rows}
+    rows = {row.slug: row for row in inputs.shape.tasks[name].rows}
     metrics = {
-        slug: _metric(name, rows[slug], metric, evidence) for slug, metric in task.metrics.items()
+        slug: _metric(name, rows[slug], metric, inputs) for slug, metric in task.metrics.items()
     }
     subscores = {
         part: msgspec.structs.replace(
-            sub, **_cell(_interval(evidence, ("part", name, part), min(calls, sub.n)), sub.n)
+            sub, **_cell(_interval(inputs, ("part", name, part), min(calls, sub.n)), sub.n)
         )
         if sub.score is not None
         else sub
         for part, sub in task.subscores.items()
     }
-    gated = _interval(evidence, ("task", name), calls)
+    gated = _interval(inputs, ("task", name), calls)
     cell = _cell(gated, calls) if task.score is not None else {}
     if task.ungated_score is not None:
-        cell = {**cell, "ungated_ci95": _limits(_interval(evidence, ("ungated", name), calls))}
+        cell = {**cell, "ungated_ci95": _limits(_interval(inputs, ("ungated", name), calls))}
     if task.zeroed_score is not None:
         cell = {**cell, "zeroed_ci95": _limits(gated), "few_calls": calls < FEW_CALLS}
     return msgspec.structs.replace(task, metrics=metrics, subscores=subscores, calls=calls, **cell)
@@ -113,47 +113,49 @@ def _limits(bounds: IntervalEstimate | None) -> tuple[float, float] | None:
     return (bounds.low, bounds.high) if bounds is not None else None
 
 
-def _metric(task: str, row: MetricShape, metric: MetricScore, evidence: Evidence) -> MetricScore:
-    kept = evidence.contributions.get(task)
+def _metric(
+    task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
+) -> MetricScore:
+    kept = inputs.contributions.get(task)
     if metric.value is None or kept is None:
         return msgspec.structs.replace(metric, ci95=None)
     calls = count_calls_with_value(kept, row.slug)
-    if row.kind == "pooled" and not evidence.specs[row.slug].resampled:
-        return _rate(task, row, metric, evidence)
+    if row.kind == "pooled" and not inputs.specs[row.slug].resampled:
+        return _rate(task, row, metric, inputs)
     reach = (0.0, 100.0) if row.percent else SHARE
     if row.kind == "count":
-        reach = (0.0, metric.value + calls)  # one more call that differs from all others
-    bounds = _interval(evidence, ("row", row.slug), calls, reach)
+        reach = (0.0, metric.value + calls)  # as if one more call differed from all others
+    bounds = _interval(inputs, ("row", row.slug), calls, reach)
     return msgspec.structs.replace(metric, **{"ci95": None, **_cell(bounds, calls)})
 
 
-def _rate(task: str, row: MetricShape, metric: MetricScore, evidence: Evidence) -> MetricScore:
-    """The interval of a pooled rate, and whether its gate may be claimed."""
-    counts = rate_counts(evidence.contributions[task], row.slug)
+def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs) -> MetricScore:
+    """Add the interval of a pooled rate, and whether the data show that it meets its gate."""
+    counts = rate_counts(inputs.contributions[task], row.slug)
     if counts is None:  # nothing to count in any call: the value is by definition
         return msgspec.structs.replace(metric, ci95=None)
     scale = 100.0 if row.percent else 1.0
-    spread = bca_interval(evidence.found["row", row.slug], counts.calls)
+    spread = bca_interval(inputs.found["row", row.slug], counts.calls)
     if spread is not None:
         spread = IntervalEstimate(spread.low / scale, spread.high / scale, spread.method)
     low, high, method = rate_interval(counts, spread)
     bounds = IntervalEstimate(scale * low, scale * high, method)
     return msgspec.structs.replace(
         metric,
-        claim=_claim(task, row, metric, evidence),
+        claim=_claim(task, row, metric, inputs),
         **{"ci95": None, **_cell(bounds, counts.calls)},
     )
 
 
 def _claim(
-    task: str, row: MetricShape, metric: MetricScore, evidence: Evidence
+    task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
 ) -> GateClaim | None:
-    """May the limit of a rate gate be claimed        STATS §2"""
-    gate = evidence.specs[row.slug].gate
-    if gate is None or metric.gate_value is None or gate.breached(metric.gate_value):
+    """Whether the data show that a rate meets its gate        STATS §2"""
+    gate = inputs.specs[row.slug].gate
+    if gate is None or metric.gate_value is None or gate.is_breached(metric.gate_value):
         return None
     is_floor = gate.comparison in ("<", "<=")
-    counts = rate_counts(evidence.contributions[task], row.slug, complement=is_floor)
+    counts = rate_counts(inputs.contributions[task], row.slug, complement=is_floor)
     if counts is None:
         return None
     scale = 100.0 if row.percent else 1.0
@@ -163,47 +165,47 @@ def _claim(
     return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.errors, found.needed)
 
 
-def _benchmarks(benchmarks: BenchmarkScore, evidence: Evidence) -> BenchmarkScore:
+def _benchmarks(benchmarks: BenchmarkScore, inputs: IntervalInputs) -> BenchmarkScore:
     criteria = {}
     for slug, criterion in benchmarks.criteria.items():
         if criterion.value is not None:
             reach = (0.0, 100.0) if criterion.unit == "percent" else SHARE
-            bounds = _interval(evidence, ("criterion", slug), criterion.n, reach)
+            bounds = _interval(inputs, ("criterion", slug), criterion.n, reach)
             criterion = msgspec.structs.replace(criterion, **_cell(bounds, criterion.n))
         criteria[slug] = criterion
-    cell: Cell = {}
+    cell: IntervalFields = {}
     if benchmarks.score is not None:
         calls = min(criterion.n for criterion in criteria.values() if criterion.value is not None)
-        cell = _cell(_interval(evidence, ("benchmarks",), calls), calls)
+        cell = _cell(_interval(inputs, ("benchmarks",), calls), calls)
     return msgspec.structs.replace(benchmarks, criteria=criteria, **cell)
 
 
-def _final(final: FinalScore, evidence: Evidence, calls: int) -> FinalScore:
-    cell: Cell = {}
+def _final(final: FinalScore, inputs: IntervalInputs, calls: int) -> FinalScore:
+    cell: IntervalFields = {}
     if final.score is not None:
-        cell = _cell(_interval(evidence, ("final",), calls), calls)
+        cell = _cell(_interval(inputs, ("final",), calls), calls)
     if final.zeroed_final is not None:
-        zeroed = _limits(_interval(evidence, ("zeroed",), calls or calls_of(evidence)))
+        zeroed = _limits(_interval(inputs, ("zeroed",), calls or calls_of(inputs)))
         cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
     return msgspec.structs.replace(final, calls=calls, **cell)
 
 
-def filled_rank(line: Ranked, evidence: Evidence, final: FinalScore) -> Ranked:
-    """A line of the ranking with its intervals."""
+def fill_ranking_line(line: RankingLine, inputs: IntervalInputs, final: FinalScore) -> RankingLine:
+    """Add the intervals to a line of the ranking."""
     cell: dict[str, Any] = {"few_calls": final.few_calls}
     if line.efficiency is not None:
-        cell["efficiency_ci95"] = _efficiency(line.efficiency, evidence, final)
+        cell["efficiency_ci95"] = _efficiency(line.efficiency, inputs, final)
     for name in ("rank", "quality_rank"):
         if getattr(line, name) is not None:
-            cell[f"{name}_ci95"] = rank_interval(evidence.found[name,])
+            cell[f"{name}_ci95"] = rank_interval(inputs.found[name,])
     return msgspec.structs.replace(line, **cell)
 
 
 def _efficiency(
-    efficiency: float, evidence: Evidence, final: FinalScore
+    efficiency: float, inputs: IntervalInputs, final: FinalScore
 ) -> tuple[float, float] | None:
     """BCa over calls; if nothing varies, the limits of the Final Score at the same cost."""
-    bounds = bca_interval(evidence.found["efficiency",], final.calls)
+    bounds = bca_interval(inputs.found["efficiency",], final.calls)
     if bounds is None or bounds.method != "all_equal":
         return _limits(bounds)
     if final.ci95 is None or not final.score:

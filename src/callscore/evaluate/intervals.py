@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.interval import IntervalMethod
-from callscore.core.scorecard import ModelScore, Ranked, Scorecard
+from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import with_bands
-from callscore.evaluate.interval_cells import Evidence, filled_model, filled_rank
+from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_ranking_line
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import Contributions
@@ -47,27 +47,27 @@ def with_intervals(
         call_matrix(contributions[model.model], shape, units)
         for model, shape in zip(kept, shapes, strict=True)
     ]
-    ranked_together = _ranked_together(card.ranking, kept)
+    ranking_groups = _ranking_groups(card.ranking, kept)
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         values = [
             scores(shape, matrix.place, own)
             for shape, matrix, own in zip(shapes, matrices, sums, strict=True)
         ]
-        for group in ranked_together:
+        for group in ranking_groups:
             rank_scores([values[at] for at in group])
         return values
 
     found = make_replicates(matrices, statistic, SEED, resamples)
-    evidence = {
-        model.model: Evidence(
+    inputs = {
+        model.model: IntervalInputs(
             model, shape, contributions[model.model], of_model, _specs(model, formula_of)
         )
         for model, shape, of_model in zip(kept, shapes, found, strict=True)
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
-    return with_bands(_filled(card, evidence, method), found_of, len(units.calls))
+    return with_bands(_fill_card(card, inputs, method), found_of, len(units.calls))
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:
@@ -77,8 +77,10 @@ def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]
     return found
 
 
-def _ranked_together(ranking: Sequence[Ranked], models: Sequence[ModelScore]) -> list[list[int]]:
-    """The models of each ranking, by their place: official results, and estimates        C-125"""
+def _ranking_groups(
+    ranking: Sequence[RankingLine], models: Sequence[ModelScore]
+) -> list[list[int]]:
+    """The positions of models that are ranked together: official results, estimates    C-125"""
     place = {model.model: at for at, model in enumerate(models)}
     groups: dict[bool, list[int]] = {}
     for line in ranking:
@@ -87,15 +89,16 @@ def _ranked_together(ranking: Sequence[Ranked], models: Sequence[ModelScore]) ->
     return list(groups.values())
 
 
-def _filled(card: Scorecard, evidence: Mapping[str, Evidence], method: IntervalMethod) -> Scorecard:
+def _fill_card(
+    card: Scorecard, inputs: Mapping[str, IntervalInputs], method: IntervalMethod
+) -> Scorecard:
     models = [
-        filled_model(evidence[model.model]) if model.model in evidence else model
-        for model in card.models
+        fill_model(inputs[model.model]) if model.model in inputs else model for model in card.models
     ]
     by_name = {model.model: model for model in models}
     ranking = [
-        filled_rank(line, evidence[line.model], by_name[line.model].final)
-        if line.model in evidence
+        fill_ranking_line(line, inputs[line.model], by_name[line.model].final)
+        if line.model in inputs
         else line
         for line in card.ranking
     ]

@@ -31,11 +31,11 @@ TASK = "judge"
 POLL_S = 0.02
 INTERRUPTED = "interrupted"
 
-Settled = ProviderResponse | AttemptFailed
+AttemptResult = ProviderResponse | AttemptFailed
 
 
 class Billing(msgspec.Struct, frozen=True):
-    """The run that judging is charged to, its budget and its events."""
+    """The run that judging is charged to, with its budget and its events."""
 
     options: EngineOptions = EngineOptions()
     run_id: int | None = None
@@ -51,7 +51,7 @@ class JudgeCalls:
         self.cache = cache
         self.billing = billing or Billing()
         self.clients: list[JudgeClient] = []
-        self.in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
+        self.in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[AttemptResult]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = ModelIdentities()
         self.shared_limits = self.billing.options.shared_limits()
@@ -128,7 +128,7 @@ class JudgeClient:
         self._look_again = 0.0
         """When progress is emitted next."""
 
-    async def carry_out(self, provider: Provider, call: ProviderRequest) -> Settled:
+    async def send(self, provider: Provider, call: ProviderRequest) -> AttemptResult:
         """The cached reply to this request, else a new one, cached before it is used."""
         if self.queue is None:
             pause = self._calls.shared_limits.pause(self.planned.spec)
@@ -149,25 +149,25 @@ class JudgeClient:
             elif asking.spec.account != queue.spec.account:
                 # An API key that is refused says nothing about another one.
                 queue.total -= 1
-                return await self.carry_out(provider, call)
+                return await self.send(provider, call)
             return settled
         future = asyncio.get_running_loop().create_future()
         in_flight[call.key] = queue, future
         settled = AttemptFailed("not_sent", INTERRUPTED)
         try:
-            settled = await self._asked(queue, work)
+            settled = await self._send_new(queue, work)
         finally:
             del in_flight[call.key]
             future.set_result(settled)
         return settled
 
-    async def _asked(self, queue: ModelQueue, work: Work) -> Settled:
+    async def _send_new(self, queue: ModelQueue, work: Work) -> AttemptResult:
         calls, why_not = self._calls, self._why_not(queue)
         if why_not:
             return AttemptFailed("not_sent", why_not)
         cache, key = calls.cache, work.request.key
         try:
-            kept = await self._claimed(queue, work) if cache is not None else None
+            kept = await self._claim(queue, work) if cache is not None else None
             if kept is not None:
                 self._emit(Completed(work, kept.reply, cached=True))
                 return ProviderResponse(kept.reply)
@@ -186,8 +186,8 @@ class JudgeClient:
         self._emit(Completed(work, found.reply, attempts=found.attempts))
         return ProviderResponse(found.reply)
 
-    async def _claimed(self, queue: ModelQueue, work: Work) -> CachedReply | None:
-        """Wait for another process that has the same request in flight; its reply, if any."""
+    async def _claim(self, queue: ModelQueue, work: Work) -> CachedReply | None:
+        """Lock the request; if another process has it in flight, wait for its reply."""
         assert self._calls.cache is not None  # checked by the caller
         options, call = self._calls.billing.options, work.request
         patience_s = options.attempt_s + options.case_s
@@ -196,7 +196,7 @@ class JudgeClient:
     def _why_not(self, queue: ModelQueue) -> str:
         """Why nothing more is sent to this judge; empty if requests may be sent."""
         if not self._calls.billing.sends:
-            return "a run that is scored again sends nothing"
+            return "a run that is scored again sends no requests"
         if queue.out_of_budget:
             return "the budget does not allow the next request"
         return stop_failure(queue).why if queue.stop_reason is not None else ""

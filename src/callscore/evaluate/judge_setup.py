@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from callscore.config.score import BUILT_IN_JUDGES, ScoreConfig
 from callscore.core.framework import DOCUMENT
-from callscore.core.ports import Embedder, Judge
+from callscore.core.judging import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
@@ -42,13 +42,15 @@ def open_judge_runner(
             judge, models = _models(config.judge, calls, online)
         else:
             judge, models = _built_in(config, embedder), ()
-        judge_runner = JudgeRunner(judge, embedder, [online.close], models, _at_once(config.judge))
+        judge_runner = JudgeRunner(
+            judge, embedder, [online.close], models, _concurrency(config.judge)
+        )
         if calls is not None:
             judge_runner.answered_by = calls.answered_by
         yield judge_runner
 
 
-def _at_once(judge: object) -> int | None:
+def _concurrency(judge: object) -> int | None:
     """Concurrent requests that the first judge allows; None if it is not a model."""
     return judge[0].limits.concurrency if isinstance(judge, tuple) else None
 
@@ -76,8 +78,8 @@ def _models(
     from callscore.judges.panel import Panel, Seat
 
     providers = [online.provider(spec, sending=calls.billing.sends) for spec in specs]
-    carrying = [
-        calls.add_judge(spec, provider).carry_out
+    senders = [
+        calls.add_judge(spec, provider).send
         for spec, provider in zip(specs, providers, strict=True)
     ]
     models = [spec.model for spec in specs]
@@ -85,8 +87,8 @@ def _models(
         from callscore.judges.document import DocumentJudge
         from callscore.judges.llm import Sender
 
-        return DocumentJudge(list(map(Sender, providers, carrying))), models
-    judges = map(LLMJudge, providers, repeat(None), carrying)
+        return DocumentJudge(list(map(Sender, providers, senders))), models
+    judges = map(LLMJudge, providers, repeat(None), senders)
     return Panel(list(map(Seat, judges, models))), models
 
 

@@ -29,10 +29,10 @@ def check_judge(config: ScoreConfig) -> Reliability:
             raise UsageError("no judge to check; expected offline, or a YAML file")
         if judge_runner.judges_whole:
             raise UsageError("the suite tests verdicts on items; expected a judge of style items")
-        return asyncio.run(_checked(judge_runner))
+        return asyncio.run(_check_and_close(judge_runner))
 
 
-async def _checked(judge_runner: JudgeRunner) -> Reliability:
+async def _check_and_close(judge_runner: JudgeRunner) -> Reliability:
     assert judge_runner.judge is not None  # checked by the caller
     try:
         return await check_reliability(judge_runner.judge)
@@ -66,28 +66,35 @@ def calibrate_labels(
     has the human verdict as `verdict` and the judge's as `judge`. Several people may label the
     same item; `by` distinguishes them.
     """
-    words = {place: record.verdict for place, record in _verdicts(judged)}
+    words = {key: record.verdict for key, record, _ in _verdicts(judged)}
     pairs: dict[tuple[str, str], list[LabelledVerdict]] = {}
     rubrics: dict[tuple[str, str], Rubric] = {}
     labelled: dict[tuple[str, str], dict[_LabelKey, dict[str, str]]] = {}
-    for place, record in _verdicts(labels):
-        rubric = _rubric(place, record)
+    for key, record, place in _verdicts(labels):
+        rubric = _rubric_of(key.metric, key.item)
+        if rubric is None:
+            raise DataError(
+                f"{record.metric!r} is not judged by items; expected a metric that is",
+                field="metric",
+                case_id=key.case_id,
+                place=place,
+            )
         if record.verdict is None:
             continue
-        group = (place.metric, rubric.name)
+        group = (key.metric, rubric.name)
         rubrics[group] = rubric
-        labelled.setdefault(group, {}).setdefault(place, {})[record.by] = record.verdict
-        given = record.judge if record.judge is not None else words.get(place)
-        pairs.setdefault(group, []).append(LabelledVerdict(record.verdict, given, place.case_id))
+        labelled.setdefault(group, {}).setdefault(key, {})[record.by] = record.verdict
+        given = record.judge if record.judge is not None else words.get(key)
+        pairs.setdefault(group, []).append(LabelledVerdict(record.verdict, given, key.case_id))
     if not pairs:
         raise UsageError(f"{', '.join(map(str, labels))}: contains no label")
     alone: dict[tuple[str, str], list[str]] = {}
-    for place, word in words.items():
-        asked = _rubric_of(place.metric, place.item)
-        if asked is None or word is None:
+    for key, word in words.items():
+        rubric = _rubric_of(key.metric, key.item)
+        if rubric is None or word is None:
             continue
-        group = (place.metric, asked.name)
-        if place not in labelled.get(group, {}):
+        group = (key.metric, rubric.name)
+        if key not in labelled.get(group, {}):
             alone.setdefault(group, []).append(word)
     return [
         MetricCalibration(
@@ -97,36 +104,27 @@ def calibrate_labels(
                 given,
                 alone.get(group, ()),
                 by_item=[list(words.values()) for words in labelled[group].values()],
-                calls=[place.case_id for place in labelled[group]],
+                calls=[key.case_id for key in labelled[group]],
             ),
         )
         for group, given in pairs.items()
     ]
 
 
-def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord]]:
+def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord, str]]:
+    """Every verdict of the files with its key and its place (file and line)."""
     for line in verdict_lines(paths):
         record = read_verdict(line)
         try:
             rules = rules_for(record.metric)
-            metric = rules.checked(record.metric, record.verdict, record.value)
+            metric = rules.check_verdict(record.metric, record.verdict, record.value)
             if record.judge is not None:
-                rules.checked(record.metric, record.judge, None)
+                rules.check_verdict(record.metric, record.judge, None)
         except DataError as error:
-            raise error.located(line.place, record.case_id) from None
+            raise error.with_place(line.place, record.case_id) from None
         item = str(record.item)
-        yield _LabelKey(record.case_id, record.model, record.run, metric, item), record
-
-
-def _rubric(place: _LabelKey, record: VerdictRecord) -> Rubric:
-    rubric = _rubric_of(place.metric, place.item)
-    if rubric is None:
-        raise DataError(
-            f"{record.metric!r} is not judged by items; expected a metric that is",
-            field="metric",
-            case_id=place.case_id,
-        )
-    return rubric
+        key = _LabelKey(record.case_id, record.model, record.run, metric, item)
+        yield key, record, line.place
 
 
 def _rubric_of(metric: str, item: str) -> Rubric | None:

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply, turns
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
-from callscore.core.ports import Embedder, Judge
+from callscore.core.judging import (
+    Embedder,
+    Item,
+    Judge,
+    JudgeRequest,
+    JudgeResult,
+    Question,
+    Verdict,
+    Verdicts,
+)
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.stats.contributions import call_key
@@ -17,11 +25,11 @@ from callscore.stats.contributions import call_key
 if TYPE_CHECKING:
     from asyncio import Semaphore
 
-JUDGED_AT_ONCE = 16
+DEFAULT_CONCURRENCY = 16
 NEVER_SHOWN = frozenset({"critical_facts"})
-"""The judge gets the facts as questions; the list itself would answer them (C-123)."""
-UNITS_A_DOLLAR = 2**1074
-"""Costs are whole numbers of this unit, so that sums are exact in any order."""
+"""Parts of a config that would answer the questions to the judge (C-123)."""
+UNITS_PER_DOLLAR = 2**1074
+"""Costs are added as integers in this unit, so that sums are exact in any order."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -35,8 +43,8 @@ class Judgement(msgspec.Struct, frozen=True):
 NO_JUDGEMENT = Judgement()
 
 
-class Spent(msgspec.Struct):
-    """What judging has cost so far; the evaluated models are not included (C-83)."""
+class JudgingCost(msgspec.Struct):
+    """Counts and cost of judging so far, without the evaluated models (C-83)."""
 
     items: int = 0
     requests: int = 0
@@ -58,7 +66,7 @@ class Spent(msgspec.Struct):
         self.items += items
         if judged.cost_usd is not None:
             above, below = judged.cost_usd.as_integer_ratio()
-            self.cost_units = (self.cost_units or 0) + above * (UNITS_A_DOLLAR // below)
+            self.cost_units = (self.cost_units or 0) + above * (UNITS_PER_DOLLAR // below)
         self.requests += judged.requests
         self.input_tokens += judged.input_tokens
         self.output_tokens += judged.output_tokens
@@ -78,7 +86,7 @@ class Spent(msgspec.Struct):
     @property
     def cost_usd(self) -> float | None:
         """The known part of the cost of judging; None if nothing is known."""
-        return None if self.cost_units is None else self.cost_units / UNITS_A_DOLLAR
+        return None if self.cost_units is None else self.cost_units / UNITS_PER_DOLLAR
 
 
 class JudgeRunner:
@@ -90,18 +98,18 @@ class JudgeRunner:
         embedder: Embedder | None,
         closing: Sequence[Callable[[], Awaitable[None]]] = (),
         models: Sequence[str] = (),
-        at_once: int | None = None,
+        concurrency: int | None = None,
     ) -> None:
         self.judge = judge
         self.embedder = embedder
         self.models = models
-        self.spent = Spent()
+        self.spent = JudgingCost()
         self.caveats: set[str] = set()
         self.answered_by = ModelIdentities()
         """The names under which the judging models replied."""
         self.why_failed: str | None = None
         """One reason for missing verdicts: of several, the first in alphabetical order."""
-        self.at_once = at_once or JUDGED_AT_ONCE
+        self.concurrency = concurrency or DEFAULT_CONCURRENCY
         """The most replies that are judged concurrently."""
         self._closing = closing
         self._room: Semaphore | None = None
@@ -122,9 +130,9 @@ class JudgeRunner:
         parts: list[Judgement] = []
         if worded and self.judge is not None:
             request = judge_request_of(case, worded, answer)
-            parts.append(await self._judged(self.judge, request, case))
+            parts.append(await self._ask_judge(self.judge, request, case))
         if compared and self.embedder is not None:
-            parts.append(await self._compared(self.embedder, language or case.lang, compared))
+            parts.append(await self._compare(self.embedder, language or case.lang, compared))
         if len(parts) == 1:
             return parts[0]
         return Judgement(
@@ -138,9 +146,9 @@ class JudgeRunner:
         """Whether the judge scores metrics as the framework's prompt asks, not items (C-100)."""
         return getattr(self.judge, "judges_whole", False)
 
-    def apart(self) -> JudgeRunner:
+    def without_embedder(self) -> JudgeRunner:
         """The same judge with its own cost account and no embedder."""
-        own = JudgeRunner(self.judge, None, self._closing, self.models, self.at_once)
+        own = JudgeRunner(self.judge, None, self._closing, self.models, self.concurrency)
         own.answered_by = self.answered_by
         return own
 
@@ -165,30 +173,30 @@ class JudgeRunner:
         for close in self._closing:
             await close()
 
-    async def _judged(self, judge: Judge, judge_request: JudgeRequest, case: Case) -> Judgement:
+    async def _ask_judge(self, judge: Judge, judge_request: JudgeRequest, case: Case) -> Judgement:
         import asyncio  # imported only with a judge
 
         if self._room is None:
-            self._room = asyncio.Semaphore(self.at_once)
+            self._room = asyncio.Semaphore(self.concurrency)
         async with self._room:
             judged = await judge.judge(judge_request)
         questions = judge_request.questions
         self.spent.add(judged, len(questions), call_key(case.call_id, case.id))
         if isinstance(judged, Failed):
-            return self._failed(judged.why, questions)
+            return self._note_failure(judged.why, questions)
         for void in judged.void:
             self.why_failed = min(self.why_failed or void.why, void.why)
         failures = {void.item.metric: void.why for void in judged.void}
         return Judgement(_by_item(judged.verdicts), failures, judged.flags)
 
-    async def _compared(
+    async def _compare(
         self, embedder: Embedder, language: str | None, questions: Sequence[Question]
     ) -> Judgement:
         pairs = [(question.text, question.reference) for question in questions]
         found = await embedder.similarities(pairs, language)
         self.spent.similarities += len(pairs)
         if isinstance(found, Failed):
-            return self._failed(found.why, questions)
+            return self._note_failure(found.why, questions)
         self.caveats.update(s.caveat for s in found if s.caveat)
         return Judgement(
             _by_item(
@@ -197,7 +205,7 @@ class JudgeRunner:
             )
         )
 
-    def _failed(self, why: str, questions: Sequence[Question]) -> Judgement:
+    def _note_failure(self, why: str, questions: Sequence[Question]) -> Judgement:
         self.why_failed = min(self.why_failed or why, why)
         return Judgement(failures={question.metric: why for question in questions})
 
@@ -205,7 +213,7 @@ class JudgeRunner:
 def judge_request_of(
     case: Case, questions: Sequence[Question], answer: Reply | None = None
 ) -> JudgeRequest:
-    """All that a judge may see: never the model, its price, or other answers        C-103"""
+    """What a judge may see of a reply; never its model, its cost or other replies        C-103"""
     return JudgeRequest(
         task=case.task,
         turns=turns(case.transcript),

@@ -59,7 +59,7 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 class ModelIdentities:
-    """Counts the names under which the replies of each model came, in any order."""
+    """Counts the model names in the replies of each model, in any order."""
 
     def __init__(self, asked: Mapping[str, str] = NO_MODELS) -> None:
         """`asked` has the provider's name of each model that is requested over a network."""
@@ -76,7 +76,7 @@ class ModelIdentities:
         self._forms[model] = Counter()
 
     def count(self, model: str, answered: str | None, asked_as: str | None = None) -> None:
-        """Count the name that came with a reply, if any, and how its schema was enforced."""
+        """Count the model name of a reply, if any, and how its schema was enforced."""
         names = self._names.get(model)
         if names is None:
             return
@@ -129,13 +129,13 @@ class ModelIdentities:
         versions = [name for name in kinds if kinds[name] == "version"]
         subject = f"{plain(model)}: asked for {plain(asked, LONGEST_NAME)}"
         if others:
-            return f"{subject}, answered by another model: {_listed(others, names)}"
+            return f"{subject}, answered by another model: {_list_names(others, names)}"
         if len(versions) > 1:
-            return f"{subject}, answered by several versions of it: {_listed(versions, names)}"
-        return f"{subject}, answered by {_listed(versions, names)}" if versions else None
+            return f"{subject}, answered by several versions of it: {_list_names(versions, names)}"
+        return f"{subject}, answered by {_list_names(versions, names)}" if versions else None
 
 
-def _listed(shown: list[str], names: Counter[str]) -> str:
+def _list_names(shown: list[str], names: Counter[str]) -> str:
     parts = [
         f"{plain(name, LONGEST_NAME)} ({show_count(names[name], 'answer')})"
         for name in shown[:NAMES_SHOWN]

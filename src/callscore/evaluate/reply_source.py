@@ -82,7 +82,7 @@ class RecordedReplies:
             if runs is None:
                 found[record.model] = {run: reply_of(record)}
             elif run in runs:
-                raise _twice(record, line)
+                raise duplicate_output(record, line)
             else:
                 runs[run] = reply_of(record)
         return found
@@ -92,7 +92,8 @@ class RecordedReplies:
         self._lines.close()
 
 
-def _twice(record: OutputRecord, line: Line) -> DataError:
+def duplicate_output(record: OutputRecord, line: Line) -> DataError:
+    """The error for a second line of the same case, model and run."""
     return DataError(
         f"model {record.model!r}, run {run_of(record)} appears twice; expected one line each",
         field="case_id",
@@ -103,10 +104,10 @@ def _twice(record: OutputRecord, line: Line) -> DataError:
 
 def open_replies(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies | EmbeddedReplies:
     """The replies in the outputs files; without such a file, those in the cases."""
-    return _recorded(config, ids) if config.outputs else _embedded(config)
+    return _open_recorded(config, ids) if config.outputs else _open_embedded(config)
 
 
-def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies:
+def _open_recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies:
     lines = LinesByKey(config.outputs)
     models: set[str] = set()
     for block in blocks_of(config.outputs):
@@ -125,7 +126,9 @@ def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies:
     return RecordedReplies(lines, sorted(models))
 
 
-def _embedded(config: ScoreConfig) -> EmbeddedReplies:
+def _open_embedded(config: ScoreConfig) -> EmbeddedReplies:
     if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
-        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
+        raise UsageError(
+            "no outputs to score; expected --outputs with a file, or cases with `model_output`"
+        )
     return EmbeddedReplies()

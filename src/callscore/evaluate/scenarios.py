@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.core.judging import Verdict
+from callscore.core.judging import Judge, Verdict
 from callscore.core.judging_summary import Judging
-from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import (
     GivenVerdict,
@@ -28,10 +27,10 @@ from callscore.core.scenarios import (
 )
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.strata import merge_strata
-from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
 from callscore.suites.registry import scenario_suite
@@ -105,7 +104,7 @@ async def _judge_steps(
 
     from callscore.evaluate.scorecards import judging_of
 
-    own = judge_runner.apart()
+    own = judge_runner.without_embedder()
     found = await asyncio.gather(*(own.ask(step.case, step.questions) for step in steps))
     verdicts = {
         (step.case.id, step.run, item.item): given[-1]
@@ -207,9 +206,9 @@ def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
         return asyncio.run(judge_open_steps(scorer, judge_runner))
 
 
-def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
+def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
     """The scenarios of every model as one task; a row is the mean of the languages."""
-    return Tallied(
+    return ScoringResult(
         tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
@@ -219,7 +218,7 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
     )
 
 
-def restrict_to_language(tallied: Tallied, language: str) -> Tallied:
+def restrict_to_language(tallied: ScoringResult, language: str) -> ScoringResult:
     """The tallies of one language only."""
     tallies = {
         model: {SCENARIO: score.tallies[language]} for model, score in tallied.scenarios.items()

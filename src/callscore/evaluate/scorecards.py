@@ -1,4 +1,4 @@
-"""From tallies to the frozen Scorecard: task scores, benchmarks, final score, cost, rank."""
+"""Builds the scorecard from tallies: task scores, benchmarks, Final Score, cost, ranks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
-from callscore.evaluate.judging import JudgeRunner, Spent
-from callscore.evaluate.scoring_pass import Tallied
+from callscore.evaluate.judging import JudgeRunner, JudgingCost
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
@@ -28,66 +28,68 @@ WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
 
 
-def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
+def scorecard(
+    config: ScoreConfig, result: ScoringResult, judge_runner: JudgeRunner | None
+) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    tasks = _tasks_in(tallied)
+    tasks = _tasks_in(result)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     models = [
-        _model_score(model, tallies, config, Frame(spec, suites[0], tallied.floors))
-        for model, tallies in tallied.tallies.items()
+        _model_score(model, tallies, config, CardContext(spec, suites[0], result.floors))
+        for model, tallies in result.tallies.items()
     ]
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
-        signature=_signature(config, tallied, suites, judge_runner),
+        signature=_signature(config, result, suites, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
-            *_own(config),
-            *_notes(tallied, judge_runner),
-            *_overlaps(tallied, judge_runner),
-            *no_better_notes(models, tallied.tallies, spec),
-            *(note for suite in suites for note in suite.notes(models, tallied.tallies)),
+            *_weight_notes(config),
+            *_notes(result, judge_runner),
+            *_overlap_notes(result, judge_runner),
+            *floor_notes(models, result.tallies, spec),
+            *(note for suite in suites for note in suite.notes(models, result.tallies)),
         ],
         estimate=any(map(is_estimate, models)),
         judging=judging_of(
-            judge_runner, _related(tallied, judge_runner), intervals=config.intervals
+            judge_runner, _related_models(result, judge_runner), intervals=config.intervals
         )
         if judge_runner is not None
         else None,
     )
-    card = _with_intervals(card, config, tallied, spec) if config.intervals else card
-    if not tallied.scenarios:
+    card = _with_intervals(card, config, result, spec) if config.intervals else card
+    if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
 
     return add_documents(
         card,
-        tallied.scenarios,
-        lambda language: scorecard(config, restrict_to_language(tallied, language), None),
+        result.scenarios,
+        lambda language: scorecard(config, restrict_to_language(result, language), None),
     )
 
 
 def joint_scorecard(
-    config: ScoreConfig, parts: Sequence[Tallied], judge_runner: JudgeRunner | None
+    config: ScoreConfig, parts: Sequence[ScoringResult], judge_runner: JudgeRunner | None
 ) -> Scorecard:
     """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
     cards = [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
-    return cards[0] if len(cards) == 1 else beside(*cards)
+    return cards[0] if len(cards) == 1 else add_rows(*cards)
 
 
-def beside(card: Scorecard, other: Scorecard) -> Scorecard:
-    """A scorecard with the rows of another one, which are no part of its Final Score."""
+def add_rows(card: Scorecard, other: Scorecard) -> Scorecard:
+    """Add the rows of another scorecard; the Final Score stays that of the first."""
     rows = {model.model: model.tasks for model in other.models}
     return msgspec.structs.replace(
         card,
         framework=f"{card.framework}+{other.framework}",
         suite=f"{card.suite}+{other.suite}",
         title=f"{card.title} + {other.title}",
-        signature=f"{card.signature}|{SCENARIOS}:{_in_one_part(other.signature)}",
+        signature=f"{card.signature}|{SCENARIOS}:{_nest_signature(other.signature)}",
         models=[
             msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
             for model in card.models
@@ -97,18 +99,18 @@ def beside(card: Scorecard, other: Scorecard) -> Scorecard:
     )
 
 
-def _in_one_part(signature: str) -> str:
-    """A signature as the value of one part of another; the version is in that one already."""
+def _nest_signature(signature: str) -> str:
+    """A signature as one part of another signature, without the version of Callscore."""
     parts = parts_of(signature)
     return ",".join(f"{key}={value}" for key, value in parts.items() if key != VERSION)
 
 
-def _tasks_in(tallied: Tallied) -> dict[str, None]:
-    return {task: None for tallies in tallied.tallies.values() for task in tallies}
+def _tasks_in(result: ScoringResult) -> dict[str, None]:
+    return {task: None for tallies in result.tallies.values() for task in tallies}
 
 
 def _with_intervals(
-    card: Scorecard, config: ScoreConfig, tallied: Tallied, spec: Spec
+    card: Scorecard, config: ScoreConfig, result: ScoringResult, spec: Spec
 ) -> Scorecard:
     from callscore.evaluate.intervals import (
         with_intervals,  # imports numpy, which nothing before needs
@@ -116,7 +118,7 @@ def _with_intervals(
 
     return with_intervals(
         card,
-        {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
+        {model: contributions_of(tallies) for model, tallies in result.tallies.items()},
         config.catalog.formula,
         spec.benchmarks.criteria,
         about=f"future {spec.scores[spec.tasks[0]].unit}s",
@@ -132,8 +134,8 @@ def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
     }
 
 
-class Frame(NamedTuple):
-    """What all models share: the spec, the suite of the Final Score, the floors."""
+class CardContext(NamedTuple):
+    """What the columns of all models share: spec, suite of the Final Score, floors."""
 
     spec: Spec
     suite: Suite
@@ -141,21 +143,21 @@ class Frame(NamedTuple):
 
 
 def _model_score(
-    model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, frame: Frame
+    model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, context: CardContext
 ) -> ModelScore:
-    catalog, settings = config.catalog, config.catalog.settings_of(frame.suite)
+    catalog, settings = config.catalog, config.catalog.settings_of(context.suite)
     scored = {
         task: score_task(
             catalog.formula(task), tallies[task], catalog.settings_of(catalog.suite_of(task))
         )
-        for task in frame.spec.tasks
+        for task in context.spec.tasks
         if task in tallies
     }
     tasks = {
-        task: with_floor(entry.score, frame.floors.get(task)) for task, entry in scored.items()
+        task: with_floor(entry.score, context.floors.get(task)) for task, entry in scored.items()
     }
     benchmarks = score_benchmarks(
-        frame.spec.benchmarks,
+        context.spec.benchmarks,
         {task: tally.benchmarks for task, tally in tallies.items()},
         settings,
         is_covered=_is_covered(tallies, settings),
@@ -164,7 +166,7 @@ def _model_score(
         model=model,
         tasks=tasks,
         benchmarks=benchmarks,
-        final=final_score(frame.spec, tasks, benchmarks, settings, config.weights or None),
+        final=final_score(context.spec, tasks, benchmarks, settings, config.weights or None),
         cost=cost_of(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         blocked_calls=sum(task.blocked_calls for task in tasks.values()),
@@ -187,18 +189,18 @@ def is_estimate(model: ModelScore) -> bool:
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
 
 
-def _related(tallied: Tallied, judge_runner: JudgeRunner) -> list[str]:
+def _related_models(result: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
     """The models that a judge of their own family has judged."""
-    return [model for model in tallied.tallies if judge_runner.is_related(model)]
+    return [model for model in result.tallies if judge_runner.is_related(model)]
 
 
-def _overlaps(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
+def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
     if judge_runner is None:
         return []
     judges = ", ".join(judge_runner.models)
     return [
         f"judge_overlap: {model} was judged by a model of its own family ({judges})"
-        for model in _related(tallied, judge_runner)
+        for model in _related_models(result, judge_runner)
     ]
 
 
@@ -227,7 +229,7 @@ def judging_of(
     )
 
 
-def _flip_interval(spent: Spent) -> Interval | msgspec.UnsetType:
+def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
     """The interval of the flip rate, from the counts of each call        STATS §2"""
     if not spent.flips:
         return msgspec.UNSET
@@ -238,12 +240,15 @@ def _flip_interval(spent: Spent) -> Interval | msgspec.UnsetType:
 
 
 def _signature(
-    config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], judge_runner: JudgeRunner | None
+    config: ScoreConfig,
+    result: ScoringResult,
+    suites: Sequence[Suite],
+    judge_runner: JudgeRunner | None,
 ) -> str:
     """The signature: what must be equal before two results may be compared (C-126)."""
     judge = judge_runner.judge_signature if judge_runner is not None else None
     embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [*tallied.judges, *([judge] if judge is not None else ())]
+    judges = [*result.judges, *([judge] if judge is not None else ())]
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
@@ -255,31 +260,31 @@ def _signature(
         "suite": "+".join(suite.name for suite in suites),
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
-        **_identity(tallied),
-        "data": tallied.dataset if tallied.scenarios else tallied.dataset[:16],
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
+        **_identity(result),
+        "data": result.dataset if result.scenarios else result.dataset[:16],
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
-        "weights": _named(config.weights) or settings[0].weights,
-        **({"workload": _named(config.workload)} if config.workload else {}),
+        "weights": _list_numbers(config.weights) or settings[0].weights,
+        **({"workload": _list_numbers(config.workload)} if config.workload else {}),
         "callscore": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _named(numbers: Mapping[str, float]) -> str:
+def _list_numbers(numbers: Mapping[str, float]) -> str:
     return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
 
 
-def _identity(tallied: Tallied) -> Mapping[str, str]:
+def _identity(result: ScoringResult) -> Mapping[str, str]:
     """How scenarios were asked and read: the same for all models."""
-    return next((score.identity for score in tallied.scenarios.values()), {})
+    return next((score.identity for score in result.scenarios.values()), {})
 
 
-def _repeats(tallied: Tallied) -> str:
+def _repeats(result: ScoringResult) -> str:
     """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
+    of_tasks = (tally for tallies in result.tallies.values() for tally in tallies.values())
     found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
     return "+".join(map(str, found)) or "0"
 
@@ -294,30 +299,28 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     ]
 
 
-def _own(config: ScoreConfig) -> list[str]:
-    """The user's own weights, noted with the score        C-82"""
+def _weight_notes(config: ScoreConfig) -> list[str]:
+    """A note on custom weights        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [f"own weights of the Final Score: {weights}"] if weights else []
+    return [f"custom weights of the Final Score: {weights}"] if weights else []
 
 
-def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
-    warnings = [w for score in tallied.scenarios.values() for w in score.warnings]
+def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
+    warnings = [w for score in result.scenarios.values() for w in score.warnings]
     notes = [*dict.fromkeys(warnings)]
-    notes += [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
-    notes += _leak_notes(tallied.leaks)
-    if tallied.unused_verdicts:
+    notes += [*(SKIPPED + problem for problem in result.skipped), *result.contradicted]
+    notes += _leak_notes(result.leaks)
+    if result.unused_verdicts:
         notes.append(
-            f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
+            f"verdicts that were not used: {result.unused_verdicts}; they name a model or a run "
             "without an output, a metric of another task, or an item that does not exist"
         )
-    if tallied.by_code:
-        notes.append(
-            f"records of metrics that code computes: {tallied.by_code}; they were not used"
-        )
+    if result.by_code:
+        notes.append(f"records of metrics that code computes: {result.by_code}; they were not used")
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"
-        for model, tallies in tallied.tallies.items()
+        for model, tallies in result.tallies.items()
         for task, tally in tallies.items()
         if tally.missing_runs > 0
     ]
@@ -342,16 +345,16 @@ def is_distinguishable(score: float, floor: float, standard_error: float | None)
     return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
 
 
-def no_better_notes(
+def floor_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
 ) -> Sequence[str]:
     """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
     return [
-        note for model in models for note in _no_better(model, tallies.get(model.model, {}), spec)
+        note for model in models for note in _floor_notes(model, tallies.get(model.model, {}), spec)
     ]
 
 
-def _no_better(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
+def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
     for task, found in model.tasks.items():
         score, floor = found.score, found.trivial_floor
         if score is None or floor is None or task not in tallies:

@@ -21,7 +21,7 @@ from callscore.evaluate.case_steps import (
 )
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
-from callscore.evaluate.given_verdicts import GivenVerdicts, given_on, verdict_record
+from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, verdict_record
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.report.source import CaseView
@@ -77,7 +77,7 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether the contributions of each call are recorded, for intervals."""
 
 
-class _TaskScoring(msgspec.Struct, frozen=True):
+class _TaskFormulas(msgspec.Struct, frozen=True):
     """How the replies to one task are scored."""
 
     formula: TaskFormula
@@ -106,12 +106,12 @@ class Scorer:
         self._estimates = options.estimates
         self._whole = options.whole
         self._intervals = options.intervals
-        self._of_task: dict[str, _TaskScoring] = {}
+        self._of_task: dict[str, _TaskFormulas] = {}
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
 
-    def _scoring(self, task: str) -> _TaskScoring:
+    def _formulas_of(self, task: str) -> _TaskFormulas:
         found = self._of_task.get(task)
         if found is None:
             suite = self._catalog.suite_of(task)
@@ -120,7 +120,7 @@ class Scorer:
                 layer = suite.benchmarks(self._catalog.settings_of(suite))
             if layer is not None and task not in layer.tasks:
                 layer = None
-            found = self._of_task[task] = _TaskScoring(self._catalog.formula(task), layer)
+            found = self._of_task[task] = _TaskFormulas(self._catalog.formula(task), layer)
         return found
 
     def _tally(self, model: str, task: str) -> TaskTally:
@@ -131,7 +131,7 @@ class Scorer:
             tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
-    def read(
+    def parse(
         self,
         loaded: LoadedCase,
         replies: Mapping[str, Mapping[int, Reply | Failed]],
@@ -141,9 +141,9 @@ class Scorer:
         found: dict[str, list[ParsedReply | tuple[int, Failed]]] = {}
         for model in self._models:
             if runs := replies.get(model):
-                read = found[model] = []
+                parsed = found[model] = []
                 for run in sorted(runs) if len(runs) > 1 else runs:
-                    read.append(self._read(loaded, model, run, runs[run], given))
+                    parsed.append(self._parse(loaded, model, run, runs[run], given))
         if not given and not self._has_judge:
             return ParsedCase(loaded, found)
         asked = self._case_questions(loaded)
@@ -152,23 +152,23 @@ class Scorer:
         known = {item: given_once[item] for item in about_case if item in given_once}
         if not self._has_judge:
             return ParsedCase(loaded, found, (), known)
-        return ParsedCase(loaded, found, loaded.rules.left_open(asked, known), known)
+        return ParsedCase(loaded, found, loaded.rules.open_questions(asked, known), known)
 
     def _case_questions(self, loaded: LoadedCase) -> Sequence[Question]:
         """Questions about the case itself, independent of the replies        C-74, C-94"""
-        layer = self._scoring(loaded.task.name).layer
+        layer = self._formulas_of(loaded.task.name).layer
         of_layer = layer.ask_case(loaded.case) if layer is not None else ()
         return [*loaded.task.ask_case(loaded.reference), *of_layer]
 
-    def _read(
+    def _parse(
         self, loaded: LoadedCase, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
     ) -> ParsedReply | tuple[int, Failed]:
         if isinstance(reply, Failed):
             return run, reply
         task, reference = loaded.task, loaded.reference
         output = task.read(reference, reply)
-        known = given_on(loaded.rules, given, model, run) if given else NO_VERDICTS
-        layer = self._scoring(task.name).layer if self._benchmarks else None
+        known = given_verdicts_on(loaded.rules, given, model, run) if given else NO_VERDICTS
+        layer = self._formulas_of(task.name).layer if self._benchmarks else None
         if isinstance(output, Malformed) or not (self._has_judge or layer is not None):
             return ParsedReply(model, run, reply, output, None, known, ())
         view = None
@@ -179,32 +179,32 @@ class Scorer:
         asked = list(task.ask(reference, output))
         if layer is not None:
             asked += layer.ask(view)
-        questions, excess = loaded.rules.bounded(loaded.rules.left_open(asked, known))
+        questions, excess = loaded.rules.limit_statements(loaded.rules.open_questions(asked, known))
         if excess:
             known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
         return ParsedReply(model, run, reply, output, view, known, questions, bool(excess))
 
-    def measure(self, read: ParsedCase, judged: JudgedCase) -> MeasuredCase:
+    def measure(self, parsed_case: ParsedCase, judged: JudgedCase) -> MeasuredCase:
         """Measure every reply to a case; nothing is written or added yet."""
         results, frozen = iter(judged.replies), judged.frozen
-        if read.given or read.frozen:
-            about_case = {**frozen.verdicts, **read.given}
+        if parsed_case.given or parsed_case.frozen:
+            about_case = {**frozen.verdicts, **parsed_case.given}
             frozen = Judgement(about_case, frozen.failures)
         measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
-        for model, runs in read.replies.items():
+        for model, runs in parsed_case.replies.items():
             done = measured[model] = []
             for parsed in runs:
                 if isinstance(parsed, ParsedReply):
                     found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
-                    done.append(self._measured(read.loaded, parsed, found, frozen))
+                    done.append(self._measure_reply(parsed_case.loaded, parsed, found, frozen))
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()
         if self._on_open is not None and not self._whole:  # items and whole scores never mix
             from callscore.evaluate.worklist import waiting_items
 
-            waiting = waiting_items(read, measured, frozen.verdicts)
-        return MeasuredCase(read.loaded, measured, judged.frozen.verdicts, waiting)
+            waiting = waiting_items(parsed_case, measured, frozen.verdicts)
+        return MeasuredCase(parsed_case.loaded, measured, judged.frozen.verdicts, waiting)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Write the results of some cases, in their order, and add them to the tallies."""
@@ -238,15 +238,15 @@ class Scorer:
 
     def _emit_case(self, measured: MeasuredCase) -> None:
         if self._on_verdict is not None:
-            self._keep(measured.loaded.case, None, measured.frozen)
+            self._emit_verdicts(measured.loaded.case, None, measured.frozen)
         if self._on_open is not None:
             for item in measured.open_items:
                 self._on_open(item)
 
     def _add_up(self, task: str, group: _ModelReplies) -> None:
-        scoring = self._scoring(task)
-        group.tally.add_cases(scoring.formula, group.cases, group.charges)
-        if scoring.layer is not None:
+        formulas = self._formulas_of(task)
+        group.tally.add_cases(formulas.formula, group.cases, group.charges)
+        if formulas.layer is not None:
             suite = self._catalog.suite_of(task)
             limits, ddof = suite.spec.benchmarks.criteria, self._catalog.settings.consistency_ddof
             group.tally.add_benchmarks([replies for _, replies in group.cases], limits, ddof)
@@ -282,14 +282,14 @@ class Scorer:
             tally.most_runs = len(runs)
         for run in runs:
             if isinstance(run, MeasuredReply):
-                group.costs.append(run.read.reply.cost_usd)
+                group.costs.append(run.parsed.reply.cost_usd)
                 results.append(_result(case, model, run, marks))
                 if run.scored.measured.flags:
                     self._note_leaks(model, case.id, run.scored.measured.flags)
                 if self._on_record is not None:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
-                    self._keep(case, run.read, run.found)
+                    self._emit_verdicts(case, run.parsed, run.found)
                 replies.append(run.scored)
             else:
                 group.failed += 1
@@ -311,7 +311,7 @@ class Scorer:
                 if not found or found[-1] != case_id:
                     found.append(case_id)
 
-    def _measured(
+    def _measure_reply(
         self, loaded: LoadedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
     ) -> MeasuredReply:
         verdicts: Verdicts = parsed.given
@@ -319,7 +319,10 @@ class Scorer:
             verdicts = {**frozen.verdicts, **found.verdicts, **parsed.given}
         measured = loaded.task.measure(loaded.reference, parsed.output, verdicts)
         if added := self._catalog.metrics_of(loaded.task.name):
-            own = {metric.slug: _added(metric, loaded.case, parsed, verdicts) for metric in added}
+            own = {
+                metric.slug: _measure_added(metric, loaded.case, parsed, verdicts)
+                for metric in added
+            }
             measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
         if parsed.has_excess:
             measured = with_excess_flag(measured)
@@ -327,13 +330,13 @@ class Scorer:
             measured = with_whole_scores(measured, loaded, parsed, verdicts)
         if found is not NO_JUDGEMENT or self._estimates:
             measured = with_judgement(loaded.rules, measured, verdicts, found)
-        scoring = self._scoring(loaded.task.name)
+        formulas = self._formulas_of(loaded.task.name)
         layer_two = NO_BENCHMARKS
-        if scoring.layer is not None:
+        if formulas.layer is not None:
             failures = {**frozen.failures, **found.failures}
-            layer_two = self._second_layer(scoring.layer, loaded, parsed, verdicts)
+            layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
             layer_two = loaded.rules.with_failures(layer_two, failures)
-        scored = ScoredReply(measured, score_case(scoring.formula, measured), layer_two)
+        scored = ScoredReply(measured, score_case(formulas.formula, measured), layer_two)
         return MeasuredReply(parsed, scored, verdicts, found.verdicts)
 
     def _second_layer(
@@ -345,7 +348,7 @@ class Scorer:
             measures = layer.measure(parsed.view, verdicts)
         return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
 
-    def _keep(self, case: Case, parsed: ParsedReply | None, verdicts: Verdicts) -> None:
+    def _emit_verdicts(self, case: Case, parsed: ParsedReply | None, verdicts: Verdicts) -> None:
         """Emit the verdicts of judge and embedder as lines of a verdicts file."""
         assert self._on_verdict is not None  # checked by the caller
         model, run = (parsed.model, parsed.run) if parsed is not None else (None, 1)
@@ -354,16 +357,16 @@ class Scorer:
                 self._on_verdict(verdict_record(case.id, model, run, verdict))
 
     def _record(self, loaded: LoadedCase, measured: MeasuredReply, on_record: OnRecord) -> None:
-        case, read, scored = loaded.case, measured.read, measured.scored
-        author = ModelReply(read.model, read.run, read.reply)
+        case, parsed, scored = loaded.case, measured.parsed, measured.scored
+        author = ModelReply(parsed.model, parsed.run, parsed.reply)
         measures = {**scored.measured.measures, **scored.benchmarks}
         verdicts = measured.verdicts
-        faults = loaded.task.explain(loaded.reference, read.output, verdicts)
+        faults = loaded.task.explain(loaded.reference, parsed.output, verdicts)
         for record in records_of(loaded.suite, case, author, measures, verdicts, faults):
             on_record(record)
 
 
-def _added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
+def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
     """Measure one reply with a metric of another package."""
     if isinstance(parsed.output, Malformed):
         return MALFORMED
@@ -380,7 +383,7 @@ def _result(case: Case, model: str, run: MeasuredReply, marks: Sequence[str]) ->
     return CaseResult(
         case.id,
         model,
-        run.read.run,
+        run.parsed.run,
         case.task,
         score.status,
         score.score,

@@ -1,4 +1,4 @@
-"""The formulas of a column of the card, in the form that `stats` uses."""
+"""The formulas of one model's scores, in the form that `stats` uses."""
 
 from __future__ import annotations
 

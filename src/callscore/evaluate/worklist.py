@@ -13,7 +13,7 @@ from callscore.judges.rubric import CANNOT_TELL, built_in_library
 from callscore.store.worklists import OpenItem
 
 
-def still_open(
+def undecided_questions(
     rules: VerdictRules, questions: Iterable[Question], verdicts: Verdicts
 ) -> list[Question]:
     """The questions with a choice of verdicts that have none; an estimate does not count."""
@@ -21,12 +21,12 @@ def still_open(
         question
         for question in questions
         if question.offered
-        and not _answers(rules, question, verdicts.get(Item(question.metric, question.item), ()))
+        and not _is_decided(rules, question, verdicts.get(Item(question.metric, question.item), ()))
     ]
 
 
-def _answers(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
-    """Whether verdicts decide a question; for some, abstaining decides nothing (C-69)."""
+def _is_decided(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
+    """Whether verdicts decide a question; for some questions abstaining does not (C-69)."""
     exact = [verdict for verdict in given if not verdict.approximate]
     if rules.needs_a_word(question):
         return any(verdict.verdict != CANNOT_TELL for verdict in exact)
@@ -34,23 +34,23 @@ def _answers(rules: VerdictRules, question: Question, given: Sequence[Verdict]) 
 
 
 def waiting_items(
-    read: ParsedCase,
+    parsed_case: ParsedCase,
     measured: Mapping[str, Sequence[MeasuredReply | tuple[int, Failed]]],
     about_case: Verdicts,
 ) -> Sequence[OpenItem]:
     """Items that still await a verdict: about the case itself, then about its replies."""
-    case_id = read.loaded.case.id
-    task, rules = read.loaded.task, read.loaded.rules
-    frozen = still_open(rules, read.frozen, about_case)
+    case_id = parsed_case.loaded.case.id
+    task, rules = parsed_case.loaded.task, parsed_case.loaded.rules
+    frozen = undecided_questions(rules, parsed_case.frozen, about_case)
     waiting = [*open_items(case_id, None, 1, frozen)]
     # Whether an outcome is preserved is asked together with whether it is an outcome.
     known = {**task.presume(frozen), **about_case}
     for runs in measured.values():
         for answer in runs:
             if isinstance(answer, MeasuredReply):
-                asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
-                left = still_open(rules, asked, answer.verdicts)
-                waiting += open_items(case_id, answer.read.model, answer.read.run, left)
+                asked = [*answer.parsed.questions, *ask_after(parsed_case, answer.parsed, known)]
+                left = undecided_questions(rules, asked, answer.verdicts)
+                waiting += open_items(case_id, answer.parsed.model, answer.parsed.run, left)
     return waiting
 
 

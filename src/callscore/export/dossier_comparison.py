@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.scorecard import Scorecard
+from callscore.core.signature import parts_of
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.report.dossier import (
     CASES,
     INSTRUCTIONS,
@@ -127,7 +129,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     for line in lines_of([path]):
         try:
             value = msgspec.json.decode(line.raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except DECODE_ERRORS:
             value = None
         yield value if isinstance(value, dict) else EMPTY
 
@@ -158,17 +160,13 @@ class CardComparison:
             )
         ]
         stored, recomputed = (
-            _signature_parts(card["signature"]) for card in (self._stored, self._recomputed)
+            parts_of(card["signature"]) for card in (self._stored, self._recomputed)
         )
         return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), recomputed.get(part))
             for part in SIGNATURE_PARTS
             if stored.get(part) != recomputed.get(part)
         ]
-
-
-def _signature_parts(signature: str) -> dict[str, str]:
-    return dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
 
 
 def _by_model(value: Any) -> Any:

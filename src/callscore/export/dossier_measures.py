@@ -19,6 +19,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Blocker, CaseResult, ModelScore, Scorecard, TaskScore
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.core.task import Measured
 from callscore.evaluate.scorecards import is_estimate
 from callscore.report.cells import tasks_run
@@ -29,6 +30,7 @@ from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.store.files import lines_of
+from callscore.suites.registry import suite_of
 
 ROW_KEYS = ("value", "macro", "micro")
 RATING_KEYS = ("rating", "meets_threshold")
@@ -104,20 +106,23 @@ class MeasureRecount:
 
     def _add_case(self, model: str, runs: Sequence[ResultLine]) -> None:
         task = self._tasks[runs[0].case_id] = runs[0].task
-        tally = self._tallies.setdefault(model, {}).setdefault(task, TaskTally())
         self.results += len(runs)
+        if suite_of(task) is None:
+            self._add(RESULTS, f"case {runs[0].case_id!r}, model {model!r}: {task!r} is not a task")
+            return
+        tally = self._tallies.setdefault(model, {}).setdefault(task, TaskTally())
         if all(run.status == "not_run" for run in runs):
             tally.add_not_run()
             return
         formula = self._config.catalog.formula(task)
-        replies = [self._scored(run, formula) for run in runs if run.metrics]
+        replies = [self._score_line(run, formula) for run in runs if run.metrics]
         tally.most_runs = max(tally.most_runs, len(runs))
         if replies:
             tally.add_case(runs[0].case_id, formula, replies)
         else:
             tally.add_error()
 
-    def _scored(self, line: ResultLine, formula: TaskFormula) -> ScoredReply:
+    def _score_line(self, line: ResultLine, formula: TaskFormula) -> ScoredReply:
         place = f"case {line.case_id!r}, model {line.model!r}, run {line.run}"
         values = {slug: line.metrics.get(slug) for slug in formula.slugs}
         ungated = task_score(formula.score, values)
@@ -130,11 +135,15 @@ class MeasureRecount:
                 self._add(
                     RESULTS, f"{place}: {name}: {stored} is stored, {recomputed} is recomputed"
                 )
+        criteria = self._config.catalog.suite_of(line.task).spec.benchmarks.criteria
+        for slug in line.metrics:
+            if slug not in values and slug not in criteria:
+                self._add(RESULTS, f"{place}: {slug!r} is not a metric of {line.task}")
         gates = {gate.slug: gate.rule for gate in formula.gates}
         reasons = line.reasons if line.status == "invalid" else ()
         for slug in reasons:
             value = values.get(slug)
-            if slug not in gates or value is None or not gates[slug].breached(value):
+            if slug not in gates or value is None or not gates[slug].is_breached(value):
                 self._add(RESULTS, f"{place}: {slug} = {value} does not breach a gate")
         of_calls = [slug for slug in reasons if slug in gates and gates[slug].kind == "call"]
         scored = CaseScore(line.status, line.score, ungated, reasons, of_calls, values)
@@ -158,6 +167,9 @@ class MeasureRecount:
         catalog, path = self._config.catalog, f"models.{model.model}"
         tallies = self._tallies.get(model.model, {})
         for task, stored in model.tasks.items():
+            if suite_of(task) is None:
+                self._add(CARD, f"{path}: {task!r} is not a task")
+                continue
             settings = catalog.settings_of(catalog.suite_of(task))
             formula = catalog.formula(task)
             recomputed = score_task(formula, tallies.get(task, TaskTally()), settings)
@@ -197,11 +209,16 @@ class MeasureRecount:
         keys = (*TASK_KEYS, *gated)
         self._compare(path, keys, [stored], [recomputed])
         for slug, metric in stored.metrics.items():
-            if slug in recomputed.metrics and metric.value is not None:
+            if slug not in recomputed.metrics:
+                self._add(CARD, f"{path}: {slug!r} is not a metric of this task")
+            elif metric.value is not None:
                 keys = ROW_KEYS if metric.approximate else (*ROW_KEYS, *RATING_KEYS)
                 self._compare(f"{path}.{slug}", keys, [metric], [recomputed.metrics[slug]])
         for name, part in stored.subscores.items():
-            self._compare(f"{path}.{name}", ("score",), [part], [recomputed.subscores[name]])
+            if name not in recomputed.subscores:
+                self._add(CARD, f"{path}: {name!r} is not a part of this task")
+            else:
+                self._compare(f"{path}.{name}", ("score",), [part], [recomputed.subscores[name]])
 
     def _compare(
         self,
@@ -227,8 +244,11 @@ def _read(path: Path) -> Iterator[ResultLine]:
     for line in lines_of([path]):
         try:
             yield decode(line.raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(str(error), place=f"{RESULTS}:{line.number}") from None
+        except DECODE_ERRORS as error:
+            raise DataError(
+                f"{error}; expected a line that `callscore report` wrote",
+                place=f"{RESULTS}:{line.number}",
+            ) from None
 
 
 def _measure(slug: str, line: ResultLine) -> Measure:

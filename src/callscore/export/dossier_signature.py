@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError, MissingExtra, UsageError
-from callscore.report.dossier import PAYLOAD_TYPE, pre_authentication_encoding
+from callscore.core.strict_json import DECODE_ERRORS
+from callscore.report.dossier import ENVELOPE, PAYLOAD_TYPE, pre_authentication_encoding
 from callscore.report.source import DossierSignature
 from callscore.store.files import open_for_reading
 
@@ -70,10 +71,14 @@ def read_envelope(raw: bytes) -> Envelope:
         envelope = msgspec.json.decode(raw, type=Envelope)
         for text in (envelope.payload, *(entry.sig for entry in envelope.signatures)):
             base64.b64decode(text, validate=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
-        raise DataError(f"{error}; expected a DSSE envelope", place="statement.dsse.json") from None
+    except (*DECODE_ERRORS, binascii.Error) as error:
+        raise DataError(f"{error}; expected a DSSE envelope", place=ENVELOPE) from None
     if envelope.payloadType != PAYLOAD_TYPE:
-        raise DataError(f"payload type {envelope.payloadType!r}; expected {PAYLOAD_TYPE}")
+        raise DataError(
+            f"{envelope.payloadType!r}; expected {PAYLOAD_TYPE}",
+            field="payloadType",
+            place=ENVELOPE,
+        )
     return envelope
 
 

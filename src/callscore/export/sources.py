@@ -16,9 +16,10 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob
-from callscore.evaluate.scorecards import beside
+from callscore.evaluate.scorecards import add_rows
 from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
 from callscore.export.provenance import (
     provenance_of_outputs,
@@ -27,7 +28,7 @@ from callscore.export.provenance import (
 )
 from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.source import Cases, CaseView, ReportSource
-from callscore.runner.prepare import Prepared, RunOptions, prepare
+from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
@@ -83,8 +84,8 @@ def card_source(path: Path) -> ReportSource:
         raise UsageError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a scorecard in JSON")
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
-        documents = msgspec.json.decode(raw, type=_WithDocuments).orchestration
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        documents = msgspec.json.decode(raw, type=_CardDocuments).orchestration
+    except DECODE_ERRORS as error:
         raise UsageError(
             f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
             "that --json wrote"
@@ -94,7 +95,7 @@ def card_source(path: Path) -> ReportSource:
     )
 
 
-class _WithDocuments(msgspec.Struct):
+class _CardDocuments(msgspec.Struct):
     orchestration: dict[str, Any] = {}
 
 
@@ -141,7 +142,7 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
 class RescoredRun(NamedTuple):
     """A stored run and the scorecard recomputed from its replies."""
 
-    prepared: Prepared
+    prepared: PreparedRun
     result: RunResult
     card: Scorecard
     caveats: Sequence[str]
@@ -175,7 +176,7 @@ def _card_of(result: RunResult) -> Scorecard:
 
 
 def source_of_run(
-    prepared: Prepared, result: RunResult, cases: Cases, steps: Cases = ()
+    prepared: PreparedRun, result: RunResult, cases: Cases, steps: Cases = ()
 ) -> ReportSource:
     """Return the source for a run that was just scored.
 
@@ -197,7 +198,7 @@ def source_of_run(
 
 def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> ReportSource:
     """Add the rows, steps and documents of scenarios, scored on their own, to a source of calls."""
-    card = beside(source.card, scored)
+    card = add_rows(source.card, scored)
     return msgspec.structs.replace(
         source,
         card=card,

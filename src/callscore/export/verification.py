@@ -17,6 +17,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import CallscoreError, DataError
 from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
+from callscore.core.strict_json import DECODE_ERRORS
 from callscore.core.version import __version__
 from callscore.export.dossier_comparison import CardComparison, CaseComparison
 from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
@@ -156,7 +157,7 @@ class _Verification:
     def _read(self, name: str, kind: type[Any]) -> Any:
         try:
             return msgspec.json.decode(self._files.path(name).read_bytes(), type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except DECODE_ERRORS as error:
             raise DataError(
                 f"{error}; expected a file that `callscore report` wrote", place=name
             ) from None
@@ -237,8 +238,11 @@ class _Verification:
         for line in lines_of([self._files.path(OUTPUTS)]):
             try:
                 yield decode(line.raw)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise DataError(str(error), place=f"{OUTPUTS}:{line.number}") from None
+            except DECODE_ERRORS as error:
+                raise DataError(
+                    f"{error}; expected a line that `callscore report` wrote",
+                    place=f"{OUTPUTS}:{line.number}",
+                ) from None
 
     def _job(self) -> ScoreConfig:
         given = self._settings

@@ -13,8 +13,15 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Unjudged, Verdict
-from callscore.core.ports import Judge
+from callscore.core.judging import (
+    Item,
+    Judge,
+    JudgeRequest,
+    JudgeResult,
+    Question,
+    Unjudged,
+    Verdict,
+)
 from callscore.judges.delimiters import NONCE_BYTES, encode_json, fingerprint
 from callscore.judges.families import are_related
 from callscore.judges.injection import INJECTION_SUSPECTED

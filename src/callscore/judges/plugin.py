@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
+from callscore.core.judging import Item, Judge, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.core.plugins import PluginError, check_members, load_plugin, plugin_errors
-from callscore.core.ports import Judge
 from callscore.judges.rubric import CANNOT_TELL
 
 

@@ -12,8 +12,7 @@ from typing import Literal
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.judging import JudgeResult
-from callscore.core.ports import Judge
+from callscore.core.judging import Judge, JudgeResult
 from callscore.judges import probes
 from callscore.judges.probes import Change, ProbeCase, ProbeItem
 from callscore.judges.rubric import Library, Rubric, built_in_library

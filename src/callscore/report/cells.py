@@ -15,7 +15,7 @@ from callscore.core.scorecard import (
     FinalScore,
     MetricScore,
     ModelScore,
-    Ranked,
+    RankingLine,
     Scorecard,
     SubScore,
     TaskScore,
@@ -136,7 +136,7 @@ def _has_task(row: TemplateRow, task: str, ran: Sequence[str]) -> bool:
     return task in ran or (row.kind == "section" and task in ("benchmarks", "final"))
 
 
-def _cell(row: TemplateRow, model: ModelScore, ranking: Mapping[str, Ranked]) -> Cell:
+def _cell(row: TemplateRow, model: ModelScore, ranking: Mapping[str, RankingLine]) -> Cell:
     if row.kind == "section":
         return _section(model.tasks.get(row.key))
     if row.kind == "metric":
@@ -326,7 +326,7 @@ def _cost(model: ModelScore) -> Cell:
     return Cell(show_money(model.cost.per_1000_calls), interval=interval)
 
 
-def _rank(entry: Ranked) -> Cell:
+def _rank(entry: RankingLine) -> Cell:
     if entry.rank is None:
         return Cell("—", "quiet", entry.reason or "")
     marks = " (estimates)" if entry.estimate else ""

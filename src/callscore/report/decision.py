@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
-from callscore.core.scorecard import ModelScore, Ranked, Scorecard
+from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.cells import Tone, count_undecided_gates, tasks_run
 from callscore.report.numbers import show, show_count, show_money
@@ -50,8 +50,14 @@ class Statement(NamedTuple):
 
 def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision that a scorecard supports, most important statement first."""
-    malformed = list(_malformed(card))[:MODELS_SHOWN]
-    return [*_race(card), *_decision(card), *_blocked(card), *malformed, *_unknown(card)]
+    malformed = list(_malformed_replies(card))[:MODELS_SHOWN]
+    return [
+        *_race(card),
+        *_decision(card),
+        *_blocked_models(card),
+        *malformed,
+        *_unknown_facts(card),
+    ]
 
 
 def describe_estimate(card: Scorecard) -> str:
@@ -94,7 +100,7 @@ def _why_unofficial(card: Scorecard) -> str:
 
 
 def _leaders(
-    card: Scorecard, entries: Sequence[Ranked], models: Mapping[str, ModelScore]
+    card: Scorecard, entries: Sequence[RankingLine], models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
     """State best value and best quality, as far as the calls distinguish models        STATS §7"""
     value = [entry for entry in entries if entry.rank == 1]
@@ -119,18 +125,23 @@ def _leaders(
         yield from _quality(card, quality, leader, models)
 
 
-def _keyword(entry: Ranked, official: str) -> str:
+def _keyword(entry: RankingLine, official: str) -> str:
     return "ESTIMATE" if entry.estimate else official
 
 
-def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Sequence[ModelContrast]:
+def _ties_with_others(
+    card: Scorecard, of: str, best: Sequence[RankingLine]
+) -> Sequence[ModelContrast]:
     """Return the ties of the best models with all other models."""
     first, named = best[0].model, {entry.model for entry in best}
     return [pair for pair in find_ties(card, of, first) if other_model(pair, first) not in named]
 
 
 def _quality(
-    card: Scorecard, best: Sequence[Ranked], leader: Ranked, models: Mapping[str, ModelScore]
+    card: Scorecard,
+    best: Sequence[RankingLine],
+    leader: RankingLine,
+    models: Mapping[str, ModelScore],
 ) -> Iterator[Statement]:
     """State the model of best quality, if it is not the leader, and the models tied with it."""
     first, ties = best[0].model, _ties_with_others(card, "final", best)
@@ -187,7 +198,7 @@ def _no_final(card: Scorecard) -> Iterator[Statement]:
             yield Statement("", f"{task}: {listed}")
 
 
-def _blocked(card: Scorecard) -> Iterator[Statement]:
+def _blocked_models(card: Scorecard) -> Iterator[Statement]:
     """State what blocks models from an official score, the closest model first."""
     invalid = {model.model for model in card.models if model.final.status == "invalid"}
     blocked = [entry for entry in card.zeroed_ranking if entry.model in invalid]
@@ -202,7 +213,7 @@ def _blocked(card: Scorecard) -> Iterator[Statement]:
         yield Statement("", f"{left} out; see the blockers below.", "blocked")
 
 
-def _malformed(card: Scorecard) -> Iterator[Statement]:
+def _malformed_replies(card: Scorecard) -> Iterator[Statement]:
     """State how many replies could not be parsed, with the remedy for the most frequent cause."""
     for model in card.models:
         for task, score in model.tasks.items():
@@ -215,9 +226,9 @@ def _malformed(card: Scorecard) -> Iterator[Statement]:
             yield Statement("MALFORMED", text, "bad")
 
 
-def _unknown(card: Scorecard) -> Iterator[Statement]:
+def _unknown_facts(card: Scorecard) -> Iterator[Statement]:
     """State what the scores do not show yet."""
-    parts = [*_unfinished(card), *_unpriced(card)]
+    parts = [*_unfinished_models(card), *_unpriced_models(card)]
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     if calls and len(card.models) > 1 and not card.contrasts:
         parts.append(
@@ -227,7 +238,7 @@ def _unknown(card: Scorecard) -> Iterator[Statement]:
         yield Statement("UNKNOWN", f"{'; '.join(parts)}.", "quiet")
 
 
-def _unfinished(card: Scorecard) -> Iterator[str]:
+def _unfinished_models(card: Scorecard) -> Iterator[str]:
     has_official = any(e.final_score is not None for e in card.ranking)
     for entry in card.ranking:
         if has_official and entry.reason and entry.reason.startswith("Final Score incomplete"):
@@ -243,13 +254,13 @@ def _unfinished(card: Scorecard) -> Iterator[str]:
         )
 
 
-def _unpriced(card: Scorecard) -> Iterator[str]:
+def _unpriced_models(card: Scorecard) -> Iterator[str]:
     unpriced = [entry.model for entry in card.ranking if entry.cost_status == "unknown"]
     if unpriced:
         yield f"the cost of {_join_names(unpriced)} (--cost, or `price` in the eval file)"
 
 
-def _names(entries: Sequence[Ranked]) -> str:
+def _names(entries: Sequence[RankingLine]) -> str:
     return _join_names([entry.model for entry in entries])
 
 
@@ -259,11 +270,11 @@ def _join_names(names: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _final(entries: Sequence[Ranked]) -> str:
+def _final(entries: Sequence[RankingLine]) -> str:
     return show(entries[0].final_score or 0.0)
 
 
-def _price(entry: Ranked) -> str:
+def _price(entry: RankingLine) -> str:
     return _cost(entry.cost_per_1000_calls)
 
 
@@ -271,7 +282,7 @@ def _cost(cost: float | None) -> str:
     return "cost unknown" if cost is None else f"{show_money(cost)} per 1000 calls"
 
 
-def _times_the_cost(entry: Ranked, cheaper: Ranked) -> str:
+def _times_the_cost(entry: RankingLine, cheaper: RankingLine) -> str:
     one, other = entry.cost_per_1000_calls, cheaper.cost_per_1000_calls
     if one is None or not other:
         return _price(entry)

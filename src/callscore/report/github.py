@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from callscore.core.checks import Check, CheckStatus
+from callscore.core.checks import CheckResult, CheckStatus
 from callscore.report.markdown_text import code, table
 from callscore.report.safe_text import plain
 
@@ -17,7 +17,7 @@ WORDS: Mapping[CheckStatus, str] = {
 }
 
 
-def annotation_lines(checks: Sequence[Check]) -> list[str]:
+def annotation_lines(checks: Sequence[CheckResult]) -> list[str]:
     """Return one workflow command for every check that failed or is undecided."""
     commands = {"failed": "error", "undecided": "warning"}
     return [
@@ -38,7 +38,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def checks_markdown(checks: Sequence[Check]) -> str:
+def checks_markdown(checks: Sequence[CheckResult]) -> str:
     """Return all checks as a table, for the summary of a job or a comment."""
     missed = sum(check.status == "failed" for check in checks)
     open_ones = sum(check.status == "undecided" for check in checks)

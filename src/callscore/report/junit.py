@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from callscore.core.checks import Check, CheckStatus
+from callscore.core.checks import CheckResult, CheckStatus
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
 from callscore.report.safe_text import plain
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
@@ -19,7 +19,7 @@ _NOT_IN_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 """Characters that are valid text but not allowed in XML."""
 
 
-def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
+def junit_xml(checks: Sequence[CheckResult], name: str = "callscore") -> bytes:
     """Return a JUnit file: failed checks are failures, undecided ones errors, others skipped."""
     from xml.etree import ElementTree
 
@@ -37,7 +37,7 @@ def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
     return document + b"\n"
 
 
-def _add_outcome(case: Element, check: Check) -> None:
+def _add_outcome(case: Element, check: CheckResult) -> None:
     from xml.etree import ElementTree
 
     message = _text(check.message, MAX_MESSAGE_LENGTH)
@@ -51,7 +51,7 @@ def _add_outcome(case: Element, check: Check) -> None:
         ElementTree.SubElement(case, "system-out").text = message
 
 
-def _counts(checks: Sequence[Check]) -> dict[str, str]:
+def _counts(checks: Sequence[CheckResult]) -> dict[str, str]:
     statuses = [check.status for check in checks]
     counts = {"tests": len(checks), "failures": statuses.count("failed")}
     counts |= {"errors": statuses.count("undecided"), "skipped": statuses.count("not_run")}
@@ -62,39 +62,41 @@ def _text(text: str, max_length: int = MAX_NAME_LENGTH) -> str:
     return plain(text, max_length).translate(_NOT_IN_XML)
 
 
-def scorecard_checks(card: Scorecard) -> list[Check]:
+def scorecard_checks(card: Scorecard) -> list[CheckResult]:
     """Return a check for every task and Final Score of a scorecard, independent of any gate."""
     return [check for model in card.models for check in _checks_of(model)]
 
 
-def _checks_of(model: ModelScore) -> Iterator[Check]:
+def _checks_of(model: ModelScore) -> Iterator[CheckResult]:
     for name, task in model.tasks.items():
         yield _task_check(model, name, task)
     final = model.final
     if final.status == "valid":
-        yield Check(model.model, "final", "passed", f"{final.score:.6g}")
+        yield CheckResult(model.model, "final", "passed", f"{final.score:.6g}")
     elif final.status == "invalid":
-        yield Check(model.model, "final", "failed", f"blocked: {', '.join(final.reasons)}")
+        yield CheckResult(model.model, "final", "failed", f"blocked: {', '.join(final.reasons)}")
     else:
         status: CheckStatus = "not_run" if final.status == "not_run" else "undecided"
         message = f"{final.status}: {', '.join(final.reasons)}"
-        yield Check(model.model, "final", status, message)
+        yield CheckResult(model.model, "final", status, message)
 
 
-def _task_check(model: ModelScore, name: str, task: TaskScore) -> Check:
+def _task_check(model: ModelScore, name: str, task: TaskScore) -> CheckResult:
     if task.status == "valid":
-        return Check(model.model, name, "passed", f"{task.score:.6g}")
+        return CheckResult(model.model, name, "passed", f"{task.score:.6g}")
     if task.status == "not_run":
-        return Check(model.model, name, "not_run", "not run")
+        return CheckResult(model.model, name, "not_run", "not run")
     if task.status != "invalid":
-        return Check(model.model, name, "undecided", f"{task.status}: {', '.join(task.reasons)}")
+        return CheckResult(
+            model.model, name, "undecided", f"{task.status}: {', '.join(task.reasons)}"
+        )
     breaches = [
         f"{blocker.metric} is {blocker.value:.6g}, limit {blocker.limit:g}, "
         f"in {', '.join(blocker.cases[:5])}{' …' if len(blocker.cases) > 5 else ''}"
         for blocker in model.blockers
         if blocker.task == name
     ]
-    return Check(model.model, name, "failed", "; ".join(breaches) or ", ".join(task.reasons))
+    return CheckResult(model.model, name, "failed", "; ".join(breaches) or ", ".join(task.reasons))
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:

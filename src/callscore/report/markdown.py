@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.scorecard import Blocker, ModelScore, Ranked, Scorecard, TemplateRow
+from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard, TemplateRow
 from callscore.report.cells import Cell, scorecard_rows, show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.markdown_text import code, prose, table
@@ -151,11 +151,11 @@ def _short_blockers(card: Scorecard) -> Iterator[str]:
         yield ""
 
 
-def _order(entry: Ranked) -> tuple[bool, float, str]:
+def _order(entry: RankingLine) -> tuple[bool, float, str]:
     return entry.final_score is None, -(entry.final_score or 0.0), entry.model
 
 
-def _model_line(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> list[str]:
+def _model_line(model: ModelScore, entry: RankingLine, tasks: Sequence[str]) -> list[str]:
     final = model.final
     scored: str = final.status
     if final.score is not None:

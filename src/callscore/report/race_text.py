@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from callscore.core.race import OutOfRace, RaceCard
+from callscore.core.race import RaceCard, RaceExit
 from callscore.report.safe_text import plain
 
 MAX_NAME_LENGTH = 40
@@ -28,7 +28,7 @@ def describe_guarantee(race: RaceCard) -> str:
     return f"the guarantee is about {about}: {race.guarantee}"
 
 
-def describe_exit(model: str, out: OutOfRace) -> str:
+def describe_exit(model: str, out: RaceExit) -> str:
     """Describe when and why a model left the race."""
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {

@@ -9,10 +9,10 @@ from callscore.core.interval import GateClaim
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     Blocker,
-    Ranked,
+    RankingLine,
     Scorecard,
     TemplateRow,
-    Zeroed,
+    ZeroedRankingLine,
 )
 from callscore.report.cells import (
     Cell,
@@ -352,7 +352,7 @@ def _with_interval(
     ]
 
 
-def _zeroed_cells(entry: Zeroed) -> Line:
+def _zeroed_cells(entry: ZeroedRankingLine) -> Line:
     more = len(entry.obstacles) - OBSTACLES_SHOWN
     sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
@@ -381,7 +381,7 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
             yield from paragraph([sentence], width)
 
 
-def _ranking_cells(entry: Ranked) -> Line:
+def _ranking_cells(entry: RankingLine) -> Line:
     return [
         StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
         StyledText(plain(entry.model, 40)),

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
-from callscore.core.consent import trusted
+from callscore.core.consent import trust_every_config
 from callscore.core.errors import UsageError
 from callscore.core.run import OnEvent, ignore_event
 from callscore.core.scenarios import Mode
@@ -97,7 +97,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
 def _run(
     loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
 ) -> Scorecard:
-    trust = trusted() if trust_config else nullcontext()
+    trust = trust_every_config() if trust_config else nullcontext()
     with trust, closing(prepare(loaded, options)) as prepared:
         card = run_prepared(prepared, on_event).card
     if card is None:

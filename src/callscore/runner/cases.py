@@ -60,7 +60,7 @@ class CaseFiles:
         """`keep_content`: the stream has every case with all its keys, for a report."""
         self._config = config
         self._keep_content = keep_content
-        self._contradicted = Contradictions()
+        self._contradictions = Contradictions()
         self._tasks = tasks_for(config)
         self.positions: dict[str, int] = {}
         self.digest = ""
@@ -76,23 +76,23 @@ class CaseFiles:
         suites: dict[str, Suite] = {}
         for line in lines_of(config.cases):
             if config.limit is not None and len(selected) >= config.limit:
-                self._place(read_case_id(line), line)
+                self._add_position(read_case_id(line), line)
                 _note_names(suites.values(), line, names)
                 continue
             loaded = load_case(line, self._tasks)
             suites[loaded.suite.name] = loaded.suite
             _note_names(suites.values(), line, names)
-            position = self._place(loaded.case.id, line)
+            position = self._add_position(loaded.case.id, line)
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
                 tasks.add(loaded.case.task)
-                self._contradicted.look(loaded, line)
+                self._contradictions.check(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
         return Survey(selected, self.digest, frozenset(tasks))
 
-    def _place(self, case_id: str, line: Line) -> int:
+    def _add_position(self, case_id: str, line: Line) -> int:
         if case_id in self.positions:
             raise duplicate_id(case_id, line)
         self.positions[case_id] = position = len(self.positions)
@@ -104,7 +104,7 @@ class CaseFiles:
     @property
     def contradictions(self) -> Sequence[str]:
         """Notes on references that contradict themselves        C-131"""
-        return self._contradicted.notes
+        return self._contradictions.notes
 
     def stream(self) -> Iterator[CasePrompt]:
         """Every selected case with its prompt and its reference."""
@@ -114,15 +114,15 @@ class CaseFiles:
             for line in lines_of(self._config.cases)
             if self._is_selected(loaded := load_case(line, self._tasks, checked=fast))
         )
-        yield from map(_asked, islice(selected, self._config.limit))
+        yield from map(_add_prompt, islice(selected, self._config.limit))
 
     def read(self, line: Line) -> CasePrompt:
         """The case on one line, which was checked before."""
         loaded = load_case(line, self._tasks, checked=True)
-        return _asked(IndexedCase(self.positions[loaded.case.id], line, loaded))
+        return _add_prompt(IndexedCase(self.positions[loaded.case.id], line, loaded))
 
 
-def _asked(indexed: IndexedCase) -> CasePrompt:
+def _add_prompt(indexed: IndexedCase) -> CasePrompt:
     task, case = indexed.loaded.task, indexed.loaded.case
     return CasePrompt(case, task.prompt(case), indexed)
 
@@ -224,12 +224,12 @@ def work_of(
     """The work of one model: every case and repeat that can be requested."""
     for each in asked:
         for run in range(1, repeats + 1):
-            call = call_of(provider, each, run)
+            call = request_of(provider, each, run)
             if call is not None:
                 yield Work(each.case.id, model, run, call, each.case.task)
 
 
-def call_of(provider: Provider, asked: CasePrompt, run: int) -> ProviderRequest | None:
+def request_of(provider: Provider, asked: CasePrompt, run: int) -> ProviderRequest | None:
     """The request for a case; None if there is none (no reply was recorded)."""
     if isinstance(provider, CaseProvider):
         return provider.request_for(asked.case, asked.prompt, run)

@@ -1,4 +1,4 @@
-"""What continuing a run would pay for again, if its file or its data have changed."""
+"""What a resumed run would pay for again because its file or its data have changed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import msgspec
 from callscore.core.run import Work
 from callscore.report.numbers import show_count, show_money
 from callscore.runner.cases import work_of
-from callscore.runner.prepare import ModelHandle, Prepared
+from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader, RunRecord
 
 
-class Changed(msgspec.Struct, frozen=True):
-    """An unfinished run, and the requests of a new one in its place."""
+class RunChange(msgspec.Struct, frozen=True):
+    """A change since an unfinished run, and the requests of a new run in its place."""
 
     record: RunRecord
     what: str
@@ -26,17 +26,17 @@ class Changed(msgspec.Struct, frozen=True):
     """Requests that were never answered."""
 
 
-def changes(prepared: Prepared) -> Changed | None:
-    """What resuming would pay for again, if the file or the data have changed."""
+def find_change(prepared: PreparedRun) -> RunChange | None:
+    """The change since the unfinished run in the store; None if it can be continued."""
     store = prepared.config.store
     if not store.exists():
         return None
     with Journal(store, only_reading=True) as journal:
-        return changed_since(prepared, journal, prepared.header)
+        return change_since(prepared, journal, prepared.header)
 
 
-def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Changed | None:
-    """The unfinished run, if it was started with another file or other data."""
+def change_since(prepared: PreparedRun, journal: Journal, header: RunHeader) -> RunChange | None:
+    """The change since the unfinished run; None if it can be continued."""
     record = journal.find_unfinished(header)
     if record is None:
         return None
@@ -56,23 +56,23 @@ def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Ch
             again += 1
             cost = _most_usd(model, work)
             most_usd = None if most_usd is None or cost is None else most_usd + cost
-    return Changed(record, what, again, most_usd, new)
+    return RunChange(record, what, again, most_usd, new)
 
 
-def describe_change(changed: Changed) -> str:
+def describe_change(change: RunChange) -> str:
     """The change as text."""
-    run, cost = changed.record, changed.again_most_usd
+    run, cost = change.record, change.again_most_usd
     price = "at an unknown price" if cost is None else f"for up to {show_money(cost)}"
-    again = f"{show_count(changed.again, 'answer')} would be paid for again {price}"
+    again = f"{show_count(change.again, 'answer')} would be paid for again {price}"
     return (
         f"run {run.id} of {run.header.name!r} is unfinished ({run.answered}/{run.header.total} "
-        f"answered), and {changed.what} since it began: in a new run "
-        f"{again if changed.again else 'no answer would be paid for again'}, and "
-        f"{show_count(changed.new, 'request')} asked for the first time"
+        f"answered), and {change.what} since it began: in a new run "
+        f"{again if change.again else 'no answer would be paid for again'}, and "
+        f"{show_count(change.new, 'request')} asked for the first time"
     )
 
 
-def _difference(then: RunHeader, now: RunHeader, prepared: Prepared) -> str:
+def _difference(then: RunHeader, now: RunHeader, prepared: PreparedRun) -> str:
     file, _, limit = then.config_hash.partition("/")
     file_now, _, limit_now = now.config_hash.partition("/")
     parts = []

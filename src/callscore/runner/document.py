@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,21 @@ from callscore.runner.run import RunResult
 def run_document(ran: RunResult) -> bytes:
     """The document of a run.
 
-    The scorecard, with the documents of scenarios by model under `orchestration`; of only
-    scenarios of one model, exactly document 001.
+    The scorecard, with the documents of scenarios by model under `orchestration`. If the run has
+    only scenarios of one model, exactly document 001.
     """
     assert ran.card is not None  # an interrupted run has no document
     documents = ran.documents
     if not documents:
         return scorecard_json(ran.card)
     if ran.has_only_scenarios and len(documents) == 1:
-        return _written(next(iter(documents.values())))
+        return document_json(next(iter(documents.values())))
     card = msgspec.structs.replace(ran.card, documents=msgspec.UNSET)
-    return _written({**json.loads(scorecard_json(card)), "orchestration": documents})
+    return document_json({**json.loads(scorecard_json(card)), "orchestration": documents})
 
 
-def _written(document: Any) -> bytes:
+def document_json(document: Any) -> bytes:
+    """A document as JSON; a lone surrogate in a reply becomes an escape sequence."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     return escape_json((text + "\n").encode("utf-8", "backslashreplace"))
 
@@ -46,10 +47,16 @@ def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Pa
         for document in documents
         for part in (document["languages"].values() if "languages" in document else [document])
     ]
-    return {_path_next_to(joint, part["x_extension"]): part for part in single}
+    files: dict[Path, Any] = {}
+    for part in single:
+        files[_path_next_to(joint, part["x_extension"], files)] = part
+    return files
 
 
-def _path_next_to(joint: Path, about: Mapping[str, str]) -> Path:
-    """`<joint>.<model>.<language>.json`; unsafe characters become `_`."""
+def _path_next_to(joint: Path, about: Mapping[str, str], taken: Container[Path]) -> Path:
+    """`<joint>.<model>.<language>.json`; unsafe characters become `_`, equal names get a number."""
     name = re.sub(r"[^\w.-]", "_", f"{joint.stem}.{about['model']}.{about['language']}")
-    return joint.with_name(f"{name}.json")
+    path, number = joint.with_name(f"{name}.json"), 2
+    while path in taken:
+        path, number = joint.with_name(f"{name}-{number}.json"), number + 1
+    return path

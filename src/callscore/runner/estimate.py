@@ -1,4 +1,4 @@
-"""Estimates a run before anything is spent: calls, tokens, dollars from … to."""
+"""Estimates requests, tokens and cost of a run before anything is sent."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from callscore.core.run import ModelSpec
 from callscore.core.suite import BenchmarkLayer, no_data_names
 from callscore.core.task import SCENARIO, ItemCount, Task
 from callscore.judges.prompt import MOST_ITEMS
-from callscore.runner.cases import CasePrompt, call_of
-from callscore.runner.prepare import ModelHandle, Prepared, price_of
+from callscore.runner.cases import CasePrompt, request_of
+from callscore.runner.prepare import ModelHandle, PreparedRun, price_of
 from callscore.store.journal import Journal
 from callscore.suites.registry import suite_of
 
-BYTES_A_TOKEN = 4
+BYTES_PER_TOKEN = 4
 RUBRIC_TOKENS = 2_400
 """The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
 ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 330, 160, 2
@@ -29,8 +29,8 @@ STATEMENTS_ASKED = 3
 """Items that may repeat one text of a reply."""
 ANSWER_TOKENS = 25_000
 """The most tokens of a reply that a judge sees."""
-PUT = 2
-"""A request whose reply cannot be used is sent once more."""
+ATTEMPTS = 2
+"""A judge request is sent again once if its reply cannot be used."""
 IsPaid = Callable[[bytes], bool]
 """Whether the reply to a request, by its key, is already in the journal."""
 
@@ -46,9 +46,11 @@ class Estimate(msgspec.Struct, frozen=True):
     most_output_tokens: int = 0
     cost_usd: float | None = None
     most_cost_usd: float | None = None
+    longest_reply_tokens: int = 0
+    """The most tokens that a single reply may have, already paid or not."""
 
 
-def dry_run(prepared: Prepared) -> list[Estimate]:
+def dry_run(prepared: PreparedRun) -> list[Estimate]:
     """Estimate the run; replies that are already in the store cost nothing."""
     store = prepared.config.store
     if not store.exists():
@@ -57,16 +59,14 @@ def dry_run(prepared: Prepared) -> list[Estimate]:
         return _estimate(prepared, lambda key: journal.find_reply(key) is not None)
 
 
-def _estimate(prepared: Prepared, is_paid: IsPaid) -> list[Estimate]:
+def _estimate(prepared: PreparedRun, is_paid: IsPaid) -> list[Estimate]:
     config = prepared.config
     found = estimate(prepared.models, prepared.read_cases(), config.repeats, is_paid)
     judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
     if isinstance(judge, tuple):
         judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
-        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
-        answers = JudgedAnswers(
-            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
-        )
+        longest = max((one.longest_reply_tokens for one in found), default=0)
+        answers = JudgedAnswers(len(prepared.models) * config.repeats, longest, benchmarks)
         found += estimate_judging(judges, answers, prepared.read_cases())
     return found
 
@@ -75,9 +75,9 @@ def estimate(
     models: Sequence[ModelHandle], cases: Iterable[CasePrompt], repeats: int, is_paid: IsPaid
 ) -> list[Estimate]:
     """One pass over the data; every request is built as for sending."""
-    counted = {model.spec.name: _Count() for model in models}
+    counted = {model.spec.name: _ModelCount() for model in models}
     for asked in cases:
-        expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+        expected = _expected_tokens(asked)
         for model in models:
             count = counted[model.spec.name]
             for run in range(1, repeats + 1):
@@ -88,7 +88,7 @@ def estimate(
 class JudgedAnswers(msgspec.Struct, frozen=True):
     """What is judged: replies per case, their greatest length, and whether benchmarks run."""
 
-    a_case: int
+    per_case: int
     longest: int
     """Tokens."""
     benchmarks: bool
@@ -99,10 +99,10 @@ def estimate_judging(
 ) -> list[Estimate]:
     """The most that judging can cost, by judge.
 
-    Every item is open, every answer holds as many statements as are judged, every request is put
-    twice, and every judge of a panel is asked everything. It may be nothing: code decides what it
-    can, and kept answers are not asked again. The twentieth of the answers that the first judge
-    is asked a second time to measure how steady it is comes on top.
+    Assumes that every item is open, that every answer has as many statements as are judged, that
+    every request is sent twice, and that every judge of a panel is asked everything. The cost may
+    be zero: code decides what it can, and cached verdicts are not requested again. Not included:
+    the 5 % of answers that the first judge is asked about again to measure its consistency.
     """
     count = _JudgeCount()
     for asked in cases:
@@ -121,25 +121,29 @@ class _JudgeCount:
 
     def add(self, asked: CasePrompt, answers: JudgedAnswers) -> None:
         items = most_items(asked.case, benchmarks=answers.benchmarks)
-        base = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked)
+        base = RUBRIC_TOKENS + _prompt_tokens(asked) + 2 * _expected_tokens(asked)
         texts = STATEMENTS_ASKED * answers.longest
         for number, judge_requests, longest, said in (
-            (items.of_case, 1, 0, _shown(asked)),
-            (items.of_answer, answers.a_case, min(answers.longest, ANSWER_TOKENS), texts),
+            (items.of_case, 1, 0, _prompt_tokens(asked)),
+            (items.of_answer, answers.per_case, min(answers.longest, ANSWER_TOKENS), texts),
         ):
             requests = judge_requests * -(-number // MOST_ITEMS)
-            self._calls += PUT * requests
-            self._input += PUT * (requests * (base + longest))
-            self._input += PUT * judge_requests * (number * ITEM_TOKENS + (said if number else 0))
-            self._output += PUT * (judge_requests * number + requests * CANARIES) * ENTRY_TOKENS
+            self._calls += ATTEMPTS * requests
+            self._input += ATTEMPTS * (requests * (base + longest))
+            self._input += (
+                ATTEMPTS * judge_requests * (number * ITEM_TOKENS + (said if number else 0))
+            )
+            self._output += (
+                ATTEMPTS * (judge_requests * number + requests * CANARIES) * ENTRY_TOKENS
+            )
 
     def add_whole(self, asked: CasePrompt, answers: JudgedAnswers) -> None:
-        requests = answers.a_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)
+        requests = answers.per_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)
         longest = min(answers.longest, ANSWER_TOKENS)
-        self._calls += PUT * requests
-        shown = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked) + longest
-        self._input += PUT * requests * shown
-        self._output += PUT * requests * (RECORD_TOKENS + _expected(asked) + longest)
+        self._calls += ATTEMPTS * requests
+        shown = RUBRIC_TOKENS + _prompt_tokens(asked) + 2 * _expected_tokens(asked) + longest
+        self._input += ATTEMPTS * requests * shown
+        self._output += ATTEMPTS * requests * (RECORD_TOKENS + _expected_tokens(asked) + longest)
 
     def estimate(self, judge: ModelSpec) -> Estimate:
         price = judge.price
@@ -153,17 +157,19 @@ class _JudgeCount:
         )
 
 
-def _shown(asked: CasePrompt) -> int:
-    return sum(len(message.content.encode()) for message in asked.prompt.messages) // BYTES_A_TOKEN
+def _prompt_tokens(asked: CasePrompt) -> int:
+    return (
+        sum(len(message.content.encode()) for message in asked.prompt.messages) // BYTES_PER_TOKEN
+    )
 
 
-def _expected(asked: CasePrompt) -> int:
-    return len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+def _expected_tokens(asked: CasePrompt) -> int:
+    return len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_PER_TOKEN + 1
 
 
 def most_items(case: Case, *, benchmarks: bool) -> ItemCount:
     """The most items that a judge can be asked about, for any reply."""
-    task, layer = _asking(case.task)
+    task, layer = _task_and_layer(case.task)
     found = task.count_items(case) if task is not None else _scenario_items(case)
     if layer is None or not benchmarks:
         return found
@@ -172,7 +178,7 @@ def most_items(case: Case, *, benchmarks: bool) -> ItemCount:
 
 
 @cache
-def _asking(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
+def _task_and_layer(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
     """The task with a name, and the second layer if it applies to the task."""
     suite = suite_of(name)
     if suite is None:
@@ -188,14 +194,14 @@ def _scenario_items(case: Case) -> ItemCount:
     expected = case.expected_outcome
     if "calls" not in expected and "actions" not in expected:
         return ItemCount(0, 0)
-    return ItemCount(0, sum(1 for _ in leaves(expected)))
+    return ItemCount(0, sum(1 for _ in leaf_values(expected)))
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def leaf_values(value: Any) -> Iterator[Any]:
     """Every value in an outcome that is neither list nor object."""
     if isinstance(value, (dict, list)):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from leaves(inner)
+            yield from leaf_values(inner)
     else:
         yield value
 
@@ -206,20 +212,21 @@ def _metrics_of(case: Case, *, benchmarks: bool) -> int:
     return sum(slug.startswith(kinds) for slug in judged_metrics())
 
 
-class _Count:
+class _ModelCount:
     """Sums over the calls of one model."""
 
     def __init__(self) -> None:
         self._calls = self._paid = 0
-        self._input = self._expected = self._most = 0
+        self._input = self._expected = self._most = self._longest = 0
 
     def add(
         self, model: ModelHandle, asked: CasePrompt, run: int, expected: int, is_paid: IsPaid
     ) -> None:
-        call = call_of(model.provider, asked, run)
+        call = request_of(model.provider, asked, run)
         if call is None:
             return
         self._calls += 1
+        self._longest = max(self._longest, call.max_output_tokens)
         if is_paid(call.key):
             self._paid += 1
             return
@@ -238,4 +245,5 @@ class _Count:
             most_output_tokens=self._most,
             cost_usd=price.of(self._input, self._expected) if price is not None else None,
             most_cost_usd=price.of(self._input, self._most) if price is not None else None,
+            longest_reply_tokens=self._longest,
         )

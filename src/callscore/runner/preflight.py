@@ -16,7 +16,7 @@ from callscore.core.run import ModelSpec, Price, Work
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import PlannedModel, Workload
 from callscore.runner.cases import CaseStream, work_of
-from callscore.runner.prepare import ModelHandle, Prepared
+from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.store.journal import Journal
 
 WORD_OK = "Reply with the word ok."
@@ -28,7 +28,7 @@ _ITEM = {
     "required": ["id", "verdict", "quote", "source"],
     "properties": {"id": _TEXT, "verdict": _TEXT, "quote": _TEXT, "source": _TEXT},
 }
-JUDGED = Prompt(
+JUDGE_PROMPT = Prompt(
     PROMPT.messages,
     {
         "type": "object",
@@ -55,7 +55,7 @@ class Preflight(msgspec.Struct, frozen=True):
     cost_usd: float | None = None
     """The cost; None without a reply, or if it is unknown."""
 
-    def priced(self, price: Price | None) -> Preflight:
+    def with_price(self, price: Price | None) -> Preflight:
         """The same with its cost at this price."""
         if self.failure is not None or price is None:
             return self
@@ -85,7 +85,7 @@ def small_prompt(work: Prompt | None) -> Prompt:
 
 
 def trials_of(
-    prepared: Prepared, journal: Journal, judges: Sequence[PlannedModel], cases: CaseStream
+    prepared: PreparedRun, journal: Journal, judges: Sequence[PlannedModel], cases: CaseStream
 ) -> list[Trial]:
     """The small requests of a run: to online models with open work, then to judges."""
     left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
@@ -95,12 +95,14 @@ def trials_of(
         if work is not None and model.online
     ]
     if any(work is not None for _, work in left):
-        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in judges]
+        trials += [
+            Trial(judge.spec, judge.provider, small_prompt(JUDGE_PROMPT)) for judge in judges
+        ]
     return trials
 
 
 def _open_work(
-    prepared: Prepared, journal: Journal, model: ModelHandle, cases: CaseStream
+    prepared: PreparedRun, journal: Journal, model: ModelHandle, cases: CaseStream
 ) -> Work | None:
     """The first request without a reply; cases read for it stay in the stream."""
     with closing(cases.reader()) as reader:
@@ -121,7 +123,7 @@ async def preflight(
 
     Raises PreflightFailed if a model or judge does not reply.
     """
-    trials = list(_affordable(plan, trials))
+    trials = list(_affordable_trials(plan, trials))
     asking = asyncio.create_task(_ask_all(trials, plan.options.attempt_s))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -129,14 +131,16 @@ async def preflight(
         task.cancel()
     await asyncio.gather(asking, stopping, return_exceptions=True)
     found = [] if asking.cancelled() else asking.result()
-    preflights = [one.priced(trial.spec.price) for one, trial in zip(found, trials, strict=False)]
+    preflights = [
+        one.with_price(trial.spec.price) for one, trial in zip(found, trials, strict=False)
+    ]
     if cost := cost_of(preflights):
         charge(cost)
     _refuse_failed(preflights)
     return preflights
 
 
-def _affordable(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
+def _affordable_trials(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
     """The models whose small request fits into the remaining budget in any case."""
     budget, spent = plan.options.budget_usd, plan.options.already_spent_usd
     for trial in trials:

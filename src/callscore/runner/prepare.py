@@ -18,7 +18,7 @@ from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
 from callscore.core.scenarios import Mode, OnStep, ScenarioCases
 from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnTallied
+from callscore.evaluate.scoring_pass import OnScoringResult
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
@@ -68,7 +68,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives every case with all its replies, for a report."""
     on_step: OnStep | None = None
     """Receives every step of scenarios with the answers of one model, for a report."""
-    on_tallied: OnTallied | None = None
+    on_scoring_result: OnScoringResult | None = None
     """Receives the tallies of calls, for a comparison."""
 
     @property
@@ -93,7 +93,7 @@ class RunOptions(msgspec.Struct, frozen=True):
         }
         for name, value in given.items():
             if value is not None:
-                raise UsageError(f"{name} is about scenarios; expected data.orchestration")
+                raise UsageError(f"{name} is for scenarios only; expected data.orchestration")
 
 
 class ModelHandle(msgspec.Struct, frozen=True):
@@ -110,7 +110,7 @@ class ModelHandle(msgspec.Struct, frozen=True):
         return self.spec.provider not in OFFLINE
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedRun(msgspec.Struct, frozen=True):
     """A run that has been checked and not yet started."""
 
     config: EvalConfig
@@ -177,7 +177,7 @@ class Prepared(msgspec.Struct, frozen=True):
             if not model.online
         ]
         own = [
-            f"{name}: asked with own prompts ({', '.join(templates)})"
+            f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
         return [*offline, *own, *map(str, self.departures)]
@@ -203,14 +203,14 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
     if config.scenarios and config.cases:
-        raise UsageError("--race is about calls or about scenarios; expected one of them as data")
+        raise UsageError("--race needs data of one kind; expected either case files or scenarios")
     if config.scenarios and config.scenario_settings.history == "own":
-        raise UsageError("history: own asks again what a race leaves out; expected history: gold")
+        raise UsageError("--race cannot be used with history: own; expected history: gold")
     if len(config.models) < 2:
         raise UsageError("--race needs at least two models; expected another one under `models`")
 
 
-def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
+def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> PreparedRun:
     """Read and check config and data; nothing is sent, nothing is written.
 
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
@@ -221,7 +221,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if options.race:
         _check_race(config)
     elif options.finish_invalid:
-        raise UsageError("--finish-invalid is about a race; expected --race")
+        raise UsageError("--finish-invalid needs --race")
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
@@ -242,7 +242,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
         raise UsageError(f"{config.path}: no case of the selected tasks in the data")
     _check_tasks(config, survey)
     models = open_models(config, sending=sending)
-    return Prepared(config, models, files, scenarios, sources, survey, options)
+    return PreparedRun(config, models, files, scenarios, sources, survey, options)
 
 
 def _check_tasks(config: EvalConfig, survey: Survey) -> None:
@@ -256,7 +256,7 @@ def _check_tasks(config: EvalConfig, survey: Survey) -> None:
 
 def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
     """The scenarios of the run; their suite is imported only if there are some."""
-    from callscore.store.orchestration_files import SCENARIO_FILES
+    from callscore.store.scenario_files import SCENARIO_FILES
 
     settings = config.scenario_settings
     return scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)
@@ -280,7 +280,7 @@ def open_models(
             provider: Provider = ReplayProvider(spec.name, recordings)
             reached.append(ModelHandle(priced, provider, recordings))
         else:
-            if (offline := _offline(spec)) is not None:
+            if (offline := _offline_provider(spec)) is not None:
                 provider = offline
             else:
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
@@ -311,7 +311,7 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
         raise ConfigError("; ".join(dict.fromkeys(problems)))
 
 
-def _offline(spec: ModelSpec) -> Provider | None:
+def _offline_provider(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 

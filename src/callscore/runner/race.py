@@ -31,7 +31,7 @@ from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.report.race_text import race_notes
 from callscore.runner.cases import CaseFiles, CasePrompt, ScenarioSteps, work_of
-from callscore.runner.prepare import Prepared
+from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_card import ModelAccount, describe_changes, make_race_card
 from callscore.runner.race_observations import (
     Runs,
@@ -40,7 +40,7 @@ from callscore.runner.race_observations import (
     observe_case,
     observe_score,
 )
-from callscore.runner.scoring import RunScoring, unless_stopped
+from callscore.runner.scoring import RunScoring, run_until_stopped
 from callscore.scorecard.final import option_weights
 from callscore.stats.blocks import Population, TaskSet, make_schedule
 from callscore.stats.race import Race, RaceRules
@@ -57,7 +57,7 @@ SendRound = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary
 class RacePool:
     """The calls of a run in the seeded order of a race."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedRun) -> None:
         config = prepared.config
         self.prepared = prepared
         self.about: Population = "future" if config.race.about == "future" else "pool"
@@ -144,7 +144,7 @@ class _RoundLog:
             for name, work in works.items()
         }
         part = await self._ask(planned, self._emit_sum)
-        self._so_far = part if self._so_far is None else self._so_far.followed_by(part)
+        self._so_far = part if self._so_far is None else self._so_far.merge(part)
         return part
 
     def summary(self, status: RunStatus) -> RunSummary:
@@ -226,7 +226,7 @@ class RaceRun:
             for model, of_model in part.models.items():
                 if of_model.stopped:
                     self._race.withdraw(model)
-            if not await unless_stopped(self._read_round(missing), self.calls, stop):
+            if not await run_until_stopped(self._read_round(missing), self.calls, stop):
                 return rounds.summary("interrupted")
             if self.calls.out_of_budget:
                 return rounds.summary("budget")
@@ -329,13 +329,13 @@ class RaceRun:
         assert prompt.indexed is not None  # of a case file
         stored = {model: self._scoring.replies.of_model(model, prompt.case.id) for model in models}
         answers = {model: runs for model, runs in stored.items() if runs}
-        return await self._scoring.measured(prompt.indexed, answers, self._judge_runner)
+        return await self._scoring.measure_case(prompt.indexed, answers, self._judge_runner)
 
     def _account(self, model: str, runs: Runs, task: str) -> None:
         account = self._accounts[model]
         for run in runs:
             if isinstance(run, MeasuredReply):
-                account.add(run.read.reply)
+                account.add(run.parsed.reply)
                 score = run.scored.score
                 if score.status == "incomplete":
                     self._unscored_tasks[task] = score.reasons
@@ -351,8 +351,8 @@ class RaceRun:
                 "judge, verdicts, or other tasks"
             )
 
-    def on_card(self, card: Scorecard, status: str) -> Scorecard:
-        """The scorecard with the result of the race, as a section and as notes."""
+    def add_to_card(self, card: Scorecard, status: str) -> Scorecard:
+        """Add the result of the race to a scorecard, as a section and as notes."""
         race = make_race_card(
             self._race.state(), self._schedule, self._rules, self._accounts, status
         )
@@ -362,7 +362,7 @@ class RaceRun:
 OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]
 
 
-def prepare_race(prepared: Prepared) -> OpenRace:
+def prepare_race(prepared: PreparedRun) -> OpenRace:
     """Order the calls, and raise UsageError if no race is possible, before anything is sent."""
     pool = RacePool(prepared)
 

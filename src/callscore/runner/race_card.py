@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.config.file import RaceEntry
 from callscore.core.case import Failed, Reply
-from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
+from callscore.core.race import RaceCard, RaceExit, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
@@ -160,8 +160,8 @@ def _model_row(model: str, state: RaceState, account: ModelAccount) -> RacingMod
     )
 
 
-def _exit(eliminated: Elimination) -> OutOfRace:
-    return OutOfRace(eliminated.why, eliminated.blocks, eliminated.by, eliminated.gate)
+def _exit(eliminated: Elimination) -> RaceExit:
+    return RaceExit(eliminated.why, eliminated.blocks, eliminated.by, eliminated.gate)
 
 
 def describe_changes(before: RaceState, now: RaceState) -> list[str]:

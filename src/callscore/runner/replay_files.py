@@ -9,10 +9,11 @@ from pathlib import Path
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
+from callscore.evaluate.reply_source import duplicate_output
 from callscore.providers.replay import Recorded
 from callscore.store.files import LinesByKey, lines_of
 from callscore.store.input_records import read_output, read_output_head, reply_of, run_of
-from callscore.store.orchestration_files import OUTPUT_SUFFIX, read_whole
+from callscore.store.scenario_files import OUTPUT_SUFFIX, read_whole
 from callscore.suites.registry import scenario_suite
 
 MOST_KEPT = 4
@@ -34,7 +35,7 @@ class Recordings:
         self._lines = LinesByKey(paths)
         self._positions: dict[str, int] = {}
         models = {read_output_head(line).model for line in lines_of(paths)}
-        self._model = _chosen(name, model, models) if paths else ""
+        self._model = _choose_model(name, model, models) if paths else ""
         for line in lines_of(paths):
             head = read_output_head(line)
             if head.model == self._model:
@@ -52,11 +53,7 @@ class Recordings:
             if run_of(record) != run:
                 continue
             if found is not None:
-                raise DataError(
-                    f"model {record.model!r}, run {run} appears twice; expected one line each",
-                    case_id=case_id,
-                    place=str(line.path),
-                )
+                raise duplicate_output(record, line)
             found = reply_of(record)
         return found
 
@@ -65,7 +62,7 @@ class Recordings:
         self._lines.close()
 
 
-def _chosen(name: str, model: str, models: set[str]) -> str:
+def _choose_model(name: str, model: str, models: set[str]) -> str:
     """The recorded model: the one named by `model`, by `name`, or the only one."""
     for wanted in (model, name):
         if wanted in models:
@@ -109,4 +106,4 @@ def _replies(path: Path) -> Mapping[tuple[int, int], Reply | Failed]:
     try:
         return scenario_suite().read_outputs(read_whole(path), path.name)
     except DataError as error:
-        raise error.located(str(path)) from None
+        raise error.with_place(str(path)) from None

@@ -1,4 +1,4 @@
-"""The replies of a run as they come, for scoring and judging."""
+"""The replies of a run as they arrive, for scoring and judging."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_IN_MEMORY = 1_000
 
 
 class RunReplies:
-    """The replies of one run: from memory if they have just come, else from the journal."""
+    """The replies of one run: from memory if they have just arrived, else from the journal."""
 
     def __init__(
         self, journal: Journal, run_id: int, models: Sequence[ModelHandle], repeats: int
@@ -46,7 +46,7 @@ class RunReplies:
         self._together = 1
         self._arrived = asyncio.Event()
         self.all_in = asyncio.Event()
-        """Set when all replies have come."""
+        """Set when all replies have arrived."""
 
     def take(self, completed: Completed, *, superseded: bool) -> None:
         """Add a durable reply.
@@ -73,7 +73,7 @@ class RunReplies:
         return enough and _count(self._in_memory.get(case_id, {})) == self._wanted
 
     def end(self) -> None:
-        """Signal that all replies have come."""
+        """Signal that all replies have arrived."""
         self.all_in.set()
         self._arrived.set()
 
@@ -90,15 +90,15 @@ class RunReplies:
         return True
 
     def is_complete(self, case_id: str) -> bool:
-        """Whether every reply to a case has come; if so, `replies` has them at once.
+        """Whether every reply to a case has arrived; if so, `replies` has them at once.
 
-        A failure counts as a reply if it has just come; one in the journal may be retried.
+        A failure counts as a reply if it has just arrived; one in the journal may be retried.
         """
         if case_id in self._found:
             return True
-        found = self._taken_from_memory(case_id)
+        found = self._take_from_memory(case_id)
         if found is None and (self._all_dropped or case_id in self._dropped):
-            found = self._stored(case_id)
+            found = self._read_journal(case_id)
             if _count_replies(found) != self._wanted:
                 found = None
         if found is not None:
@@ -107,8 +107,8 @@ class RunReplies:
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every reply to a case."""
-        replies = self._found.pop(case.id, None) or self._taken_from_memory(case.id)
-        replies = replies or self._stored(case.id)
+        replies = self._found.pop(case.id, None) or self._take_from_memory(case.id)
+        replies = replies or self._read_journal(case.id)
         self._count -= _count(self._in_memory.pop(case.id, {}))
         for model, runs in replies.items():
             self._note_names(model, runs)
@@ -116,10 +116,10 @@ class RunReplies:
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The replies of one model to the case with this id."""
-        return self._stored(case_id).get(model, {})
+        return self._read_journal(case_id).get(model, {})
 
-    def counted_of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The same for scoring; counts the names under which the model replied."""
+    def of_model_for_scoring(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        """The same for the scorecard: also counts the names under which the model replied."""
         runs = self.of_model(model, case_id)
         self._note_names(model, runs)
         return runs
@@ -129,10 +129,10 @@ class RunReplies:
             if isinstance(reply, Reply):
                 self.answered_by.count(model, reply.model, reply.asked_as)
 
-    def _stored(self, case_id: str) -> CaseReplies:
+    def _read_journal(self, case_id: str) -> CaseReplies:
         return self._journal.replies_to(self._run_id, case_id)
 
-    def _taken_from_memory(self, case_id: str) -> CaseReplies | None:
+    def _take_from_memory(self, case_id: str) -> CaseReplies | None:
         """Remove and return the replies to a case, if all of them are in memory."""
         if _count(self._in_memory.get(case_id, {})) != self._wanted:
             return None

@@ -31,7 +31,7 @@ from callscore.runner.preflight import (
     preflight,
     trials_of,
 )
-from callscore.runner.prepare import Prepared
+from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.store.journal import Journal, OpenRun
@@ -94,7 +94,7 @@ class _Job(NamedTuple):
     """The race, if there is one."""
 
 
-def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
+def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     """Request every model, store every reply, score the stored replies."""
     cases = CaseStream(prepared.sources)
     to_score = cases.reader()
@@ -108,7 +108,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
 
         start_race = prepare_race(prepared)
     try:
-        with Journal(prepared.config.store) as journal, _opened(prepared, journal) as run:
+        with Journal(prepared.config.store) as journal, _open_run(prepared, journal) as run:
             ledger = run.ledger
             emit = _billing_events(ledger, on_event)
             account = Billing(options, ledger.id, emit)
@@ -138,7 +138,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                 )
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
-                ran = _scored(ran, scoring, race)
+                ran = _add_card(ran, scoring, race)
                 journal.record_race(ledger.id, None if ran.card is None else ran.card.race)
                 run.status = summary.status
                 return ran
@@ -158,21 +158,21 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
-        # 2. Each case is judged and scored when all its replies have come, on the same budget.
+        # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
         limits = _shared_limits(plan, scoring)
         if job.race is not None:
-            return preflights, _with_silence_noted(await _raced(job, job.race, plan, limits, stop))
+            return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
         # 3. Requests are sent to the models; a reply is durable before it is used.
         emit = _scoring_events(job)
-        summary = await generate(plan, job.ledger, emit, stop, _for_models(plan, limits))
+        summary = await generate(plan, job.ledger, emit, stop, _limits_of_models(plan, limits))
         scoring.replies.end()
         summary = _with_judging(summary, scoring, judged=await following)
         # 4. Requests that depend on those replies follow in rounds.
         if job.next_round is not None:
             while summary.status == "complete" and (more := job.next_round(summary)) is not None:
-                summary = summary.followed_by(await generate(more, job.ledger, emit, stop))
-        return preflights, _with_silence_noted(summary)
+                summary = summary.merge(await generate(more, job.ledger, emit, stop))
+        return preflights, _mark_unanswered(summary)
     finally:
         if following is not None:
             following.cancel()
@@ -182,11 +182,11 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             await provider.close()
 
 
-async def _raced(
+async def _run_race(
     job: _Job, race: RaceRun, plan: Workload, limits: SharedLimits | None, stop: Shutdown
 ) -> RunSummary:
-    """Ask and score round by round; then score for the card everything that was answered."""
-    for_models = _for_models(plan, limits)
+    """Send and score round by round; then score all replies for the scorecard."""
+    for_models = _limits_of_models(plan, limits)
 
     async def ask(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
         part = Workload(models, plan.options).with_spending(job.spent_usd())
@@ -200,7 +200,7 @@ async def _raced(
     return RunSummary(status, summary.models, race.calls.summaries())
 
 
-def _for_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | None:
+def _limits_of_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | None:
     """The limits that models share with judges; without a budget if none applies to them."""
     if limits is not None and plan.options.budget_usd is None:
         return limits.without_budget()
@@ -228,8 +228,8 @@ def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> 
     return RunSummary(status, summary.models, scoring.calls.summaries())
 
 
-def _with_silence_noted(summary: RunSummary) -> RunSummary:
-    """A run in which every request failed is not complete."""
+def _mark_unanswered(summary: RunSummary) -> RunSummary:
+    """Set the status `unanswered` if every request failed."""
     models = summary.models.values()
     silent = any(model.failed for model in models) and not any(model.answered for model in models)
     if summary.status != "complete" or not silent:
@@ -249,7 +249,7 @@ def _billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
 
 
 def _scoring_events(job: _Job) -> OnEvent:
-    """Pass the replies of models to scoring as they come."""
+    """Pass the replies of models to scoring as they arrive."""
 
     def emit(event: Event) -> None:
         if isinstance(event, Completed):
@@ -268,16 +268,16 @@ class _RunStatus:
 
 
 @contextmanager
-def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
+def _open_run(prepared: PreparedRun, journal: Journal) -> Iterator[_RunStatus]:
     """The resumed run, or a new one; closed with its current status."""
     header, resume = prepared.header, prepared.options.resume
     if resume:
-        from callscore.runner.changes import changed_since, describe_change
+        from callscore.runner.changes import change_since, describe_change
 
-        changed = changed_since(prepared, journal, header)
-        if changed is not None and not prepared.options.accept_changed:
-            raise UsageError(f"{describe_change(changed)}; --yes begins that run")
-        resume = changed is None
+        change = change_since(prepared, journal, header)
+        if change is not None and not prepared.options.accept_changed:
+            raise UsageError(f"{describe_change(change)}; --yes starts the new run")
+        resume = change is None
     run = _RunStatus(journal.open_run(header, resume=resume))
     unused = False
     try:
@@ -291,16 +291,16 @@ def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
             run.ledger.drop()
 
 
-def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound | None:
+def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRound | None:
     """Rounds of steps that depend on earlier replies, if there are any."""
     if prepared.scenarios is None:
         return None
     from callscore.runner.scenarios import further_rounds
 
-    def stored(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+    def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return journal.replies_to(run_id, case_id).get(model, {})
 
-    next_models = further_rounds(prepared, stored)
+    next_models = further_rounds(prepared, stored_replies)
     if next_models is None:
         return None
 
@@ -315,15 +315,15 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
     return next_round
 
 
-def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
+def _add_card(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
     card, notes = scoring.card(), scoring.notes()
     if card is not None:
         card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
-        card = race.on_card(card, ran.summary.status) if race is not None else card
+        card = race.add_to_card(card, ran.summary.status) if race is not None else card
     return msgspec.structs.replace(ran, card=card, notes=notes)
 
 
-def rescore(prepared: Prepared, run_id: int) -> RunResult:
+def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
     """Score a stored run again; nothing is sent."""
     store = prepared.config.store
     if not store.exists():
@@ -332,8 +332,8 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(
-                f"run {run_id} was made with other data than {prepared.config.path} names now, "
-                "or with another --limit"
+                f"run {run_id} was made with other data than {prepared.config.path} has now, "
+                "or with another --limit; expected the same data and --limit"
             )
         replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)
         replies.end()
@@ -347,7 +347,7 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
             if calls is not None and not loop.run(scoring.follow):
                 return RunResult(run_id, RunSummary("interrupted", {}), ())
             ran = RunResult(run_id, RunSummary("complete", {}), (), scored_again=record)
-            ran = _scored(ran, scoring)
+            ran = _add_card(ran, scoring)
             if ran.card is not None and record.race is not None:
                 from callscore.runner.race_card import restore_race
 
@@ -355,7 +355,7 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
             return ran
 
 
-def _engine_options(prepared: Prepared) -> EngineOptions:
+def _engine_options(prepared: PreparedRun) -> EngineOptions:
     attempts = prepared.config.attempts
     return EngineOptions(
         budget_usd=prepared.budget_usd,
@@ -365,11 +365,11 @@ def _engine_options(prepared: Prepared) -> EngineOptions:
     )
 
 
-def _plan_options(prepared: Prepared) -> EngineOptions:
+def _plan_options(prepared: PreparedRun) -> EngineOptions:
     return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
-def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
+def _plan(prepared: PreparedRun, cases: CaseStream) -> Workload:
     repeats = prepared.config.repeats
     return Workload(
         {
@@ -387,7 +387,7 @@ def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
 
 
 def _trials(
-    prepared: Prepared, journal: Journal, calls: JudgeCalls | None, cases: CaseStream
+    prepared: PreparedRun, journal: Journal, calls: JudgeCalls | None, cases: CaseStream
 ) -> Sequence[Trial]:
     """The preflight requests; none if they are not wanted, or if no model or judge is online."""
     judges = [client.planned for client in calls.clients] if calls is not None else []

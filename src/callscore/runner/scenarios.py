@@ -28,16 +28,16 @@ from callscore.evaluate.scenarios import (
     verdict_records,
 )
 from callscore.evaluate.scorer import OnResult
-from callscore.evaluate.scoring_pass import Sinks, Tallied
-from callscore.runner.cases import CasePrompt, call_of
-from callscore.runner.prepare import Prepared
+from callscore.evaluate.scoring_pass import ScoringResult, Sinks
+from callscore.runner.cases import CasePrompt, request_of
+from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
-from callscore.runner.scenario_files import OutputFolder, Trajectories, trajectories_in
+from callscore.runner.scenario_exports import OutputFolder, Trajectories, trajectories_in
 
 NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
 
 
-def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | None:
+def further_rounds(prepared: PreparedRun, stored: StoredReplies) -> NextModels | None:
     """Rounds of steps that depend on earlier replies; None if there are none."""
     assert prepared.scenarios is not None
     models = {model.spec.name: model for model in prepared.models}
@@ -49,7 +49,7 @@ def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | No
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
         works: dict[str, list[Work]] = {}
         for model, run, case, prompt in steps.next_round(stopped):
-            request = call_of(models[model].provider, CasePrompt(case, prompt), run)
+            request = request_of(models[model].provider, CasePrompt(case, prompt), run)
             if request is not None:
                 works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
         return {
@@ -62,10 +62,10 @@ def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | No
 
 
 class ScenarioScoring:
-    """Judges and scores the scenarios of a run when all replies have come."""
+    """Judges and scores the scenarios of a run when all replies have arrived."""
 
     def __init__(
-        self, prepared: Prepared, replies: RunReplies, sinks: Sinks, stack: ExitStack
+        self, prepared: PreparedRun, replies: RunReplies, sinks: Sinks, stack: ExitStack
     ) -> None:
         """Opens the requested files on the `stack`."""
         self._prepared = prepared
@@ -108,7 +108,7 @@ class ScenarioScoring:
             for scenario in ids
         }
 
-    def tallies(self) -> Tallied:
+    def tallies(self) -> ScoringResult:
         """All scenarios added up; writes results, records, verdicts and open items."""
         sinks = self._sinks
         if sinks.on_verdict is not None:
@@ -118,27 +118,27 @@ class ScenarioScoring:
             scorer = self._open_scorer(self._replies.of_model)
             for item in undecided_items(scorer, self._judged):
                 sinks.on_open(item)
-        found = self._open_scorer(self._replies.counted_of_model)
+        found = self._open_scorer(self._replies.of_model_for_scoring)
         scores = found.scores(
             self._judged,
             ScenarioSinks(
-                _labelling(sinks.on_result, self._replies.labels),
+                _label_results(sinks.on_result, self._replies.labels),
                 sinks.on_record,
                 None if self._exported is None else self._exported.write,
                 None if self._trajectories is None else self._trajectories.write,
-                None if self._prepared.options.on_step is None else self._labelled_step,
+                None if self._prepared.options.on_step is None else self._emit_step,
             ),
         )
         return scenario_tallies(scores)
 
-    def _labelled_step(self, view: StepView) -> None:
-        """Passes a step on, marked where its provider asks no model."""
+    def _emit_step(self, view: StepView) -> None:
+        """Pass a step on, labelled if its provider calls no model."""
         on_step = self._prepared.options.on_step
-        assert on_step is not None  # asked for by the caller
+        assert on_step is not None  # checked by the caller
         label = self._replies.labels.get(view.model)
         if label is not None:
             answers = [
-                msgspec.structs.replace(answer, result=_labelled(answer.result, label))
+                msgspec.structs.replace(answer, result=_add_label(answer.result, label))
                 for answer in view.answers
             ]
             view = msgspec.structs.replace(view, answers=answers)
@@ -172,15 +172,15 @@ class ScenarioScoring:
         return [str(each) for each in departures if each.model in (None, model)]
 
 
-def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
+def _label_results(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
     """Mark the results of providers that are not real models."""
 
-    def labelled(result: CaseResult) -> None:
+    def emit(result: CaseResult) -> None:
         label = labels.get(result.model)
-        on_result(result if label is None else _labelled(result, label))
+        on_result(result if label is None else _add_label(result, label))
 
-    return labelled
+    return emit
 
 
-def _labelled(result: CaseResult, label: str) -> CaseResult:
+def _add_label(result: CaseResult, label: str) -> CaseResult:
     return msgspec.structs.replace(result, flags=sorted({*result.flags, label}))

@@ -1,4 +1,4 @@
-"""Scores a run: each case when all its replies have come, the rest at the end."""
+"""Scores a run: each case when all its replies have arrived, the rest at the end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.app import opened_sinks
+from callscore.app import open_sinks
 from callscore.core.case import Failed
-from callscore.core.judging import Similarity
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder, Similarity
 from callscore.core.run import ModelSpec, Stopping
 from callscore.core.scorecard import Scorecard
 from callscore.engine.limits import SharedLimits
@@ -25,9 +24,9 @@ from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import CaseReplies
 from callscore.evaluate.scorecards import joint_scorecard
-from callscore.evaluate.scoring_pass import ScoringPass, Tallied
+from callscore.evaluate.scoring_pass import ScoringPass, ScoringResult
 from callscore.runner.cases import CasePrompt, CasesToScore
-from callscore.runner.prepare import Prepared
+from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class RunScoring:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedRun,
         replies: RunReplies,
         calls: JudgeCalls | None,
         cases: Iterator[CasePrompt],
@@ -56,7 +55,7 @@ class RunScoring:
 
     def __enter__(self) -> RunScoring:
         config, files = self._prepared.config, self._prepared.case_files
-        self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
+        self._sinks = self._stack.enter_context(open_sinks(self._prepared.options.targets))
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
         self._judge_runner: JudgeRunner | None = None
@@ -101,16 +100,16 @@ class RunScoring:
         self._stack.__exit__(kind, error, trace)
 
     async def follow(self, stop: Shutdown, limits: SharedLimits | None = None) -> bool:
-        """Judge and score replies as they come; False if an interrupt left some unjudged.
+        """Judge and score replies as they arrive; False if an interrupt left some unjudged.
 
-        Without a judge, returns when all replies have come; `card` scores the rest.
+        Without a judge, returns when all replies have arrived; `card` scores the rest.
         """
         calls, judge_runner = self.calls, self._judge_runner
         if calls is None or judge_runner is None:
             await self._score_complete_cases()
             return True
         calls.begin(stop, limits)
-        return await unless_stopped(self._judge(judge_runner), calls, stop)
+        return await run_until_stopped(self._judge(judge_runner), calls, stop)
 
     async def _score_complete_cases(self) -> None:
         together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
@@ -121,14 +120,14 @@ class RunScoring:
             await asyncio.sleep(0)
 
     async def _judge(self, judge_runner: JudgeRunner) -> None:
-        """Judge cases when all their replies have come, scenarios at the end."""
+        """Judge cases when all their replies have arrived, scenarios at the end."""
         if self._pass is not None:
-            await self._pass.judge_all(judge_runner, self._until_judgeable)
+            await self._pass.judge_all(judge_runner, self._wait_until_judgeable)
         if self._scenarios is not None and judge_runner.judge is not None:
             await self.replies.all_in.wait()
             await self._scenarios.judge(judge_runner)
 
-    async def _until_judgeable(self, case_id: str) -> None:
+    async def _wait_until_judgeable(self, case_id: str) -> None:
         """Wait for the replies; a judge that computes in this process waits for all of them."""
         await asyncio.sleep(0)
         if self.calls is not None and self.calls.clients:
@@ -136,12 +135,12 @@ class RunScoring:
         else:
             await self.replies.all_in.wait()
 
-    async def measured(
+    async def measure_case(
         self, indexed: IndexedCase, answers: CaseReplies, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
         """Measure one case on its own, for a race; `card` scores it again with the others."""
         assert self._pass is not None  # a race has case files
-        return await self._pass.measured(indexed, answers, judge_runner)
+        return await self._pass.measure_case(indexed, answers, judge_runner)
 
     async def scenario_scores(
         self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
@@ -152,17 +151,17 @@ class RunScoring:
 
     def card(self) -> Scorecard | None:
         """The scorecard of cases and scenarios, if the run has some."""
-        tallies: list[Tallied] = []
+        results: list[ScoringResult] = []
         if self._pass is not None:
-            tallies.append(self._pass.finish())
+            results.append(self._pass.finish())
         if self._scenarios is not None:
-            tallies.append(self._scenarios.tallies())
-        if not tallies:
+            results.append(self._scenarios.tallies())
+        if not results:
             return None
-        for tallied in tallies:
-            if self._prepared.options.on_tallied is not None:
-                self._prepared.options.on_tallied(tallied)
-        card = joint_scorecard(self._prepared.config.scoring, tallies, self._judge_runner)
+        for result in results:
+            if self._prepared.options.on_scoring_result is not None:
+                self._prepared.options.on_scoring_result(result)
+        card = joint_scorecard(self._prepared.config.scoring, results, self._judge_runner)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
@@ -180,7 +179,7 @@ class RunScoring:
         return notes
 
 
-async def unless_stopped(
+async def run_until_stopped(
     judging: Coroutine[Any, Any, None], calls: JudgeCalls, stop: Shutdown
 ) -> bool:
     """Judge to the end; after an interrupt, wait for the requests in flight and keep their
@@ -209,7 +208,7 @@ async def unless_stopped(
 
 
 class DeferredEmbedder:
-    """Defers comparing sentences until all replies have come, as computing delays them."""
+    """Defers comparing sentences until all replies have arrived, as computing delays them."""
 
     def __init__(self, embedder: Embedder, all_in: asyncio.Event) -> None:
         self._embedder, self._all_in = embedder, all_in

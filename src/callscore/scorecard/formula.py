@@ -176,7 +176,7 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
         value = values[gate.slug]
         if value is None or gate.clear_from <= value <= gate.clear_to:
             continue
-        if gate.rule.breached(value) and _is_gated(measures[gate.slug]):
+        if gate.rule.is_breached(value) and _is_gated(measures[gate.slug]):
             breached.append(gate)
     ungated = task_score(formula.score, values)
     if breached:

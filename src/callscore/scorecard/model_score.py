@@ -164,7 +164,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -
                 found.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs, gating))
         else:
             value = _gate_value(formula.specs[slug], metric)
-            if value is not None and rule.breached(value):
+            if value is not None and rule.is_breached(value):
                 found.append(Blocker(formula.task, slug, value, rule.limit, cases, None, gating))
     return found
 

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.scorecard import Blocker, Cost, CostStatus, ModelScore, Ranked, Zeroed
+from callscore.core.scorecard import (
+    Blocker,
+    Cost,
+    CostStatus,
+    ModelScore,
+    RankingLine,
+    ZeroedRankingLine,
+)
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.scorecard.tally import TaskTally
 
@@ -57,7 +64,7 @@ class _RankEntry(msgspec.Struct):
     pareto: bool = False
 
 
-def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
+def rank(models: Sequence[ModelScore], spec: Spec) -> list[RankingLine]:
     """Cost Efficiency = Final Score / normalised cost, descending        003, C-84 … C-86
 
     Official results come first, then estimates, ranked among themselves (C-125), then models
@@ -65,7 +72,7 @@ def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
     """
     official: list[_RankEntry] = []
     estimates: list[_RankEntry] = []
-    unranked: list[Ranked] = []
+    unranked: list[RankingLine] = []
     for model in models:
         if model.final.score is None:
             unranked.append(_unranked_model(model, spec))
@@ -74,7 +81,7 @@ def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
             (estimates if entry.estimate else official).append(entry)
     for group in (official, estimates):
         _rank_group(group)
-    ranked = [_to_ranked(entry) for group in (official, estimates) for entry in group]
+    ranked = [_ranking_line(entry) for group in (official, estimates) for entry in group]
     return ranked + sorted(unranked, key=lambda entry: entry.model)
 
 
@@ -153,8 +160,8 @@ def _dominates(one: _RankEntry, other: _RankEntry) -> bool:
     )
 
 
-def _to_ranked(entry: _RankEntry) -> Ranked:
-    return Ranked(
+def _ranking_line(entry: _RankEntry) -> RankingLine:
+    return RankingLine(
         model=entry.model,
         rank=entry.rank,
         efficiency=entry.efficiency,
@@ -169,8 +176,8 @@ def _to_ranked(entry: _RankEntry) -> Ranked:
     )
 
 
-def _unranked_model(model: ModelScore, spec: Spec) -> Ranked:
-    return Ranked(
+def _unranked_model(model: ModelScore, spec: Spec) -> RankingLine:
+    return RankingLine(
         model=model.model,
         rank=None,
         efficiency=None,
@@ -220,7 +227,7 @@ def _rounded_weights(tasks: Sequence[str], weights: Mapping[str, float]) -> dict
     return {task: share / 100 for task, share in shares.items()}
 
 
-def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[Zeroed]:
+def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[ZeroedRankingLine]:
     """By `zeroed_final`, descending; empty if no model is invalid        C-129
 
     It shows which model is closest and why it fails. No gate, official rank or exit code uses it.
@@ -235,10 +242,10 @@ def _zeroed_final(model: ModelScore) -> float:
     return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
 
 
-def _zeroed_entry(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zeroed:
+def _zeroed_entry(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> ZeroedRankingLine:
     score = model.final.zeroed_final
     better = sum(_zeroed_final(other) - _zeroed_final(model) > TOLERANCE for other in models)
-    return Zeroed(
+    return ZeroedRankingLine(
         model=model.model,
         rank=None if score is None else 1 + better,
         zeroed_final=score,

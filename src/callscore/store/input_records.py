@@ -11,7 +11,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
-from callscore.core.nearest import instead_of, nearest
+from callscore.core.nearest import nearest, similar_key_hint
 from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, with_line_number
 
@@ -276,7 +276,7 @@ def convert_record(value: Any, kind: type[T], line: Line) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        problem = _type_error(error, value).located("", _case_id_of(value))
+        problem = _type_error(error, value).with_place("", _case_id_of(value))
         raise locate_error(line, problem) from None
 
 
@@ -292,7 +292,7 @@ def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError
     found = _AT.search(message)
     field = found[1] if found else ""
     if missing := _MISSING.match(message):
-        meant = instead_of(missing[1], _keys_at(record, field))
+        meant = similar_key_hint(missing[1], _keys_at(record, field))
         field = f"{field}.{missing[1]}" if field else missing[1]
         return DataError(f"missing; {meant}expected as documented", field=field)
     return DataError(_AT.sub("", message).replace("`", ""), field=field)
@@ -322,4 +322,4 @@ def near_misses(line: Line) -> list[DataError]:
 def locate_error(line: Line, error: DataError) -> DataError:
     """The error with file and line."""
     placed = line if line.number else with_line_number(line)
-    return error.located(placed.place)
+    return error.with_place(placed.place)

@@ -21,7 +21,7 @@ from callscore.core.spec import (
     ScoreSettings,
     ScoreSpec,
     Spec,
-    combined,
+    combine_specs,
     with_metrics,
     with_tasks,
 )
@@ -284,7 +284,7 @@ class Catalog:
     def spec_with(self, tasks: Iterable[str]) -> Spec:
         """One specification for some tasks, of one or more suites."""
         tasks = list(tasks)
-        return combined(
+        return combine_specs(
             [with_tasks(self.spec_of(suite), tasks) for suite in self.suites_with(tasks)]
         )
 

@@ -10,7 +10,7 @@ import pytest
 
 from callscore.core.case import Failed, Tool
 from callscore.core.scenarios import ScenarioData
-from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.free_run import NO_RESULT, FreeRun, free_replies
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases

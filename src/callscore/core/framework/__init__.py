@@ -38,14 +38,14 @@ class JudgedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ""
 
 
-class _File(msgspec.Struct, frozen=True):
+class _MetricsFile(msgspec.Struct, frozen=True):
     metrics: Mapping[str, JudgedMetric]
 
 
 @lru_cache(maxsize=1)
 def judged_metrics() -> Mapping[str, JudgedMetric]:
     """The metrics that a judge may score, by slug."""
-    return msgspec.toml.decode(_read("metrics.toml"), type=_File).metrics
+    return msgspec.toml.decode(_read("metrics.toml"), type=_MetricsFile).metrics
 
 
 @lru_cache(maxsize=1)

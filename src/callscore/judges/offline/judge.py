@@ -12,8 +12,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 from callscore.core.case import Failed
-from callscore.core.judging import JudgeRequest, JudgeResult, Question, Verdict
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder, JudgeRequest, JudgeResult, Question, Verdict
 from callscore.judges.items import word_for_empty
 from callscore.judges.offline.claim_support import ClaimSupport, check_support
 from callscore.judges.offline.markup import strip_markup

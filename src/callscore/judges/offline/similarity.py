@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.case import Failed
-from callscore.core.ports import Embedder
+from callscore.core.judging import Embedder
 from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.metrics.facts.fact import Index, unmatched_facts
 

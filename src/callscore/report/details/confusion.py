@@ -27,11 +27,11 @@ class ConfusionMatrix:
 
     def add(self, model: str, expected: str, given: str) -> None:
         """Count one pair; labels beyond the first `MAX_LABELS` are counted as `OTHER`."""
-        pair = (self._known(expected), self._known(given))
+        pair = (self._known_label(expected), self._known_label(given))
         counts = self.models.setdefault(model, {})
         counts[pair] = counts.get(pair, 0) + 1
 
-    def _known(self, label: str) -> str:
+    def _known_label(self, label: str) -> str:
         if label not in self._labels:
             if len(self._labels) >= MAX_LABELS:
                 label = OTHER

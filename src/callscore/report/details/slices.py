@@ -49,7 +49,7 @@ class Slices:
                     mean.total += value
                     mean.n += 1
 
-    def comparable(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
+    def comparable_kinds(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
         """Yield the kinds with more than one value; a single slice compares nothing."""
         for kind, parts in self.kinds.items():
             if len(parts) > 1:

@@ -228,8 +228,8 @@ def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html
 def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
     """Return the mean scores by language, tag and length."""
     tables = [
-        join(tag("h3", kind), _slice_table(kind, parts, models), _left_out(kind, slices))
-        for kind, parts in slices.comparable()
+        join(tag("h3", kind), _slice_table(kind, parts, models), _left_out_note(kind, slices))
+        for kind, parts in slices.comparable_kinds()
     ]
     if not tables:
         return None
@@ -240,7 +240,7 @@ def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
     return section("slices", "Slices", tables, note=note)
 
 
-def _left_out(kind: str, slices: Slices) -> Html | None:
+def _left_out_note(kind: str, slices: Slices) -> Html | None:
     sentence = f"More values of {kind.lower()} exist; only the first ones are shown."
     return tag("p", sentence, class_="note") if kind in slices.left_out else None
 

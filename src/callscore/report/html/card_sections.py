@@ -121,7 +121,7 @@ def _calls(cases: Sequence[str], link: CaseLink) -> Child:
 def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
     """Describe the judge: who it is, how consistent it is, what it left undecided."""
     items = list(_judge_facts(card.judging, verdicts))
-    items.append(("Undecided", _undecided(card)))
+    items.append(("Undecided", _undecided_gates(card)))
     for model, number in undecided_values(card.documents).items():
         values = f"{show_count(number, 'argument value')} of {model_name(model)}"
         items.append(("Undecided in scenarios", values))
@@ -152,7 +152,7 @@ def _judge_facts(
     yield "Agreement with people", "not part of a scorecard; callscore judge calibrate measures it"
 
 
-def _undecided(card: Scorecard) -> str:
+def _undecided_gates(card: Scorecard) -> str:
     gates = [
         f"{model_name(model.model)}: {', '.join(task.undecided_gates)}"
         for model in card.models

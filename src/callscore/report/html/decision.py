@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.interval import FEW_CALLS
-from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
+from callscore.core.scorecard import ModelScore, RankingLine, Scorecard, TemplateRow
 from callscore.core.task import SCENARIO
 from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
@@ -125,13 +125,13 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone
     return table(headings, rows, "Scorecard, one row per model", "models")
 
 
-def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
+def _order(model: ModelScore, entry: RankingLine) -> tuple[bool, float, str]:
     score = entry.final_score if entry.final_score is not None else model.final.zeroed_final
     return entry.final_score is None, -(score or 0.0), model.model
 
 
 def _model_cells(
-    model: ModelScore, entry: Ranked, tasks: Sequence[str], *, standalone: bool
+    model: ModelScore, entry: RankingLine, tasks: Sequence[str], *, standalone: bool
 ) -> Iterator[Child]:
     yield _final(model)
     yield _rank(entry)
@@ -201,7 +201,7 @@ def _blockers(model: ModelScore, *, standalone: bool) -> Child:
     return tag("span", "none", class_="good")
 
 
-def _rank(entry: Ranked) -> Child:
+def _rank(entry: RankingLine) -> Child:
     if entry.rank is None:
         return tag("span", "—", title=plain(entry.reason or "", 300), class_="quiet")
     quality = "" if entry.quality_band is None else f"quality {show_band(entry.quality_band)}"

@@ -15,7 +15,7 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdict, Verdicts
-from callscore.core.nearest import instead_of
+from callscore.core.nearest import similar_key_hint
 from callscore.metrics.text import item_id, n2
 
 NO_PARTS: frozenset[str] = frozenset()
@@ -129,7 +129,7 @@ def check_keys(
         raise DataError("expected an object", field=path)
     for key in keys:
         if key not in value and not case.is_absent(key):
-            meant = instead_of(key, value.keys() - set(keys))
+            meant = similar_key_hint(key, value.keys() - set(keys))
             raise DataError(
                 f'missing; {meant}expected the documented key, or expected_parts.{key} = "absent"',
                 field=f"{path}.{key}",

@@ -32,7 +32,7 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
         super().__post_init__()
         if not 0 <= self.score_margin_fraction <= 1:
             raise ValueError(
-                "qa.score_margin_fraction must lie between 0 and 1, "
+                "qa.score_margin_fraction must be between 0 and 1, "
                 f"not {self.score_margin_fraction}"
             )
         if not 0 <= self.timestamp_tolerance_s < float("inf"):

@@ -135,7 +135,7 @@ def refuse_blocked(reference: EntityReference) -> None:
     }
     gate = load_spec().metrics[ADHERENCE].gate
     assert gate is not None  # the framework makes it a blocker
-    if ADHERENCE in reference.absent or not gate.breached(
+    if ADHERENCE in reference.absent or not gate.is_breached(
         1 - sum(map(len, outside.values())) / total
     ):
         return

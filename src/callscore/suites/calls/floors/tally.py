@@ -57,7 +57,7 @@ def best_floor(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:
 
 def _is_blocked(strategy: Strategy, formula: TaskFormula) -> bool:
     values = ((gate, strategy.gated.get(gate.slug)) for gate in formula.gates)
-    return any(value is not None and gate.rule.breached(value) for gate, value in values)
+    return any(value is not None and gate.rule.is_breached(value) for gate, value in values)
 
 
 def share(part: float, whole: float) -> float | None:
@@ -197,7 +197,7 @@ def _shows_failures(failed: float, asked: float) -> bool:
     to the rate.
     """
     gate = load_spec().metrics[FALSE_PASS].gate
-    return gate is not None and gate.breached(100 * max(failed, 1) / asked)
+    return gate is not None and gate.is_breached(100 * max(failed, 1) / asked)
 
 
 def _failures_text(failed: float, asked: float) -> str:

@@ -119,7 +119,7 @@ def _match_by_order(
     numbers, a verdict could be applied to the wrong claim.
     """
     numbers = range(1, len(found) + 1)
-    still_open = [
+    undecided_questions = [
         f"{CLAIM_PREFIX}{n}"
         for n, supported in zip(numbers, found, strict=True)
         if supported is None
@@ -127,7 +127,7 @@ def _match_by_order(
     from_one = [f"{CLAIM_PREFIX}{n}" for n in range(1, len(given) + 1)]
     if len(given) == len(found):
         answers = list(given.values())
-    elif len(given) == len(still_open) and list(given) in (still_open, from_one):
+    elif len(given) == len(undecided_questions) and list(given) in (undecided_questions, from_one):
         left = iter(given.values())
         answers = [next(left) if supported is None else () for supported in found]
     else:

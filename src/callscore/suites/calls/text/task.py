@@ -300,7 +300,7 @@ def _intent_points(
 def _is_resolution_limited(facts: float) -> bool:
     """Whether one fabricated fact would already breach the gate: 1 / N > 3 %        C-61"""
     gate = load_spec().metrics[FABRICATION_FREE].gate
-    return facts > 0 and gate is not None and gate.breached(1 - 1 / facts)
+    return facts > 0 and gate is not None and gate.is_breached(1 - 1 / facts)
 
 
 def _emotion_measure(reference: TextReference, output: TextOutput, flags: set[str]) -> Measure:

@@ -100,7 +100,7 @@ def is_resolution_limited(total: int) -> bool:
     """Whether a single drift is already beyond the limit        C-77"""
     gate = load_spec().metrics[CRITICAL_FACTS].gate
     assert gate is not None  # the framework makes it a blocker
-    return total > 0 and gate.breached(1 - 1 / total)
+    return total > 0 and gate.is_breached(1 - 1 / total)
 
 
 def fact_questions(sheet: FactSheet, text: str) -> Iterable[Question]:

@@ -53,7 +53,7 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
         try:
             cards.append(read_card(files.read_whole(path)))
         except DataError as error:
-            raise error.located(str(path)) from None
+            raise error.with_place(str(path)) from None
     known = index_cards(cards)
     content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
     return known, canonical_hash(content)
@@ -66,7 +66,7 @@ def select_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptP
     try:
         return with_public_prompts(files.read_text(settings.prompts))
     except DataError as error:
-        raise error.located(str(settings.prompts)) from None
+        raise error.with_place(str(settings.prompts)) from None
 
 
 class ScenarioSet:
@@ -95,7 +95,7 @@ class ScenarioSet:
                 text = self._files.read_text(path)
                 yield read_scenario(text, ScenarioKey(self.lang, path.stem), self.cards)
             except DataError as error:
-                raise error.located(str(path)) from None
+                raise error.with_place(str(path)) from None
 
     def requested_steps(self, scenario: Scenario) -> list[StepCase]:
         """The steps to request; an agent without a card has no tool to call and is left out."""
@@ -151,7 +151,7 @@ def check_scenarios(
                 text = files.read_text(path)
                 scenarios.append(read_scenario(text, ScenarioKey(lang, path.stem), known))
             except DataError as error:
-                problems.append(error.located(str(path)))
+                problems.append(error.with_place(str(path)))
     return ScenarioCheck(
         len(scenarios),
         sum(len(scenario.plans) for scenario in scenarios),

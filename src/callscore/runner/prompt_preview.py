@@ -11,11 +11,11 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import UsageError
-from callscore.runner.cases import CaseFiles, CasePrompt, call_of
+from callscore.runner.cases import CaseFiles, CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, open_models
 
 
-class ShownPrompt(msgspec.Struct, frozen=True):
+class PromptPreview(msgspec.Struct, frozen=True):
     """The messages and the schema of a case; the request to a model if one is named."""
 
     case_id: str
@@ -27,17 +27,17 @@ class ShownPrompt(msgspec.Struct, frozen=True):
     """The request body."""
 
 
-def prompt_of_case(cases: Sequence[Path], case_id: str | None) -> ShownPrompt:
+def prompt_of_case(cases: Sequence[Path], case_id: str | None) -> PromptPreview:
     """The built-in prompt of a case; the first case if none is named."""
-    return _shown(_asked(ScoreConfig(cases=cases), case_id), None)
+    return _make_preview(_find_case(ScoreConfig(cases=cases), case_id), None)
 
 
-def prompt_of_run(path: Path, case_id: str | None, model: str | None) -> ShownPrompt:
+def prompt_of_run(path: Path, case_id: str | None, model: str | None) -> PromptPreview:
     """The prompt of a case of an eval file, for one of its models."""
     config = load_eval(path)
     if not config.cases:
         raise UsageError(f"{path}: names no case files")
-    return _shown(_asked(config.scoring, case_id), _model(config, model))
+    return _make_preview(_find_case(config.scoring, case_id), _model(config, model))
 
 
 def _model(config: EvalConfig, name: str | None) -> ModelHandle:
@@ -49,7 +49,7 @@ def _model(config: EvalConfig, name: str | None) -> ModelHandle:
     raise UsageError(f"{name!r} is not a model of the file; expected one of {known}")
 
 
-def _asked(scoring: ScoreConfig, case_id: str | None) -> CasePrompt:
+def _find_case(scoring: ScoreConfig, case_id: str | None) -> CasePrompt:
     files = CaseFiles(scoring)
     survey = files.survey()
     if not survey.ids:
@@ -62,12 +62,12 @@ def _asked(scoring: ScoreConfig, case_id: str | None) -> CasePrompt:
     return found
 
 
-def _shown(asked: CasePrompt, model: ModelHandle | None) -> ShownPrompt:
+def _make_preview(asked: CasePrompt, model: ModelHandle | None) -> PromptPreview:
     prompt: Prompt = asked.prompt
-    request = call_of(model.provider, asked, 1) if model is not None else None
+    request = request_of(model.provider, asked, 1) if model is not None else None
     if request is not None and request.prompt is not None:
         prompt = request.prompt
-    return ShownPrompt(
+    return PromptPreview(
         asked.case.id,
         asked.case.task,
         prompt.messages,

@@ -1,4 +1,4 @@
-"""The folders of the orchestration suite: recorded outputs, agent cards, scenarios."""
+"""Folders of scenarios: recorded outputs, agent cards, scenario files."""
 
 from __future__ import annotations
 
