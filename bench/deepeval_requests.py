@@ -27,7 +27,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from bench.judge_calls import ProviderResponse
 from callscore.core.case import turns
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.text.claims import claims
 
 REASON = "The statement agrees with what the customer and the agent say in this part of the call."
@@ -285,7 +285,7 @@ def _faithfulness(grounds: _Grounds, stated: Sequence[str]) -> Sequence[Sent]:
     case = _case(_lines(stated), "", grounds.answered)
     context = [grounds.answered.transcript, grounds.reference]
     spoken = turns(grounds.answered.case.transcript)
-    truths = [*(one for turn in spoken for one in sentences(turn.text)), *grounds.facts]
+    truths = [*(one for turn in spoken for one in split_sentences(turn.text)), *grounds.facts]
     model = Scripted(truths, stated, len(stated))
     case = case.model_copy(update={"retrieval_context": context})
     return _measured(FaithfulnessMetric, model, case)

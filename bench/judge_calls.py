@@ -13,8 +13,8 @@ from callscore.core.case import Case, Malformed, Reply, Turn, turns
 from callscore.core.judging import JudgeRequest
 from callscore.evaluate.judging import judge_request_of
 from callscore.suites.calls.benchmarks.layer import CallBenchmarks
-from callscore.suites.calls.benchmarks.view import Subject
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.benchmarks.view import ReplyView
+from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.registry import Catalog
 
 CALLS = 100
@@ -45,7 +45,7 @@ class ProviderResponse(NamedTuple):
         frozen: Sequence[Any] = ()
         if benchmarks:
             asked += CallBenchmarks("fenced").ask(
-                Subject(self.case, reference, output, self.answer)
+                ReplyView(self.case, reference, output, self.answer)
             )
             frozen = CallBenchmarks("fenced").ask_case(self.case)
         return [
@@ -71,8 +71,8 @@ def sales_summaries() -> Iterator[ProviderResponse]:
     """Sales calls; purpose and highlights are the sentences of the summaries."""
     for case in _cases("summary_judge_summedits_salescall"):
         (reference,) = case.expected_outcome["reference_summaries"]
-        given = [_reworded(text) for text in sentences(case.model_output["summary"])]
-        yield _summarised(case, list(sentences(reference)), given)
+        given = [_reworded(text) for text in split_sentences(case.model_output["summary"])]
+        yield _summarised(case, list(split_sentences(reference)), given)
 
 
 def talk_summaries() -> Iterator[ProviderResponse]:
@@ -180,7 +180,7 @@ def _all_said(case: Case, speaker: str) -> list[str]:
 
 
 def _most_informative(turn: Turn) -> list[str]:
-    return [text for text in sentences(turn.text) if len(text) >= SHORTEST_SENTENCE]
+    return [text for text in split_sentences(turn.text) if len(text) >= SHORTEST_SENTENCE]
 
 
 def _forms(name: str) -> Iterator[ProviderResponse]:

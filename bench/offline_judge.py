@@ -16,7 +16,7 @@ from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.text.claims import claims
 
 PARTS = ("tuning", "held-out")
@@ -55,7 +55,7 @@ def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:
     """What the rules say about one summary, claim by claim; the most suspect claim decides"""
     known = read(case, case["expected_outcome"] if with_reference else {})
     summary = case["model_output"]["summary"]
-    found = [support(claim, known, case["lang"]) for claim in sentences(summary)]
+    found = [support(claim, known, case["lang"]) for claim in split_sentences(summary)]
     return Estimate(
         json.dumps(case["transcript"]),
         not case["human"]["consistent"],

@@ -11,13 +11,13 @@ from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Task
 from callscore.scorecard import criteria, final, formula, ranking
 from callscore.scorecard import template as rows
-from callscore.scorecard.criteria import Benchmarked, Criteria, consistency_of
+from callscore.scorecard.criteria import CriterionMeasures, CriterionTallies, consistency_of
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls import spec
 from callscore.suites.calls.suite import CallsSuite
 from callscore.suites.registry import Catalog, NamesOf, no_names
 
-SPEC = spec.load()
+SPEC = spec.load_spec()
 
 final_score = partial(final.final_score, SPEC)
 option_weights = partial(final.option_weights, SPEC)
@@ -25,18 +25,18 @@ formula_for = partial(formula.formula_for, SPEC)
 score_benchmarks = partial(final.score_benchmarks, SPEC.benchmarks)
 rank = partial(ranking.rank, spec=SPEC)
 rank_zeroed = partial(ranking.rank_zeroed, spec=SPEC)
-template = partial(rows.template, SPEC)
+template = partial(rows.template_rows, SPEC)
 
 
 def formula_of(task: str, gates: str) -> TaskFormula:
-    return formula_for(task, spec.settings({"gates": gates}))
+    return formula_for(task, spec.make_settings({"gates": gates}))
 
 
 def tasks(
     settings: ScoreSettings | None = None, names: DataNames = no_data_names
 ) -> Mapping[str, Task[Any, Any]]:
     """The four tasks of the suite."""
-    suite, given = CallsSuite(), spec.settings() if settings is None else settings
+    suite, given = CallsSuite(), spec.make_settings() if settings is None else settings
     return {name: suite.task(name, given, names) for name in SPEC.tasks}
 
 
@@ -46,7 +46,7 @@ def all_tasks(names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:
 
 
 def add_case(
-    tallies: Criteria, runs: Sequence[Benchmarked], scores: Sequence[Any], ddof: int
+    tallies: CriterionTallies, runs: Sequence[CriterionMeasures], scores: Sequence[Any], ddof: int
 ) -> None:
     steady = consistency_of(scores, ddof)
     criteria.add_case(tallies, runs, steady, SPEC.benchmarks.criteria)

@@ -13,11 +13,11 @@ from callscore.core.measure import Measure
 from callscore.core.task import Measured
 from callscore.suites.calls.entity.reference import EntityReference, read_reference
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.parse import Sources
+from callscore.suites.calls.parse import StructureSources
 from callscore.suites.calls.prompt import answer_form
-from callscore.suites.calls.spec import settings
+from callscore.suites.calls.spec import make_settings
 
-TASK = EntityTask(settings())
+TASK = EntityTask(make_settings())
 CONFIG: Mapping[str, Any] = {"keywords": ["refund", "account"], "topics": ["billing"]}
 
 
@@ -53,7 +53,7 @@ def entity_case(
 
 def unrefused(case: Case) -> EntityReference:
     """The reference, even of a case that a data set must not have (C-131)."""
-    return read_reference(case, Sources({}, form=answer_form("entity")))
+    return read_reference(case, StructureSources({}, form=answer_form("entity")))
 
 
 def measured(case: Case, answer: object) -> Measured:

@@ -14,11 +14,11 @@ from callscore.core.case import Case, Reply, Turn
 from callscore.core.judging import JudgeResult
 from callscore.core.measure import Measure
 from callscore.core.task import Task
-from callscore.suites.calls.spec import settings
+from callscore.suites.calls.spec import make_settings
 from judge_cases import by_item
 from text_cases import case_of_summary, outcome, summary
 
-TASKS: Mapping[str, Task[Any, Any]] = tasks(settings())
+TASKS: Mapping[str, Task[Any, Any]] = tasks(make_settings())
 SAID = "I see the charge of 49 dollars twice, and I refund one of them today."
 PURPOSE = "Customer requesting refund for duplicate charge"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.parse import Place, read_scenario
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 PARITY = SHARED / "parity"
@@ -29,7 +29,7 @@ needs_cases = pytest.mark.skipif(
 @cache
 def cards_of(lang: str) -> Cards:
     files = sorted((SCENARIOS / lang / "multiagent_cards").glob("*.json"))
-    return collect(read_card(path.read_bytes()) for path in files)
+    return index_cards(read_card(path.read_bytes()) for path in files)
 
 
 @cache
@@ -38,7 +38,9 @@ def scenarios_of(lang: str) -> Sequence[Scenario]:
     folder = SCENARIOS / lang / "scenario_data"
     paths = sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem))
     return [
-        read_scenario(path.read_text(encoding="utf-8"), Place(lang, path.stem), cards_of(lang))
+        read_scenario(
+            path.read_text(encoding="utf-8"), ScenarioKey(lang, path.stem), cards_of(lang)
+        )
         for path in paths
     ]
 

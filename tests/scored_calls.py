@@ -16,7 +16,7 @@ from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.evaluate.shape import model_shape
 from callscore.stats.contributions import Contributions, ModelShape
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 
 
 class ScoredCalls(NamedTuple):
@@ -32,7 +32,7 @@ class ScoredCalls(NamedTuple):
         return model_shape(
             model,
             lambda task: formula_for(task, settings),
-            load().benchmarks.criteria,
+            load_spec().benchmarks.criteria,
         )
 
 

@@ -18,8 +18,8 @@ from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Scorecard
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, Row
-from callscore.suites.orchestration.scenario_tally import score_of, tally_of
+from callscore.suites.orchestration.rows import NONE_DUE, CallRow, FailedRow, PlanRow, ResultRow
+from callscore.suites.orchestration.scenario_tally import score_tally, tally_scenarios
 
 RATE = "qa.false_pass_rate"
 PLAN = "orchestration.plan"
@@ -68,8 +68,8 @@ def headline(
     failed = [FailedRow("f", "503")] * (9 - evaluated)
     measure = Measure(value) if value is not None else NONE_DUE
     plan = PlanRow(measure, evaluated=value is not None)
-    row = Row("f", plan, CallRow(), Confusion(), 0, 0, approximate_plans=int(approximate))
-    score = score_of(tally_of([row] * evaluated, failed))
+    row = ResultRow("f", plan, CallRow(), Confusion(), 0, 0, approximate_plans=int(approximate))
+    score = score_tally(tally_scenarios([row] * evaluated, failed))
     parts = {**score.subscores}
     parts["plan"] = msgspec.structs.replace(parts["plan"], ci95=interval)
     score = msgspec.structs.replace(score, subscores=parts)

@@ -86,7 +86,7 @@ def test_the_human_outcome_is_a_perfect_answer(name: str, tmp_path: Path) -> Non
     assert task.n == FILES[name]
     assert task.blocked_calls == 0
     for slug, metric in task.metrics.items():
-        if spec.load().metrics[slug].needs == "code" and metric.value is not None:
+        if spec.load_spec().metrics[slug].needs == "code" and metric.value is not None:
             is_share = metric.unit == "fraction"
             assert metric.value == (1 if is_share else 0), slug
             assert metric.rating == "Good", slug
@@ -96,7 +96,7 @@ def test_the_human_outcome_is_a_perfect_answer(name: str, tmp_path: Path) -> Non
 
 def _decided(line: Json) -> list[float]:
     """The values that code decides, turned so that 1 is the best."""
-    metrics = spec.load().metrics
+    metrics = spec.load_spec().metrics
     return [
         value if metrics[slug].unit == "fraction" else 1 - value
         for slug, value in line["metrics"].items()

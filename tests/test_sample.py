@@ -87,7 +87,7 @@ def test_every_quote_of_a_verdict_stands_where_it_says(
 def test_the_canary_is_in_every_case_and_in_no_prompt(cases: dict[str, Case]) -> None:
     told = (FOLDER / "README.md").read_text(encoding="utf-8")
     (canary,) = re.findall(r"callscore-sample-canary-[0-9a-f-]{36}", told)
-    asked = tasks(spec.settings())
+    asked = tasks(spec.make_settings())
     for case in cases.values():
         assert case.provenance["canary"] == canary
         prompt = asked[case.task].prompt(case)

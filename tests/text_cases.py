@@ -13,12 +13,12 @@ from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdict
 from callscore.core.measure import Measure
 from callscore.core.task import Measured
 from callscore.scorecard.formula import CaseScore, score_case
-from callscore.suites.calls.spec import Settings, settings
+from callscore.suites.calls.spec import Settings, make_settings
 from callscore.suites.calls.text.task import TextOutput, TextTask
 
 Json = dict[str, Any]
 
-TASK = TextTask(settings())
+TASK = TextTask(make_settings())
 PURPOSE = "Customer requesting refund for duplicate charge"
 HIGHLIGHTS = ("Duplicate charge confirmed", "Refund of $49 initiated")
 FIELDS: Mapping[str, Any] = {"customer_name": "Ana", "follow_up": "Credit in 3 days"}

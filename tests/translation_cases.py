@@ -10,10 +10,10 @@ import msgspec
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import Item, Verdict, Verdicts
 from callscore.core.task import Measured
-from callscore.suites.calls.spec import settings
+from callscore.suites.calls.spec import make_settings
 from callscore.suites.calls.translation.task import TranslationTask
 
-TASK = TranslationTask(settings())
+TASK = TranslationTask(make_settings())
 Pairs = Mapping[str, str]
 
 

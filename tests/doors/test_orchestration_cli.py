@@ -275,6 +275,10 @@ def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
         ([LARGE, "--cards", "nowhere"], "nowhere: no such folder"),
         ([CARDS, "--cards", CARDS], "contains no recorded outputs"),
         ([LARGE, SMALL, "--cards", CARDS], "two folders of the language EN"),
+        (
+            [LARGE, SMALL, LARGE, "--cards", CARDS, *("--lang", "EN", "KO", "KO")],
+            "two folders of the language KO",
+        ),
         ([LARGE.parents[1], "--cards", CARDS], "expected one folder per model and language"),
         ([LARGE, "--cards", CARDS, CARDS], "2 card folders for 1 output folders"),
         ([LARGE], "Missing option"),
@@ -343,6 +347,19 @@ def test_validate_prints_the_data_report_of_the_sample() -> None:
     assert done.stdout == (
         "6 scenarios: 7 plan steps and 14 agent steps can be asked; 0 findings\n"
     )
+
+
+def test_validate_reads_the_cards_of_each_folder(tmp_path: Path) -> None:
+    scenarios, others = SAMPLES / "scenarios" / "EN", tmp_path / "cards"
+    others.mkdir()
+    (others / "a.json").write_text('{"agent_card": {"agent_id": "other"}}', encoding="utf-8")
+    done = run("validate", scenarios, scenarios, "--cards", CARDS, others)
+    assert done.returncode == 0, done.stderr
+    assert "has no card" in done.stdout
+    assert done.stdout.count("unknown agent") == 14
+    refused = run("validate", scenarios, "--cards", CARDS, others)
+    assert refused.returncode == 2
+    assert "2 card folders for 1 scenario folders" in refused.stderr
 
 
 def test_validate_names_what_is_no_scenario(tmp_path: Path) -> None:

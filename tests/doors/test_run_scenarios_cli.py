@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -421,6 +422,17 @@ def test_a_recording_that_is_none_is_refused(
     (tmp_path / name).write_text(text)
     model = {"name": "again", "provider": "replay", "outputs": name}
     assert words in refused("run", eval_file(tmp_path, [model], data=SCENARIOS))
+
+
+def test_two_folders_of_one_language_are_refused_and_not_scored_as_one_of_them(
+    tmp_path: Path,
+) -> None:
+    source = Path(SCENARIOS["orchestration"]["scenarios"])
+    for folder, scenario in (("a", "1.yaml"), ("b", "2.yaml")):
+        (tmp_path / folder / "EN").mkdir(parents=True)
+        shutil.copy(source / scenario, tmp_path / folder / "EN")
+    path = eval_file(tmp_path, [PERFECT], data=scenarios(scenarios=["a/EN", "b/EN"]))
+    assert "are both of the language EN; expected one folder" in refused("run", path)
 
 
 def test_two_recordings_of_one_scenario_are_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from callscore.export.step_cases import StepCases
 from callscore.export.verification import verify
 from callscore.report.formats import BUILT_IN, report_format
 from callscore.report.source import ReportOptions, ReportSource
-from callscore.suites.orchestration.step_views import writable
+from callscore.suites.orchestration.step_views import to_json_value
 from commands import run
 from eval_files import cases_file, eval_file
 from export.hostile import PAYLOADS, hostile_source
@@ -151,7 +151,7 @@ def test_hostile_steps_stay_text(source: ReportSource) -> None:
 
 
 def test_what_json_cannot_hold_becomes_text() -> None:
-    found = writable({"half \ud800": [2**70, 1, True, None, 0.5, {"d": Path("x")}]})
+    found = to_json_value({"half \ud800": [2**70, 1, True, None, 0.5, {"d": Path("x")}]})
     assert found == {"half ?": [str(2**70), 1, True, None, 0.5, {"d": "x"}]}
     msgspec.json.encode(found)
 

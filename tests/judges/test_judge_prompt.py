@@ -20,7 +20,7 @@ from callscore.judges.items import is_empty_phrase, sort_questions
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
 from callscore.judges.rubric import library_of, shipped, shipped_files
-from callscore.suites.calls.spec import settings
+from callscore.suites.calls.spec import make_settings
 from callscore.suites.calls.text.task import TextTask
 from callscore.suites.calls.verdict_rules import RULES
 from judge_cases import (
@@ -277,7 +277,7 @@ def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
     answer = outcome(summary=summary("Another purpose", [*HIGHLIGHTS, "Something new"]))
     record: Mapping[str, object] = {"case_id": case.id, "model": evaluated, "output": answer}
     model = WritingModel(literally, name=judging)
-    judge(judge_request_of(TextTask(settings()), case, record["output"]), LLMJudge(model))
+    judge(judge_request_of(TextTask(make_settings()), case, record["output"]), LLMJudge(model))
     assert model.bodies
     assert not any(name.encode() in body for name in (evaluated, judging) for body in model.bodies)
     assert "model" not in JudgeRequest.__struct_fields__

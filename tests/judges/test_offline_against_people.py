@@ -19,7 +19,7 @@ from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.text.claims import claims
 from shared_cases import shared_cases
 
@@ -53,7 +53,7 @@ def _read(transcript: str, reference: str) -> Page:
 def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:
     known = read(case, case["expected_outcome"] if with_reference else {})
     summary = case["model_output"]["summary"]
-    found = [support(claim, known, "en") for claim in sentences(summary)]
+    found = [support(claim, known, "en") for claim in split_sentences(summary)]
     return Estimate(
         not case["human"]["consistent"],
         max(one.suspicion for one in found),

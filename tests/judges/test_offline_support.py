@@ -13,7 +13,7 @@ from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.evidence import evidence
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import support
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.sentences import split_sentences
 
 CALL = (
     ("Agent", "Good morning, this is Priya from Northwind. How can I help?"),
@@ -200,12 +200,12 @@ def test_a_date_at_the_beginning_is_no_list_marker() -> None:
 
 def test_a_list_in_one_highlight_is_as_many_sentences_as_it_has_members() -> None:
     told = "1. The refund was approved. 2. It takes 3 days.\n3. The headset stays."
-    assert sentences(told) == [
+    assert split_sentences(told) == [
         "1. The refund was approved.",
         "2. It takes 3 days.",
         "3. The headset stays.",
     ]
-    assert sentences("It costs 5. He paid.") == ["It costs 5.", "He paid."]
+    assert split_sentences("It costs 5. He paid.") == ["It costs 5.", "He paid."]
 
 
 def test_a_paraphrase_is_not_accused_for_its_words() -> None:

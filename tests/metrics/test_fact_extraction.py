@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.calls.translation.facts import agree, extract
+from callscore.metrics.facts.extraction import extract
+from callscore.metrics.facts.fact import agree
 
 END_OF_DIGITS = 0x20000
 ZEROS = [c for c in map(chr, range(END_OF_DIGITS)) if unicodedata.category(c) == "Nd"][::10]

@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
 from callscore.metrics.graphs.bounds import pairing
-from callscore.metrics.graphs.polish import polished
-from callscore.metrics.graphs.problem import problem, side
+from callscore.metrics.graphs.problem import make_problem, make_search_graph
+from callscore.metrics.graphs.search import improve_by_swaps
 from callscore.metrics.graphs.symmetry import twin_classes
 
 
@@ -77,13 +77,13 @@ def test_a_pairing_is_the_best_of_all_and_may_leave_edges_alone(near: int, far: 
     ],
 )
 def test_twins_can_change_places(edges: set[tuple[int, int]], classes: list[int]) -> None:
-    assert twin_classes(side(4, edges), ["same", "same", "same", "other"]) == classes
+    assert twin_classes(make_search_graph(4, edges), ["same", "same", "same", "other"]) == classes
 
 
-def test_polishing_untangles_a_map_and_uses_the_node_left_over() -> None:
-    chain = side(3, {(0, 1), (1, 2)})
-    longer = side(4, {(3, 1), (1, 0), (0, 2)})
-    task = problem([[0.0] * 4] * 3, chain, longer)
-    better = polished(task, [0, 1, 2])
+def test_swaps_untangle_a_map_and_use_the_node_left_over() -> None:
+    chain = make_search_graph(3, {(0, 1), (1, 2)})
+    longer = make_search_graph(4, {(3, 1), (1, 0), (0, 2)})
+    task = make_problem([[0.0] * 4] * 3, chain, longer)
+    better = improve_by_swaps(task, [0, 1, 2])
     assert task.gain(better) == task.unit * (3 * 2 + 2 * 2)
     assert len(set(better)) == 3

@@ -20,7 +20,7 @@ from callscore.metrics.graphs import (
     has_cycle,
     similarity,
 )
-from callscore.metrics.graphs.problem import problem, side
+from callscore.metrics.graphs.problem import make_problem, make_search_graph
 from callscore.metrics.graphs.search import Effort, Search
 from commands import run_python
 
@@ -116,8 +116,8 @@ def by_brute_force(first: Graph, second: Graph, substitution: Substitution) -> f
 def searched(first: Graph, second: Graph, substitution: Substitution, effort: Effort) -> float:
     """The cost found by a search that turns to tuned bounds earlier or later than usual."""
     costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
-    sides = (side(len(graph.labels), graph.edges) for graph in (first, second))
-    task = problem(costs, *sides)
+    sides = (make_search_graph(len(graph.labels), graph.edges) for graph in (first, second))
+    task = make_problem(costs, *sides)
     found = Search(task, effort).run()
     assert found.gain == found.limit
     sizes = len(first.labels) + len(second.labels) + len(first.edges) + len(second.edges)

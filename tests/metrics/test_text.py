@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.metrics.text import (
-    comparable,
     contains,
     digits_to_ascii,
-    holds_form,
+    has_form,
     is_unspaced_script,
     is_word_char,
     n1,
     n2,
+    search_form,
 )
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -188,8 +188,8 @@ def test_c46_the_search_agrees_with_trying_every_position(haystack: str, needle:
 
 
 def holds(text: str, form: str, *, reference: str = "", ignore_case: bool = False) -> bool:
-    written, sought, model = (comparable(t, ignore_case) for t in (text, form, reference))
-    return holds_form(written, sought, lambda: model)
+    written, sought, model = (search_form(t, ignore_case) for t in (text, form, reference))
+    return has_form(written, sought, lambda: model)
 
 
 @pytest.mark.parametrize(

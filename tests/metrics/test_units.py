@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.facts.moments import date_at, may_be_moment, time_at
 from callscore.metrics.facts.quantities import DIGITS_AND_WORD
-from callscore.metrics.facts.units import MOST_REMEMBERED, Remembered, words_before
+from callscore.metrics.facts.units import MOST_CACHED, MeaningCache, words_before
 
 LANGUAGES = ("en", "es", "fr", "de", "hi", "ko", "zh", "ja", "pt", "it", None)
 WORDS = sorted(
@@ -29,11 +29,11 @@ def test_remembered_words_are_worked_out_once_and_never_too_many() -> None:
         asked.append(word)
         return len(word)
 
-    lengths = Remembered(length)
+    lengths = MeaningCache(length)
     assert [lengths["days"], lengths["days"]] == [4, 4]
     assert asked == ["days"]
-    assert {lengths[str(number)] for number in range(2 * MOST_REMEMBERED)} == {1, 2, 3, 4}
-    assert len(lengths) <= MOST_REMEMBERED
+    assert {lengths[str(number)] for number in range(2 * MOST_CACHED)} == {1, 2, 3, 4}
+    assert len(lengths) <= MOST_CACHED
 
 
 @given(st.lists(PARTS, min_size=1, max_size=8).map("".join), st.sampled_from(LANGUAGES))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.errors import CallscoreError
-from callscore.metrics.card_numbers import CARD_LEAK, CODE_LEAK, card_leaks, is_card_number
+from callscore.metrics.payment_cards import CARD_LEAK, CODE_LEAK, card_leaks, is_card_number
 from callscore.privacy.finder import KINDS, Finder
 from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redactor import Placeholders, Redactor

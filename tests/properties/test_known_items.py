@@ -27,6 +27,6 @@ def test_every_item_that_is_asked_about_is_known(name: str, dice: Random) -> Non
         return
     asked = list(task.ask(reference, output))
     if name == "translation":
-        asked += outcomes.questions_of_case(reference)
+        asked += outcomes.case_questions(reference)
     unknown = [q for q in asked if not has_item(reference, output, Item(q.metric, q.item))]
     assert not unknown

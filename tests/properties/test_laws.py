@@ -23,7 +23,7 @@ from random_calls import tasks as random_tasks
 from random_calls.breakage import broken
 from random_calls.dice import perfect_answer
 
-ALL_SLUGS = [slug for slugs in spec.names().of_task.values() for slug in slugs]
+ALL_SLUGS = [slug for slugs in spec.metric_names().by_task.values() for slug in slugs]
 NOISE = (0.05, 0.3, 0.7)
 
 # Only the seed is drawn: nothing is shrunk, and to draw each throw takes longer than all measures.
@@ -47,7 +47,7 @@ def law_of_bounds(task: AnyTask, dice: Random) -> None:
     answer = recipe.mutated(dice, case, dice.choice(NOISE))
     note(f"{case}\n{answer}")
     found = measured(task, case, answer, steady)
-    assert set(found.measures) == set(spec.names().of_task[task.name])
+    assert set(found.measures) == set(spec.metric_names().by_task[task.name])
     assert not laws.out_of_bounds(found)
     assert not laws.unlike_complement(found)
 
@@ -162,7 +162,7 @@ def test_no_answer_that_the_structure_check_lets_through_raises(
     case = random_tasks.TASKS[name].make(dice, "c1")
     answer = data.draw(wild(case["expected_outcome"]))
     found = measured(task, case, answer, steady)
-    assert set(found.measures) == set(spec.names().of_task[name])
+    assert set(found.measures) == set(spec.metric_names().by_task[name])
     assert not laws.out_of_bounds(found)
     reference = task.reference(msgspec.convert(case, Case))
     unjudged = task.measure(reference, task.read(reference, Reply(msgspec.json.encode(answer))), {})
@@ -172,9 +172,9 @@ def test_no_answer_that_the_structure_check_lets_through_raises(
 def test_every_metric_of_the_framework_has_declared_its_laws() -> None:
     assert list(LAWS) == ALL_SLUGS
     assert {slug: law.unit for slug, law in LAWS.items()} == {
-        slug: spec.load().metrics[slug].unit for slug in ALL_SLUGS
+        slug: spec.load_spec().metrics[slug].unit for slug in ALL_SLUGS
     }
-    twins = {slug: spec.load().metrics[slug].complement_of for slug in ALL_SLUGS}
+    twins = {slug: spec.load_spec().metrics[slug].complement_of for slug in ALL_SLUGS}
     assert {slug: twin for slug, twin in twins.items() if twin} == laws.COMPLEMENTS
 
 

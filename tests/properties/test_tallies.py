@@ -40,7 +40,7 @@ def answers_to(name: str, dice: Random) -> Answers:
 
 def card(name: str, tally: TaskTally) -> Any:
     """All that the scorecard says about a task; the calls of a blocker in the order of ids."""
-    scored = score_task(formula(name), tally, spec.settings())
+    scored = score_task(formula(name), tally, spec.make_settings())
     blockers = [
         msgspec.structs.replace(blocker, cases=sorted(blocker.cases)) for blocker in scored.blockers
     ]
@@ -137,7 +137,7 @@ def test_perfect_answers_to_all_calls_are_at_the_top_and_trigger_nothing(
     recipe, task = random_tasks.TASKS[name], TASKS[name]
     cases = [recipe.make(dice, f"c{number}") for number in range(dice.randint(1, 4))]
     perfect = [(c["id"], answered(task, c, perfect_answer(c), kindest)) for c in cases]
-    scored = score_task(formula(name), tallied(name, perfect), spec.settings())
+    scored = score_task(formula(name), tallied(name, perfect), spec.make_settings())
     assert not scored.blockers
     assert scored.score.status in ("valid", "incomplete")
     for slug, metric in scored.score.metrics.items():

@@ -22,7 +22,7 @@ from random_calls.dice import Json
 Judge = Callable[[Question], Verdict]
 AnyTask = Task[Any, Any]
 
-TASKS = tasks(spec.settings())
+TASKS = tasks(spec.make_settings())
 BEST_WORD = {"qa.evidence_backed_reasoning": "as_described"}
 WORST_WORD = {"qa.evidence_backed_reasoning": "vague"}
 ABOUT_THE_REFERENCE = ("translation.proper_nouns", "translation.critical_facts")

@@ -96,7 +96,7 @@ def test_a_recording_cannot_answer_a_prompt_alone() -> None:
 def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
     outputs = []
     for line in lines_of([CASES]):
-        opened = load_case(line, tasks(spec.settings()))
+        opened = load_case(line, tasks(spec.make_settings()))
         reply = answer_by_rules(opened.case.task, opened.task.prompt(opened.case))
         outputs.append({"case_id": opened.case.id, "model": "b", "output": reply.text})
     (model,) = callscore.score(CASES, outputs).models
@@ -118,7 +118,7 @@ def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
 def test_the_rules_never_see_the_expected_outcome() -> None:
     """They are given the prompt alone, and the prompt holds no expected outcome."""
     for line in lines_of([CASES]):
-        opened = load_case(line, tasks(spec.settings()))
+        opened = load_case(line, tasks(spec.make_settings()))
         provider = BaselineProvider("b", rules_of)
         call = provider.request_for(opened.case, opened.task.prompt(opened.case), 1)
         assert b"expected_outcome" not in call.body

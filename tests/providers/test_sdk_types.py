@@ -24,7 +24,7 @@ from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
 from callscore.providers.wire_format import WireFormat
 from callscore.runner.preflight import JUDGED, PROMPT, small_prompt
-from callscore.suites.calls.spec import settings
+from callscore.suites.calls.spec import make_settings
 from stub_servers import Json
 
 MODEL = "stub-1"
@@ -49,7 +49,7 @@ CONFIG: Json = {"required_fields": ["name", "issue"], "emotions": None, "keyword
 
 
 def _task_prompts() -> Iterator[tuple[str, Prompt]]:
-    for name, task in tasks(settings()).items():
+    for name, task in tasks(make_settings()).items():
         yield name, task.prompt(Case("c", name, "hello", CONFIG, {}))
 
 

@@ -8,19 +8,19 @@ from callscore.core.measure import Measure
 from callscore.report.orchestration_terminal import result_text
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.result import (
-    About,
     LanguageResult,
+    ResultMetadata,
     combine_languages,
-    compat_outcome,
-    standard_outcome,
+    compat_result,
+    standard_result,
 )
-from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
-from callscore.suites.orchestration.standard import Evaluated
+from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 
-ABOUT = About("runs/EN", "EN", "my-model", "none", "abc", "0.1.0")
+METADATA = ResultMetadata("runs/EN", "EN", "my-model", "none", "abc", "0.1.0")
 HALF = Measure(0.5)
 CONFUSION = Confusion(6, 2, 1, 3, 4, 1, 2)
-ROW = Row(
+ROW = ResultRow(
     "runs/EN/1_out.json",
     PlanRow(HALF, HALF, HALF, HALF, 1, 2),
     CallRow(HALF, HALF, HALF),
@@ -31,7 +31,7 @@ ROW = Row(
 
 
 def outcome(*, plans: bool = True, failed: tuple[FailedRow, ...] = ()) -> LanguageResult:
-    return standard_outcome(ABOUT, [Evaluated(ROW, (), (), plans, True)], failed)
+    return standard_result(METADATA, [ScenarioEvaluation(ROW, (), (), plans, True)], failed)
 
 
 def test_the_picture_shows_all_seven_counts() -> None:
@@ -54,23 +54,25 @@ def test_a_scenario_that_failed_is_named() -> None:
 
 
 def test_languages_stand_side_by_side_with_their_mean() -> None:
-    korean = msgspec.structs.replace(outcome(), about=msgspec.structs.replace(ABOUT, language="KO"))
+    korean = msgspec.structs.replace(
+        outcome(), metadata=msgspec.structs.replace(METADATA, language="KO")
+    )
     text = result_text(combine_languages([outcome(), korean]))
     assert f"{'':44}{'EN':>12}{'KO':>12}{'mean':>12}" in text
     assert f"{'  Plan':44}{'0.5000':>12}{'0.5000':>12}{'0.5000':>12}" in text
 
 
 def test_compat_says_what_it_is() -> None:
-    text = result_text(compat_outcome(ABOUT, [ROW], ()).document())
+    text = result_text(compat_result(METADATA, [ROW], ()).document())
     assert "compat mode" in text
     assert "never rank it with standard results" in text
 
 
 def test_names_from_outside_cannot_steer_the_terminal() -> None:
-    about = msgspec.structs.replace(ABOUT, model="\x1b[2Jred\u202e\nnext", language="E\x07")
+    metadata = msgspec.structs.replace(METADATA, model="\x1b[2Jred\u202e\nnext", language="E\x07")
     bad = (FailedRow("a\x1b]0;title\x07", "\r\nforged line"),)
     text = result_text(
-        standard_outcome(about, [Evaluated(ROW, (), (), True, True)], bad).document()
+        standard_result(metadata, [ScenarioEvaluation(ROW, (), (), True, True)], bad).document()
     )
     assert not any(character in text for character in "\x1b\x07\r\u202e")
     assert "forged line" in text

@@ -23,8 +23,8 @@ from callscore.judges.llm import LLMJudge
 from callscore.runner.cases import CasePrompt
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
 from callscore.suites.calls.benchmarks.layer import CallBenchmarks
-from callscore.suites.calls.benchmarks.view import Subject
-from callscore.suites.calls.spec import settings
+from callscore.suites.calls.benchmarks.view import ReplyView
+from callscore.suites.calls.spec import make_settings
 from eval_files import read_lines
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
@@ -79,13 +79,13 @@ def test_a_form_of_many_questions_is_no_fault_of_the_model(tmp_path: Path) -> No
 
 def asked_about(case: Case, answer: object) -> Counting:
     """Everything that a judge is asked about an answer, and about its case."""
-    task = tasks(settings())[case.task]
+    task = tasks(make_settings())[case.task]
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     result = task.read(reference, reply)
     value = json.loads(json.dumps(answer))
     asked = [
         *task.ask(reference, result),
-        *CallBenchmarks("fenced").ask(Subject(case, reference, result, value)),
+        *CallBenchmarks("fenced").ask(ReplyView(case, reference, result, value)),
     ]
     model = Counting()
     for questions, shown in ((asked, reply), (CallBenchmarks("fenced").ask_case(case), None)):
@@ -102,7 +102,7 @@ def test_no_sample_answer_costs_more_than_the_worst_case(line: int) -> None:
     answer = next(o["output"] for o in outputs if o["model"] == "sample-large")
     if isinstance(answer, str):
         answer = json.loads(answer.removeprefix("```json").removesuffix("```"))
-    prompt = tasks(settings())[case.task].prompt(case)
+    prompt = tasks(make_settings())[case.task].prompt(case)
     answers = JudgedAnswers(1, len(json.dumps(answer)) // 4, benchmarks=True)
     judge = ModelSpec("j", "openai", "j")
     (estimate,) = estimate_judging([judge], answers, [CasePrompt(case, prompt)])
@@ -121,7 +121,7 @@ def test_the_bound_of_a_case_grows_with_its_reference_not_with_the_answer() -> N
 
 def test_every_judge_of_a_panel_is_counted() -> None:
     case = msgspec.convert(text_case(), Case)
-    prompt = tasks(settings())[case.task].prompt(case)
+    prompt = tasks(make_settings())[case.task].prompt(case)
     specs = [ModelSpec(name, "openai", name) for name in ("one", "two")]
     found = estimate_judging(specs, JudgedAnswers(3, 100, False), [CasePrompt(case, prompt)])
     assert [estimate.model for estimate in found] == [
@@ -133,7 +133,7 @@ def test_every_judge_of_a_panel_is_counted() -> None:
 
 def test_the_frameworks_judge_is_asked_once_a_metric() -> None:
     case = msgspec.convert(text_case(), Case)
-    prompt = tasks(settings())[case.task].prompt(case)
+    prompt = tasks(make_settings())[case.task].prompt(case)
     spec = ModelSpec("one", "openai", "one", style="document")
     (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), [CasePrompt(case, prompt)])
     assert found.calls == 2 * 4

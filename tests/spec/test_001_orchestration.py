@@ -22,43 +22,47 @@ from callscore.suites.orchestration.decision.confusion import (
     rejection_type_accuracy,
 )
 from callscore.suites.orchestration.decision.parse import (
-    Called,
-    FailedReply,
-    Rejected,
-    read_answer,
+    NoDecision,
+    Rejection,
+    ToolCalls,
+    read_prediction,
 )
-from callscore.suites.orchestration.final import Overall, mean_defined, overall
-from callscore.suites.orchestration.plan.similarity import structural_distance
-from callscore.suites.orchestration.result import About, standard_outcome
+from callscore.suites.orchestration.overall import (
+    OverallStatistics,
+    mean_defined,
+    overall_statistics,
+)
+from callscore.suites.orchestration.plan.similarity import structural_similarity
+from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.result_format import four_decimals
-from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
+from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.model import (
     GENERAL,
     VIOLATION,
-    Call,
     CallsDue,
+    DecodedCall,
     RejectionDue,
 )
-from callscore.suites.orchestration.scenario.parse import Place
-from callscore.suites.orchestration.scenario.recording import RecordedReply, read_recording
-from callscore.suites.orchestration.scenario_tally import score_of, tally_of
-from callscore.suites.orchestration.standard import Evaluated, evaluate
+from callscore.suites.orchestration.scenario.output_file import RecordedReply, read_recording
+from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.scenario_tally import score_tally, tally_scenarios
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)
-ABOUT = About("outputs/EN", "EN", "sample", "none", "", "0")
+METADATA = ResultMetadata("outputs/EN", "EN", "sample", "none", "", "0")
 
 
 class Nobody:
-    def answer(self, case_id: str, run: int, question: Any) -> None:
+    def verdict_on(self, case_id: str, run: int, question: Any) -> None:
         return None
 
 
 def a_row(
     confusion: Confusion = W_OB_2, plan: PlanRow | None = None, call: CallRow | None = None
-) -> Row:
+) -> ResultRow:
     one = Measure(1.0)
-    return Row(
+    return ResultRow(
         "outputs/EN/1_out.json",
         plan if plan is not None else PlanRow(one, one, one, one, 0, 1),
         call if call is not None else CallRow(one, one, one, one),
@@ -68,8 +72,8 @@ def a_row(
     )
 
 
-def totals_of(row: Row) -> Overall:
-    return overall([row], score_of(tally_of([row])))
+def totals_of(row: ResultRow) -> OverallStatistics:
+    return overall_statistics([row], score_tally(tally_scenarios([row])))
 
 
 def test_w_ob_1_headline_of_the_document() -> None:
@@ -85,36 +89,36 @@ def test_c_104_the_field_shows_an_f1_and_not_a_recall() -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("AWAITING_USER_INPUT: which date?", Rejected("AWAITING_USER_INPUT")),
-        ("Sure!", FailedReply("plain_text")),
-        ("", FailedReply("empty_answer")),
-        (None, FailedReply("empty_answer")),
-        ("<think>AWAITING_USER_INPUT</think> Sure!", FailedReply("plain_text")),
-        ("<think>AWAITING_USER_INPUT and no end", FailedReply("empty_answer")),
+        ("AWAITING_USER_INPUT: which date?", Rejection("AWAITING_USER_INPUT")),
+        ("Sure!", NoDecision("plain_text")),
+        ("", NoDecision("empty_answer")),
+        (None, NoDecision("empty_answer")),
+        ("<think>AWAITING_USER_INPUT</think> Sure!", NoDecision("plain_text")),
+        ("<think>AWAITING_USER_INPUT and no end", NoDecision("empty_answer")),
         (
             "TOOL_CONSTRAINT_VIOLATION <status>AWAITING_USER_INPUT</status>",
-            Rejected("AWAITING_USER_INPUT"),
+            Rejection("AWAITING_USER_INPUT"),
         ),
         (
             "neither AWAITING_USER_INPUT nor TOOL_CONSTRAINT_VIOLATION",
-            Rejected("TOOL_CONSTRAINT_VIOLATION"),
+            Rejection("TOOL_CONSTRAINT_VIOLATION"),
         ),
     ],
 )
 def test_c_105_text_answers(content: str | None, expected: object) -> None:
-    assert read_answer(RecordedReply(content, [])) == expected
+    assert read_prediction(RecordedReply(content, [])) == expected
 
 
 def test_c_105_a_well_formed_call_wins_over_a_rejection_marker() -> None:
     call = {"function": {"name": "book", "arguments": '{"day": "Friday"}'}}
-    answer = read_answer(RecordedReply("<status>AWAITING_USER_INPUT</status>", [call]))
-    assert answer == Called((Call("book", {"day": "Friday"}),), (), ("call_and_reject",))
+    answer = read_prediction(RecordedReply("<status>AWAITING_USER_INPUT</status>", [call]))
+    assert answer == ToolCalls((DecodedCall("book", {"day": "Friday"}),), (), ("call_and_reject",))
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "null", None, "{", '{"a": 1} {"b": 2}', "", 3])
 def test_c_105_arguments_that_are_not_one_object_are_no_call(arguments: object) -> None:
     call = {"function": {"name": "book", "arguments": arguments}}
-    assert read_answer(RecordedReply("", [call])) == FailedReply("malformed_call")
+    assert read_prediction(RecordedReply("", [call])) == NoDecision("malformed_call")
 
 
 def test_c_106_failing_on_a_rejection_is_a_true_negative_of_fc() -> None:
@@ -156,12 +160,12 @@ def test_c_110_without_errors_all_three_are_written_as_zero() -> None:
 
 
 def test_c_111_the_type_does_not_matter_where_a_call_was_due() -> None:
-    assert cell(CallsDue(tool="book"), Rejected(VIOLATION)) == Confusion(fc_reject=1)
+    assert cell(CallsDue(tool="book"), Rejection(VIOLATION)) == Confusion(fc_reject=1)
 
 
 def test_c_111_a_general_rejection_is_never_a_mismatch() -> None:
-    assert cell(RejectionDue(GENERAL), Rejected(VIOLATION)) == Confusion(reject_same_type=1)
-    assert cell(RejectionDue(VIOLATION), Rejected(GENERAL)) == Confusion(reject_other_type=1)
+    assert cell(RejectionDue(GENERAL), Rejection(VIOLATION)) == Confusion(reject_same_type=1)
+    assert cell(RejectionDue(VIOLATION), Rejection(GENERAL)) == Confusion(reject_other_type=1)
 
 
 def test_c_112_rejection_type_accuracy() -> None:
@@ -171,7 +175,7 @@ def test_c_112_rejection_type_accuracy() -> None:
 
 def test_c_113_data_without_rejections_shows_zero_and_warns() -> None:
     only_calls = a_row(Confusion(fc_fc=10))
-    outcome = standard_outcome(ABOUT, [Evaluated(only_calls, (), (), True, True)], ())
+    outcome = standard_result(METADATA, [ScenarioEvaluation(only_calls, (), (), True, True)], ())
     written = outcome.document()
     statistics = written["overall_statistics"]
     scores = statistics["score_details"]["call_rejection_scores"]
@@ -200,9 +204,9 @@ def test_c_114_the_average_is_not_computed_from_rounded_parts() -> None:
 
 
 def test_c_115_zeros_are_included_and_the_positive_only_mean_stands_beside() -> None:
-    evaluated = evaluate(
+    evaluated = evaluate_scenario(
         read_recording(_two_calls(right="Friday", wrong="Monday"), "1"),
-        Place("EN", "1"),
+        ScenarioKey("EN", "1"),
         Cards(),
         Nobody(),
         "1_out.json",
@@ -231,12 +235,14 @@ def _call(day: str) -> dict[str, Any]:
 
 
 def test_c_115_nothing_on_both_sides_is_one() -> None:
-    measured = measure_calls([Call("ping", {})], [Call("ping", {})], (), {}, lambda _: None)
+    measured = measure_calls(
+        [DecodedCall("ping", {})], [DecodedCall("ping", {})], (), {}, lambda _: None
+    )
     assert (measured.name, measured.key, measured.value) == (1.0, 1.0, 1.0)
 
 
 def test_c_115_a_wrong_name_does_not_force_keys_and_values_to_zero() -> None:
-    mine, due = Call("cancel", {"day": "Friday"}), Call("book", {"day": "friday"})
+    mine, due = DecodedCall("cancel", {"day": "Friday"}), DecodedCall("book", {"day": "friday"})
     measured = measure_calls([mine], [due], (), {}, lambda _: None)
     assert (measured.name, measured.key, measured.value) == (0.0, 1.0, 1.0)
 
@@ -250,11 +256,11 @@ def test_c_116_successful_calls_are_those_made_where_due() -> None:
 def test_c_117_chain_of_two_against_chain_of_three() -> None:
     two = Graph(("a", "b"), frozenset({(0, 1)}))
     three = Graph(("a", "b", "c"), frozenset({(0, 1), (1, 2)}))
-    assert structural_distance(two, three).similarity == 0.75
+    assert structural_similarity(two, three).similarity == 0.75
 
 
 def test_c_117_two_empty_graphs_are_equal() -> None:
-    assert structural_distance(Graph(), Graph()).similarity == 1.0
+    assert structural_similarity(Graph(), Graph()).similarity == 1.0
 
 
 PLAN = "workflow_1:\n  steps:\n  - name: desk_agent\n    status: pending\n"
@@ -273,7 +279,9 @@ def test_c_118_with_and_without_failure() -> None:
     ]
     history = {"run #1": {"main_agent_history": answers, "label": label}}
     recording = read_recording({"history": history}, "1")
-    plan = evaluate(recording, Place("EN", "1"), Cards(), Nobody(), "1_out.json").row.plan
+    plan = evaluate_scenario(
+        recording, ScenarioKey("EN", "1"), Cards(), Nobody(), "1_out.json"
+    ).row.plan
     second = 0.5 + 0.5 * (1 - 0.2 / 2)
     assert plan.without_failure.value == pytest.approx((1 + second) / 2)
     assert plan.with_failure.value == pytest.approx((1 + second) / 3)
@@ -281,14 +289,14 @@ def test_c_118_with_and_without_failure() -> None:
 
 
 def test_c_119_three_scenarios_of_219_that_we_failed_make_it_incomplete() -> None:
-    rows = [Evaluated(a_row(), (), (), True, True)] * 216
+    rows = [ScenarioEvaluation(a_row(), (), (), True, True)] * 216
     failed = [FailedRow(f"outputs/EN/{n}_out.json", "the judge did not answer") for n in range(3)]
-    outcome = standard_outcome(ABOUT, rows, failed)
+    outcome = standard_result(METADATA, rows, failed)
     written = outcome.document()
     assert written["overall_statistics"]["failed_evaluations"] == 3
     assert written["x_extension"]["status"] == "incomplete"
     assert len(written["x_extension"]["failed_evaluations"]) == 3
-    assert standard_outcome(ABOUT, rows, failed[:2]).overall.complete
+    assert standard_result(METADATA, rows, failed[:2]).overall.complete
 
 
 def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
@@ -297,7 +305,9 @@ def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
 
 def test_c_120_without_plans_the_average_is_null() -> None:
     all_missing = PlanRow(Measure(0.0), failed=3)
-    outcome = standard_outcome(ABOUT, [Evaluated(a_row(plan=all_missing), (), (), False, True)], ())
+    outcome = standard_result(
+        METADATA, [ScenarioEvaluation(a_row(plan=all_missing), (), (), False, True)], ()
+    )
     written = outcome.document()
     metrics = written["overall_statistics"]["key_metrics"]
     assert metrics["Plan"] is None
@@ -384,14 +394,18 @@ LAYOUT = {
 
 @pytest.mark.parametrize("path", LAYOUT)
 def test_c_121_names_and_nesting(path: str) -> None:
-    found: Any = standard_outcome(ABOUT, [Evaluated(a_row(), (), (), True, True)], ()).document()
+    found: Any = standard_result(
+        METADATA, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
+    ).document()
     for key in path.split("."):
         found = found[int(key)] if key.isdigit() else found[key]
     assert list(found) == LAYOUT[path]
 
 
 def test_c_121_round_trip_and_types() -> None:
-    written = standard_outcome(ABOUT, [Evaluated(a_row(), (), (), True, True)], ()).document()
+    written = standard_result(
+        METADATA, [ScenarioEvaluation(a_row(), (), (), True, True)], ()
+    ).document()
     assert json.loads(json.dumps(written)) == written
     assert list(written) == ["directory", "overall_statistics", "detailed_results", "x_extension"]
     cells = written["overall_statistics"]["score_details"]["raw_confusion_matrix"]
@@ -401,7 +415,7 @@ def test_c_121_round_trip_and_types() -> None:
 def test_c_121_rows_are_sorted_by_number() -> None:
     paths = [f"EN/{n}_out.json" for n in (10, 9, 100, 1)]
     rows = [FailedRow(path, "unreadable") for path in paths]
-    written = standard_outcome(ABOUT, [], rows).document()
+    written = standard_result(METADATA, [], rows).document()
     assert [row["file_path"] for row in written["detailed_results"]] == [
         f"EN/{n}_out.json" for n in (1, 9, 10, 100)
     ]

@@ -27,12 +27,12 @@ from calls_suite import add_case, score_benchmarks
 from callscore.core.judging import Question
 from callscore.core.measure import Measure
 from callscore.core.scorecard import BenchmarkScore, CriterionScore
-from callscore.scorecard.criteria import Criteria, CriterionTally, consistency
+from callscore.scorecard.criteria import CriterionTallies, CriterionTally, consistency
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks import measures as formulas
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 
-CRITERIA = spec.load().benchmarks.criteria
+CRITERIA = spec.load_spec().benchmarks.criteria
 REASON = "The agent greeted the customer"
 
 
@@ -65,7 +65,7 @@ def criterion(scored: Scored, slug: str) -> CriterionScore:
     return scored.model.benchmarks.criteria[slug]
 
 
-def tally_of(slug: str, *values: float) -> Criteria:
+def tally_of(slug: str, *values: float) -> CriterionTallies:
     tally = CriterionTally()
     for value in values:
         tally.add([Measure(value)], CRITERIA[slug])
@@ -74,17 +74,17 @@ def tally_of(slug: str, *values: float) -> Criteria:
 
 def binaries(*passed: bool, partial: str = "incomplete") -> BenchmarkScore:
     """A Benchmark Score of criteria that pass or fail, in the order of the document."""
-    tallies: Criteria = {}
+    tallies: CriterionTallies = {}
     for slug, is_passed in zip(CRITERIA, passed, strict=False):
         best, worst = (0.0, 100.0) if CRITERIA[slug].unit == "percent" else (1.0, 0.0)
         tallies |= tally_of(slug, best if is_passed else worst)
-    settings = spec.settings({"benchmarks.partial": partial})
+    settings = spec.make_settings({"benchmarks.partial": partial})
     return score_benchmarks({"qa": tallies}, settings, is_covered=True)
 
 
 def test_c88_the_mean_decides_the_binary_and_the_share_of_passing_cases_stands_beside() -> None:
     tallies = tally_of("bench.faithfulness", 1.0, 0.8)
-    found = score_benchmarks({"text": tallies}, spec.settings(), is_covered=True)
+    found = score_benchmarks({"text": tallies}, spec.make_settings(), is_covered=True)
     entry = found.criteria["bench.faithfulness"]
     assert entry.value == pytest.approx(0.9)
     assert (entry.binary, entry.case_pass_rate) == (1, 0.5)
@@ -119,7 +119,7 @@ def test_c90_every_task_weighs_the_same_whatever_its_number_of_cases() -> None:
         "qa": tally_of("bench.exact_match", 1.0, 1.0, 1.0),
         "entity": tally_of("bench.exact_match", 0.0),
     }
-    found = score_benchmarks(tasks, spec.settings(), is_covered=True)
+    found = score_benchmarks(tasks, spec.make_settings(), is_covered=True)
     assert found.criteria["bench.exact_match"].value == pytest.approx(0.5)
 
 
@@ -403,7 +403,7 @@ def test_w_bm_5_consistency(scores: Sequence[float], ddof: int, value: float | N
 
 
 def test_c98_a_case_that_always_scores_zero_counts_zero() -> None:
-    tallies: Criteria = {}
+    tallies: CriterionTallies = {}
     add_case(tallies, [{}, {}], [Measure(0.0), Measure(0.0)], 1)
     add_case(tallies, [{}, {}], [Measure(0.8), Measure(0.8)], 1)
     tally = tallies["bench.consistency"]

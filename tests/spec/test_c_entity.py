@@ -10,10 +10,10 @@ from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.spec import Rating, rate
 from callscore.scorecard.formula import CaseScore, score_case
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 from entity_cases import CONFIG, entity_case, flags, measured, measures, outcome, values
 
-METRICS = load().metrics
+METRICS = load_spec().metrics
 ADHERENCE, FABRICATED = METRICS["entity.config_adherence"], METRICS["entity.fabricated_count"]
 
 

@@ -55,7 +55,7 @@ def task(score_: float | None, status: Any = None) -> TaskScore:
 
 
 def tasks(*scores: float | None) -> Mapping[str, TaskScore]:
-    return {name: task(value) for name, value in zip(spec.load().tasks, scores, strict=True)}
+    return {name: task(value) for name, value in zip(spec.load_spec().tasks, scores, strict=True)}
 
 
 def final(
@@ -65,7 +65,7 @@ def final(
     weights: Mapping[str, float] | None = None,
 ) -> FinalScore:
     done = BenchmarkScore("valid", benchmark, {}) if benchmark is not None else NOT_RUN
-    return final_score(tasks(*scores), done, spec.settings(settings), weights)
+    return final_score(tasks(*scores), done, spec.make_settings(settings), weights)
 
 
 def model(
@@ -143,7 +143,7 @@ def test_c80_both_options_and_the_proportional_weights() -> None:
 
 
 def test_examples_weights_w_wt_and_w_fs() -> None:
-    scores, finals = spec.load().scores, spec.load().final
+    scores, finals = spec.load_spec().scores, spec.load_spec().final
     percent = {
         "W-WT-Full-QA": ([70, 20, 10], scores["qa"].weights),
         "W-WT-Entity": ([47, 29, 24], scores["entity"].weights),
@@ -157,7 +157,7 @@ def test_examples_weights_w_wt_and_w_fs() -> None:
     for name, (printed, weights) in percent.items():
         assert [100 * weight for weight in weights.values()] == pytest.approx(printed), name
         assert sum(weights.values()) == pytest.approx(1), name
-    exact = option_weights("b", spec.settings({"weights": "proportional"}), None)
+    exact = option_weights("b", spec.make_settings({"weights": "proportional"}), None)
     assert [100 * weight for weight in exact.values()] == pytest.approx(  # W-FS-1
         [35.714285714285715, 28.571428571428573, 21.428571428571427, 14.285714285714286]
     )

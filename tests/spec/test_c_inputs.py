@@ -36,7 +36,7 @@ def test_c123_the_prompt_holds_the_whole_config_except_the_answers() -> None:
         config={"critical_facts": ["secret"], "target_language": "en", "own_key": "kept"},
         expected_outcome={},
     )
-    for task in tasks(spec.settings()).values():
+    for task in tasks(spec.make_settings()).values():
         sent = "\n".join(message.content for message in task.prompt(case).messages)
         assert "own_key" in sent
         assert "secret" not in sent

@@ -35,7 +35,7 @@ from callscore.report.numbers import show, show_near_limits
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.items import match
+from callscore.suites.calls.items import match_items
 from entity_cases import unrefused
 
 
@@ -208,11 +208,11 @@ def test_c05_every_marked_row_is_a_gate(gates: str, expected: float | None) -> N
     # that expects what it does not configure is refused (C-131), so this is a case by itself.
     names = [f"word{i}" for i in range(50)]
     given = entity_case(names, configured=names[:47], transcript=" ".join(names))
-    task = EntityTask(spec.settings())
+    task = EntityTask(spec.make_settings())
     reference = unrefused(msgspec.convert(given, Case))
     answer = task.read(reference, Reply(msgspec.json.encode(entity_output(names))))
     result = score_case(
-        formula_for("entity", spec.settings({"gates": gates})),
+        formula_for("entity", spec.make_settings({"gates": gates})),
         task.measure(reference, answer, NO_VERDICTS),
     )
     assert result.values["entity.config_adherence"] == pytest.approx(0.94)
@@ -393,7 +393,7 @@ def test_c09_ties_are_shown_away_from_zero(value: float, shown: str) -> None:
 def test_c09_a_missed_limit_never_looks_met() -> None:
     assert half_up(0.8996, 3) == "0.900"
     for slug in ("qa.question_score_accuracy", "qa.score_gap_accuracy"):  # Acceptable, Good
-        bands = spec.load().metrics[slug].bands
+        bands = spec.load_spec().metrics[slug].bands
         assert show_near_limits(0.8996, "fraction", bands) == "<0.900"
         assert show_near_limits(0.9, "fraction", bands) == "0.900"
 
@@ -402,7 +402,7 @@ def test_c09_a_missed_limit_never_looks_met() -> None:
     ("value", "rating"), [(0.95, "Good"), (0.90, "Acceptable"), (0.8999, "Fail")]
 )
 def test_c10_lower_bounds_are_inclusive(value: float, rating: str) -> None:
-    metric = spec.load().metrics["qa.question_score_accuracy"]
+    metric = spec.load_spec().metrics["qa.question_score_accuracy"]
     assert rate(value, metric.bands, metric.otherwise) == rating
 
 
@@ -433,12 +433,12 @@ def test_c10_lower_bounds_are_inclusive(value: float, rating: str) -> None:
     ],
 )
 def test_c11_bands_leave_no_gap(slug: str, value: float, rating: str) -> None:
-    metric = spec.load().metrics[slug]
+    metric = spec.load_spec().metrics[slug]
     assert rate(value, metric.bands, metric.otherwise) == rating
 
 
 def test_c11_a_blocked_critical_fact_rate_keeps_its_printed_severity() -> None:
-    severities = spec.load().metrics["translation.critical_facts"].severities
+    severities = spec.load_spec().metrics["translation.critical_facts"].severities
     assert [
         severity.name for severity in severities if holds(0.95, severity.comparison, severity.limit)
     ]
@@ -579,7 +579,7 @@ def test_c19_a_sentence_and_a_source_id_may_be_number_or_text(
     id_key: str, ids: tuple[Any, Any], values: tuple[Any, Any], flags: tuple[str, ...]
 ) -> None:
     items = [{id_key: i, "given": value} for i, value in zip(ids, values, strict=True)]
-    assert match(items, id_key, {"1"}).flags == flags
+    assert match_items(items, id_key, {"1"}).flags == flags
 
 
 def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
@@ -595,8 +595,8 @@ def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
     [
         ([question(max_score=0)], r"max_score.*'Q1'.*expected a number above 0"),
         ([question(), question()], r"question_id.*'Q1' appears twice"),
-        ([{**question(), "question_id": None}], r"questions\[0\].question_id.*None is no id"),
-        ([{**question(), "question_id": ["Q1"]}], r"questions\[0\].question_id.*is no id"),
+        ([{**question(), "question_id": None}], r"questions\[0\].question_id.*None is not an id"),
+        ([{**question(), "question_id": ["Q1"]}], r"questions\[0\].question_id.*is not an id"),
         ([question(score=6)], r"score.*outside the scale"),
         ([question(score=3)], r"score.*neither 0 nor full marks"),
         ([question(kind="YES_NO")], r"type.*expected PASS_FAIL or SCORE"),

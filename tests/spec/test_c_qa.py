@@ -16,9 +16,9 @@ from callscore.scorecard.formula import task_score
 from callscore.suites.calls import spec
 from callscore.suites.calls.qa import measures as qa
 from callscore.suites.calls.qa.measures import Mark
-from callscore.suites.calls.qa.reference import FormQuestion
+from callscore.suites.calls.qa.reference import ExpectedQuestion
 
-MARGIN = spec.settings().score_margin_fraction
+MARGIN = spec.make_settings().score_margin_fraction
 
 
 def mark(
@@ -30,7 +30,7 @@ def mark(
     model_max: float | None = None,
 ) -> Mark:
     """A mark as `read` would make it."""
-    asked = FormQuestion("Q1", expected, max_score, kind == "PASS_FAIL", kind, "")
+    asked = ExpectedQuestion("Q1", expected, max_score, kind == "PASS_FAIL", kind, "")
     top = max_score if model_max is None else model_max
     is_full = given is not None and (given >= max_score or given >= top)
     return Mark(asked, given, top == max_score, is_full)
@@ -41,7 +41,7 @@ def one(expected: dict[str, Any], given: dict[str, Any], tmp_path: Path) -> Any:
 
 
 def rated(slug: str, value: float) -> str | None:
-    metric = spec.load().metrics[slug]
+    metric = spec.load_spec().metrics[slug]
     return rate(value, metric.bands, metric.otherwise)
 
 
@@ -82,7 +82,7 @@ def test_examples_qa_score_w_qa_6() -> None:
         "qa.score_gap_accuracy": 0.73,
         "qa.evidence_backed_reasoning": 0.85,
     }
-    total = task_score(spec.load().scores["qa"], values)
+    total = task_score(spec.load_spec().scores["qa"], values)
     assert total == pytest.approx(0.882)  # W-QA-6
     assert total is not None
     assert show(total) == "0.882"

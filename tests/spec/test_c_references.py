@@ -183,7 +183,7 @@ def survives(case: Case) -> None:
     reference = task.reference(case)
     answer = task.read(reference, Reply(msgspec.json.encode(case.expected_outcome)))
     found = task.measure(reference, answer, NO_VERDICTS).measures
-    specs = spec.load().metrics
+    specs = spec.load_spec().metrics
     for slug, measure in found.items():
         if specs[slug].needs == "code" and measure.value is not None:
             assert measure.value == (1 if specs[slug].unit == "fraction" else 0), (case.id, slug)

@@ -10,7 +10,7 @@ import pytest
 from callscore.core.case import Case
 from callscore.core.judging import Verdicts
 from callscore.core.spec import Rating, rate
-from callscore.suites.calls.spec import load, settings
+from callscore.suites.calls.spec import load_spec, make_settings
 from text_cases import (
     EMOTION,
     case_of_summary,
@@ -26,7 +26,7 @@ from text_cases import (
     values,
 )
 
-METRICS = load().metrics
+METRICS = load_spec().metrics
 FOUR_FIELDS = {
     "customer_name": "Ana",
     "issue_type": "Billing",
@@ -103,7 +103,7 @@ def test_c52_macro_f1_averages_the_classes_that_occur(
     case = text_case(outcome(sentiment=sentences(*expected)))
     answer = outcome(sentiment=sentences(*given))
     assert values(case, answer)["sentiment_macro_f1"] == pytest.approx(value)
-    by_three = measured(case, answer, changed=settings({"macro_f1": "divide_by_3"}))
+    by_three = measured(case, answer, changed=make_settings({"macro_f1": "divide_by_3"}))
     assert by_three.measures["text.sentiment_macro_f1"].value == pytest.approx(literal)
 
 

@@ -13,10 +13,10 @@ from callscore.core.case import Case
 from callscore.core.judging import Verdict
 from callscore.core.spec import rate
 from callscore.scorecard.formula import score_case
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 from translation_cases import cosine, measured, number, outcome, translation_case, value, word
 
-SPEC = load()
+SPEC = load_spec()
 SIXTY = [f"वाक्य {chr(0x0915 + number // 8)}{chr(0x0915 + number % 8)}" for number in range(60)]
 
 

@@ -71,16 +71,16 @@ def by_full_scorer(task: str, cases: list[Case], answer: Answering) -> Mapping[s
         (case.id, answered(TASKS[task], msgspec.to_builtins(case), answer(case), judge))
         for case in cases
     ]
-    formula = formula_for(task, spec.settings())
-    rows = score_task(formula, tallied(task, answers), spec.settings()).score.metrics
+    formula = formula_for(task, spec.make_settings())
+    rows = score_task(formula, tallied(task, answers), spec.make_settings()).score.metrics
     return {slug: row.value for slug, row in rows.items()}
 
 
 def in_closed_form(task: str, cases: list[Case]) -> dict[str, Strategy]:
-    floors = CallFloors(spec.settings())
+    floors = CallFloors(spec.make_settings())
     for case in cases:
         floors.add(task, TASKS[task].reference(case))
-    formula = formula_for(task, spec.settings())
+    formula = formula_for(task, spec.make_settings())
     tally = floors._tallies[task]
     assert tally is not None
     return {s.name: s for s in tally.strategies(formula)}
@@ -154,7 +154,7 @@ def entity_way(is_wanted: Callable[[Case, str], bool]) -> Answering:
 
 def is_literal(case: Case, name: str) -> bool:
     said = spoken_text(case.transcript).casefold()
-    aliases = EntityTask(spec.settings()).reference(case).aliases
+    aliases = EntityTask(spec.make_settings()).reference(case).aliases
     key = aliases.get(n2(name), n2(name))
     return any(contains(said, form) for form in (key, *(f for f, e in aliases.items() if e == key)))
 
@@ -276,7 +276,7 @@ def test_c135_full_marks_score_nearly_one_where_nearly_everybody_passed(tmp_path
     task = score([case], [answer], tmp_path, evidence("c1", *(f"Q{n}" for n in range(220)))).task()
     assert task.trivial_strategy == "the question's usual mark, a quoted line as reason"
     assert task.trivial_floor == 1.0
-    floors = CallFloors(spec.settings())
+    floors = CallFloors(spec.make_settings())
     floors.add("qa", TASKS["qa"].reference(msgspec.convert(case, Case)))
     full = in_closed_form("qa", [msgspec.convert(case, Case)])[
         "always full marks, a quoted line as reason"
@@ -343,7 +343,7 @@ def test_c135_a_floor_is_never_a_gate(tmp_path: Path) -> None:
 
 def test_c135_where_every_trivial_answer_is_blocked_there_is_no_floor() -> None:
     cases = [case for case in cases_of("sample") if case.task == "translation"]
-    floors = CallFloors(spec.settings())
+    floors = CallFloors(spec.make_settings())
     for case in cases:
         floors.add("translation", TASKS["translation"].reference(case))
     assert floors.found()["translation"] == (None, None)
@@ -365,7 +365,7 @@ def test_c135_validate_prints_the_floors_of_a_data_set(tmp_path: Path) -> None:
 
 
 def test_c135_the_floor_of_a_large_data_set_is_that_of_every_kth_case() -> None:
-    floors, every = CallFloors(spec.settings(), 3_000), CallFloors(spec.settings())
+    floors, every = CallFloors(spec.make_settings(), 3_000), CallFloors(spec.make_settings())
     for number in range(3_000):
         case: Any = qa_case([question("Q1", 5 * (number % 2))], f"c{number}")
         reference = TASKS["qa"].reference(msgspec.convert(case, Case))

@@ -12,7 +12,7 @@ from callscore.core.spec import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
 from callscore.scorecard.formula import score_case
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 from entity_cases import CONFIG, entity_case, measured, outcome, values
 
 HELLO = (["hello", "refund", "cancel"], ["hello", "refund", "account"])
@@ -37,7 +37,7 @@ def test_worked_example_of_detection(
     case = entity_case(outcome(expected, expected))
     found = values(case, outcome(detected, detected))[name]
     assert found == pytest.approx(value)
-    metric = load().metrics[f"entity.{name}"]
+    metric = load_spec().metrics[f"entity.{name}"]
     assert rate(found or 0, metric.bands, metric.otherwise) is rating
 
 
@@ -53,7 +53,7 @@ def test_worked_example_of_config_adherence(
 ) -> None:
     found = values(entity_case(config=CONFIG), outcome(keywords, topics))["config_adherence"]
     assert found == pytest.approx(value)
-    metric = load().metrics["entity.config_adherence"]
+    metric = load_spec().metrics["entity.config_adherence"]
     assert rate(found or 0, metric.bands, metric.otherwise) is Rating.BLOCKER
 
 
@@ -61,7 +61,7 @@ def test_worked_example_of_config_adherence(
 def test_worked_example_of_a_fabrication(detected: list[str]) -> None:
     found = values(entity_case(), outcome(detected))["fabricated_count"]
     assert found == 1
-    metric = load().metrics["entity.fabricated_count"]
+    metric = load_spec().metrics["entity.fabricated_count"]
     assert rate(1, metric.bands, metric.otherwise) is Rating.WARNING
 
 
@@ -85,7 +85,7 @@ def test_worked_example_of_the_entity_score(
 
 @pytest.mark.parametrize("percent", [pytest.param([47, 29, 24], id="W-WT-Entity")])
 def test_worked_example_of_the_weights(percent: list[int]) -> None:
-    weights = load().scores["entity"].weights.values()
+    weights = load_spec().scores["entity"].weights.values()
     assert [round(100 * weight) for weight in weights] == percent
     assert sum(weights) == pytest.approx(1)
 

@@ -13,7 +13,7 @@ from callscore.core.spec import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.labels import macro_f1
 from callscore.scorecard.formula import part_score, score_case
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.text.measures import CLASSES
 from text_cases import (
     case_of_summary,
@@ -40,7 +40,7 @@ def labelled(expected: Sequence[object], given: Sequence[object]) -> dict[str, f
 def rating(name: str, value: float | None) -> Rating | None:
     """The rating of one call's value."""
     assert value is not None
-    metric = load().metrics[f"text.{name}"]
+    metric = load_spec().metrics[f"text.{name}"]
     return rate(value, metric.bands, metric.otherwise)
 
 
@@ -229,7 +229,7 @@ EXAMPLE = {
     ],
 )
 def test_worked_example_of_a_sub_score(part: str, value: float) -> None:
-    found = part_score(load().scores["text"].parts[part], EXAMPLE)
+    found = part_score(load_spec().scores["text"].parts[part], EXAMPLE)
     assert found == pytest.approx(value)
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from callscore.core.spec import rate
 from callscore.scorecard.formula import task_score
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation import measures
 from translation_cases import cosine, measured, outcome, translation_case, value, word
 
-SPEC = load()
+SPEC = load_spec()
 
 
 def rating(metric: str, found: float | None) -> str | None:

@@ -25,7 +25,7 @@ from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls.benchmarks import measures as benchmarks
 from callscore.suites.calls.qa.task import QATask
-from callscore.suites.calls.spec import load, names, settings
+from callscore.suites.calls.spec import load_spec, make_settings, metric_names
 from callscore.suites.calls.text import measures as text
 from callscore.suites.calls.translation import measures as translation
 from callscore.suites.calls.translation.measures import FactCount
@@ -42,10 +42,10 @@ Given = Mapping[str, Any]
 
 def measured(task: str, **values: Measure) -> Measured:
     """A perfect answer to a task, some of whose measures are replaced."""
-    spec = load()
+    spec = load_spec()
     tops = {
         slug: ratio(1, 1) if spec.metrics[slug].unit == "fraction" else percent(0, 1)
-        for slug in names().of_task[task]
+        for slug in metric_names().by_task[task]
     }
     return Measured(tops | {f"{task}.{name}": measure for name, measure in values.items()})
 
@@ -57,7 +57,7 @@ def accuracy_over(cases: Sequence[Sequence[Measure]]) -> Any:
         found = [measured("qa", question_score_accuracy=run) for run in runs]
         answers = [ScoredReply(each, score_case(formula, each)) for each in found]
         tally.add_case(f"c{number}", formula, answers)
-    return score_task(formula, tally, settings()).score.metrics[ACCURACY]
+    return score_task(formula, tally, make_settings()).score.metrics[ACCURACY]
 
 
 def entity_score(given: Given) -> float | None:
@@ -85,7 +85,7 @@ def rating(given: Given) -> str | None:
 
 
 def rating_of(slug: str, value: float) -> str | None:
-    metric = load().metrics[slug]
+    metric = load_spec().metrics[slug]
     return rate(value, metric.bands, metric.otherwise)
 
 
@@ -103,7 +103,7 @@ def config_adherence(given: Given) -> float | None:
 
 def qa(given: Given) -> dict[str, float | None]:
     expected, answered = _forms(given)
-    task = QATask(settings())
+    task = QATask(make_settings())
     reference = task.reference(msgspec.convert(qa_case(expected), Case))
     output = task.read(reference, Reply(msgspec.json.encode(form(*answered))))
     found = task.measure(reference, output, {}).measures
@@ -170,11 +170,11 @@ def final(given: Given, **changed: Any) -> FinalScore:
     scores = [None if score == "invalid" else score for score in given["tasks"]]
     tasks = {
         name: TaskScore(status, score, score, [], 1, 1, True, 1.0, 0, {}, {})  # type: ignore[arg-type]
-        for name, status, score in zip(load().tasks, statuses, scores, strict=True)
+        for name, status, score in zip(load_spec().tasks, statuses, scores, strict=True)
     }
     benchmark = given.get("benchmark")
     status = "not_run" if benchmark is None else "valid"
-    return final_score(tasks, BenchmarkScore(status, benchmark, {}), settings(changed))  # type: ignore[arg-type]
+    return final_score(tasks, BenchmarkScore(status, benchmark, {}), make_settings(changed))  # type: ignore[arg-type]
 
 
 def cost_efficiency(given: Given) -> list[float | None]:

@@ -17,7 +17,7 @@ from builders import Json, form, output, qa_case, question
 from callscore.core.case import Case, turns
 from callscore.core.strict_json import JsonFault, decode
 from callscore.runner.log import EventLog
-from callscore.suites.calls.parse import Sources, structure_of
+from callscore.suites.calls.parse import StructureSources, structure_of
 from callscore.suites.calls.prompt import build_prompt
 from commands import run, run_python
 from eval_files import cases_file, eval_file, read_lines, remote, right_answer
@@ -228,7 +228,7 @@ def test_s06_a_yaml_bomb_takes_no_memory(tmp_path: Path) -> None:
 def test_s25_text_of_a_dataset_stands_in_the_prompt_as_it_is(text: str) -> None:
     for task in ("qa", "entity", "text", "translation"):
         case = Case("c1", task, f"Agent: {text}", {"instruction": text}, {})
-        prompt = build_prompt(case, {}, structure_of(case, Sources({})))
+        prompt = build_prompt(case, {}, structure_of(case, StructureSources({})))
         told = "\n".join(message.content for message in prompt.messages)
         assert told.count(text) >= 2
         assert "49" not in told

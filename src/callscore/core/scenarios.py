@@ -1,7 +1,7 @@
-"""Scenarios: several steps that a model is asked one by one, and that are scored together.
+"""Scenarios: conversations of several steps, requested one by one and scored together.
 
-A suite with scenarios implements `ScenarioSuite`. Everything else knows scenarios by these types
-alone: steps are cases with prompts, replies come by case and run, scores are documents and rows.
+A suite with scenarios implements `ScenarioSuite`. The rest of the program uses only these types:
+steps are cases with prompts, replies are found by case and run, scores are documents and rows.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from callscore.core.scorecard import CaseResult, TaskScore
 
 Json = dict[str, Any]
 Mode = Literal["standard", "compat"]
-"""Which reading scores: the suite's document, or its public evaluator (C-128)."""
+"""Score by the suite's document, or like its public evaluator (C-128)."""
 ProtocolName = Literal["callscore", "public"]
-"""Whose way of asking is used: ours, or the public runner's (C-133)."""
+"""The protocol of the requests: that of Callscore, or that of the public runner (C-133)."""
 History = Literal["gold", "own"]
-"""What a model sees of earlier steps: the gold answers; or in a second pass its own too."""
+"""The history in a prompt: the gold steps; `own` adds a second pass with the model's own steps."""
 
 StoredReplies = Callable[[str, str], Mapping[int, Reply | Failed]]
-"""The replies of a model to the case of an id, by run."""
+"""Model and case id → the replies by run."""
 
 
 class ScenarioData(msgspec.Struct, frozen=True):
@@ -39,29 +39,29 @@ class ScenarioData(msgspec.Struct, frozen=True):
 
 
 class ScenarioSettings(msgspec.Struct, frozen=True):
-    """How scenarios are asked (`protocol`, `history`) and scored (`mode`)."""
+    """How scenarios are requested (`protocol`, `history`) and scored (`mode`)."""
 
     protocol: ProtocolName = "callscore"
     mode: Mode = "standard"
     history: History = "gold"
     prompts: Path | None = None
-    """The user's copy of the public runner's config, whose prompts are sent to the letter."""
+    """The user's copy of the public runner's config, whose prompts are sent verbatim."""
 
     @property
     def is_public(self) -> bool:
-        """Whether models are asked as the public runner asks."""
+        """Whether requests follow the protocol of the public runner."""
         return self.protocol == "public"
 
 
 class PublicProtocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the public runner asks (C-133)."""
+    """The settings of the public runner (C-133)."""
 
     temperature: float
     repeats: int
 
 
 class ScenarioFiles(NamedTuple):
-    """How folders and files of scenarios are read: a suite itself touches no file."""
+    """Functions that list and read the files of scenarios; a suite opens no file itself."""
 
     card_files: Callable[[Path], Sequence[Path]]
     scenario_files: Callable[[Path], Sequence[Path]]
@@ -73,7 +73,7 @@ class ScenarioFiles(NamedTuple):
 
 
 class StepRequest(NamedTuple):
-    """A step that one model is asked in a further round."""
+    """A step to request from one model in a further round."""
 
     model: str
     run: int
@@ -82,11 +82,11 @@ class StepRequest(NamedTuple):
 
 
 class OpenStep(NamedTuple):
-    """What code cannot decide about one answer: a judge or a person may."""
+    """A step with values that code cannot compare: questions for a judge or a person."""
 
     run: int
     case: Case
-    """What a judge sees of the step."""
+    """The step as a judge sees it."""
     questions: Sequence[Question]
 
 
@@ -95,7 +95,7 @@ VerdictKey = tuple[str, int, str]
 
 
 class GivenVerdict(NamedTuple):
-    """A verdict of a file; without a model it is about each of them."""
+    """A verdict from a file; without a model it applies to all models."""
 
     case_id: str
     run: int
@@ -104,32 +104,33 @@ class GivenVerdict(NamedTuple):
 
 
 class StepVerdicts(msgspec.Struct, frozen=True):
-    """What a judge said about one model's steps, and what that took."""
+    """The verdicts of a judge on the steps of one model, and what judging took."""
 
     verdicts: Mapping[VerdictKey, Verdict]
     judge: str
-    """What decides the verdicts: part of the signature of the result (C-126)."""
+    """The judge, as it appears in the signature of the result (C-126)."""
     judging: Mapping[str, Any]
+    """Requests, tokens and cost of judging: `core.judging_summary.Judging` as JSON."""
 
 
 class Identities(Protocol):
-    """Under which names models answered (R-26)."""
+    """The names under which models replied (R-26)."""
 
     def identity(self, model: str) -> tuple[str, ...]:
-        """Other names than the one asked for."""
+        """The names other than the requested one."""
         ...
 
     def notes_on(self, model: str) -> list[str]:
-        """What a reader must know about them."""
+        """Notes on these names for the reader of a result."""
         ...
 
 
 class ScenarioRows(msgspec.Struct, frozen=True):
-    """What the scorecard says about one model's scenarios."""
+    """The rows of the scorecard on the scenarios of one model."""
 
     languages: Mapping[str, TaskScore] = {}
     mean: TaskScore | None = None
-    """Of all languages."""
+    """The mean of all languages."""
     method: IntervalMethod | None = None
     """How the intervals were computed; None without intervals."""
 
@@ -147,15 +148,15 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     data: str
     """The hash of the scenarios."""
     judge: str
-    """What decided the values that code cannot compare; empty if nothing did."""
+    """The source of verdicts on values that code cannot compare; empty if there is none."""
     document: Callable[[ScenarioRows], Json]
-    """The result file of the suite's own format: a report of the rows of the scorecard."""
+    """The rows of the scorecard → the result file in the format of the suite."""
     judging: Sequence[Mapping[str, Any]] = ()
     warnings: Sequence[str] = ()
 
 
-class Exported(NamedTuple):
-    """The answers to one scenario in the public form; None if some are `missing`."""
+class ScenarioExport(NamedTuple):
+    """The replies to one scenario in the public form; None if a reply is `missing`."""
 
     model: str
     lang: str
@@ -200,56 +201,58 @@ def ignore_result(result: CaseResult) -> None:
 
 
 class ScenarioSinks(NamedTuple):
-    """Who receives what scoring finds, scenario by scenario."""
+    """Callbacks that receive the results of scoring, scenario by scenario."""
 
     on_result: Callable[[CaseResult], None] = ignore_result
     on_record: Callable[[Any], None] | None = None
-    """One record a step, run and metric (`--records`)."""
-    on_export: Callable[[Exported], None] | None = None
+    """One record per step, run and metric (`--records`)."""
+    on_export: Callable[[ScenarioExport], None] | None = None
     on_trajectory: Callable[[Sequence[Json]], None] | None = None
-    """Every step of a scenario with request, reply, gold and verdict."""
+    """Every step of a scenario with request, reply, expected step and verdict."""
     on_step: OnStep | None = None
     """Every step as a case of a report, model by model."""
 
 
-class Part(NamedTuple):
-    """What one model answered to one folder of scenarios."""
+class ScenarioPart(NamedTuple):
+    """The replies of one model to one folder of scenarios: judged and scored separately."""
 
     model: str
     folder: str
 
 
-class Attempts(Protocol):
-    """What models answered to scenarios: in a run, or recorded in files."""
+class ScenarioScorer(Protocol):
+    """Scores the replies of models to scenarios: those of a run, or recorded ones."""
 
     @property
-    def parts(self) -> Sequence[Part]:
-        """What is judged on its own."""
+    def parts(self) -> Sequence[ScenarioPart]:
+        """One part per model and folder."""
         ...
 
-    def open_steps(self, part: Part) -> Iterator[OpenStep]:
-        """What neither code nor a verdict of a file has decided."""
+    def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
+        """Steps with values that neither code nor a verdict from a file has decided."""
         ...
 
     def scores(
-        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
-        """The scenarios of every model, added up; `judged` has what a judge has said."""
+        """By model, the scenarios added up; `judged` has the verdicts of the judge."""
         ...
 
 
-class RunningAttempts(Attempts, Protocol):
-    """Attempts that a race reads scenario by scenario, while the run goes on."""
+class RaceScorer(ScenarioScorer, Protocol):
+    """A scorer for a race, which scores scenario by scenario during the run."""
 
-    def has(self, part: Part, scenario: str) -> bool:
+    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
         """Whether the part has a scenario of this id."""
         ...
 
-    def open_steps_of(self, part: Part, scenario: str) -> Iterator[OpenStep]:
-        """What is not decided about one scenario."""
+    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
+        """The open steps of one scenario."""
         ...
 
-    def score_of(self, part: Part, scenario: str, judged: StepVerdicts | None) -> float | None:
+    def score_of(
+        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
+    ) -> float | None:
         """The score of one scenario by itself; None if a request failed."""
         ...
 
@@ -260,15 +263,15 @@ def scenario_of_step(case_id: str) -> str:
 
 
 class FollowUps(Protocol):
-    """Steps that depend on earlier replies: asked round by round."""
+    """Steps that depend on earlier replies: requested in rounds."""
 
     def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
-        """The next step of everything in progress, without the models left out."""
+        """The next step of every scenario and run, except for the models left out."""
         ...
 
 
 class RunData(NamedTuple):
-    """What a run knows when its scenarios are scored."""
+    """The data of a run from which its scenarios are scored."""
 
     models: Sequence[str]
     stored: StoredReplies
@@ -276,7 +279,7 @@ class RunData(NamedTuple):
     verdicts: Sequence[GivenVerdict]
     identities: Identities
     warnings: Callable[[str], Sequence[str]]
-    """What else a reader must know about how a model was asked."""
+    """Model → notes on how its requests differ from the protocol."""
 
 
 class ScenarioCases(Protocol):
@@ -287,51 +290,51 @@ class ScenarioCases(Protocol):
         ...
 
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
-        """Every step that a model is asked, with the gold history before it."""
+        """Every step that is requested from a model, with the gold history before it."""
         ...
 
     def follow_ups(
         self, models: Sequence[str], stored: StoredReplies, repeats: int
     ) -> FollowUps | None:
-        """The pass in which models see their own history; None if none is wanted."""
+        """The pass in which models see their own history; None if it is not configured."""
         ...
 
-    def answered(self, data: RunData) -> RunningAttempts:
-        """What was answered, to be judged and scored."""
+    def scorer(self, data: RunData) -> RaceScorer:
+        """The scorer of the replies of the run."""
         ...
 
 
 class RecordedOutputs(msgspec.Struct, frozen=True):
-    """Folders of recorded outputs, one a language, and the cards of each."""
+    """Folders of recorded outputs, one per language, and the agent cards of each."""
 
     outputs: Sequence[Path]
     cards: Sequence[Path]
     mode: Mode = "standard"
     model: str = ""
-    """The name of the model; else taken from the folder."""
+    """The name of the model; by default taken from the folder."""
     languages: Sequence[str] = ()
-    """Of the folders of outputs, one each or one for all; else taken from paths."""
+    """One per folder of outputs, or one for all; by default taken from the paths."""
 
 
-Action = Literal["repaired", "set_aside", "noted"]
+FindingAction = Literal["repaired", "set_aside", "noted"]
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """One entry of the data report: what was repaired, set aside or only noted."""
+class DataFinding(msgspec.Struct, frozen=True):
+    """One entry of the data report: a deviation that was repaired, set aside or only noted."""
 
     case_id: str
     kind: str
-    action: Action
+    action: FindingAction
     detail: str = ""
 
 
 class ScenarioCheck(msgspec.Struct, frozen=True):
-    """What a look at scenario files found."""
+    """The result of checking scenario files."""
 
     scenarios: int
     plan_steps: int
     agent_steps: int
-    findings: Sequence[Finding]
+    findings: Sequence[DataFinding]
     problems: Sequence[DataError]
 
 
@@ -342,11 +345,11 @@ class ScenarioSuite(Protocol):
     """The metric of verdicts on steps."""
     verdict_words: Sequence[str]
     headlines: Mapping[str, str]
-    """What a gate may name: the task on the scorecard, or `task/part`."""
+    """By the name that a gate may use, its place on the scorecard: `task` or `task/part`."""
 
     @property
     def public_protocol(self) -> PublicProtocol:
-        """How the public runner asks (C-133)."""
+        """The settings of the public runner (C-133)."""
         ...
 
     def open_cases(
@@ -356,7 +359,7 @@ class ScenarioSuite(Protocol):
         limit: int | None,
         files: ScenarioFiles,
     ) -> ScenarioCases:
-        """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
+        """The scenarios of a run; raises DataError if folders or prompts cannot be used."""
         ...
 
     def open_outputs(
@@ -364,14 +367,14 @@ class ScenarioSuite(Protocol):
         recorded: RecordedOutputs,
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
-    ) -> Attempts:
-        """Recorded runs, to be judged and scored."""
+    ) -> ScenarioScorer:
+        """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         ...
 
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
     ) -> ScenarioCheck:
-        """Read every scenario as a run would, without stopping at the first problem."""
+        """Read every scenario like a run, without stopping at the first problem."""
         ...
 
     def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Verdict
+from callscore.core.judging_summary import Judging
 from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import (
-    Attempts,
     GivenVerdict,
     OpenStep,
-    Part,
+    RaceScorer,
     RecordedOutputs,
-    RunningAttempts,
+    ScenarioPart,
     ScenarioRows,
     ScenarioScore,
+    ScenarioScorer,
     ScenarioSinks,
     StepVerdicts,
 )
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.evaluate.scenario_judging import judging_together
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.worklist import open_items
-from callscore.scorecard.strata import stratified
+from callscore.scorecard.strata import merge_strata
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
 
 NO_SINKS = ScenarioSinks()
-JudgedParts = Mapping[Part, StepVerdicts]
+VerdictsByPart = Mapping[ScenarioPart, StepVerdicts]
 
 
 def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
@@ -67,39 +68,39 @@ def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
     return found
 
 
-async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> JudgedParts:
+async def judge_open_steps(scorer: ScenarioScorer, judge_runner: JudgeRunner) -> VerdictsByPart:
     """Ask the judge all open questions, one request per step and run (C-115)."""
     try:
         return {
-            part: await _judge_steps(list(attempts.open_steps(part)), judge_runner, part.model)
-            for part in attempts.parts
+            part: await _judge_steps(list(scorer.open_steps(part)), judge_runner, part.model)
+            for part in scorer.parts
         }
     finally:
         await judge_runner.close()
 
 
 async def judge_scenarios(
-    attempts: RunningAttempts, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
-) -> JudgedParts:
+    scorer: RaceScorer, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner
+) -> VerdictsByPart:
     """Ask the judge about some scenarios of each model; the judge stays open."""
     return {
         part: await _judge_steps(
             [
                 step
                 for scenario in scenarios.get(part.model, ())
-                for step in attempts.open_steps_of(part, scenario)
+                for step in scorer.open_steps_of(part, scenario)
             ],
             judge_runner,
             part.model,
         )
-        for part in attempts.parts
+        for part in scorer.parts
     }
 
 
 async def _judge_steps(
     steps: Sequence[OpenStep], judge_runner: JudgeRunner, model: str
 ) -> StepVerdicts:
-    """Verdicts on every open value of one model; some may stay open."""
+    """Ask the judge about the open values of one model; some may stay open."""
     import asyncio
 
     from callscore.evaluate.scorecards import judging_of
@@ -116,10 +117,10 @@ async def _judge_steps(
     return StepVerdicts(verdicts, judge, msgspec.to_builtins(judging_of(own, overlap)))
 
 
-def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
+def verdict_records(judged: VerdictsByPart) -> Iterator[VerdictRecord]:
     """The verdicts of the judge, as lines of a verdicts file."""
-    for part, said in judged.items():
-        for (case_id, run, item), verdict in said.verdicts.items():
+    for part, step_verdicts in judged.items():
+        for (case_id, run, item), verdict in step_verdicts.verdicts.items():
             yield VerdictRecord(
                 case_id=case_id,
                 metric=verdict.metric,
@@ -135,11 +136,11 @@ def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
             )
 
 
-def undecided_items(attempts: Attempts, judged: JudgedParts) -> Iterator[OpenItem]:
-    """Items that neither code nor files nor the judge has decided, for people to decide."""
-    for part in attempts.parts:
+def undecided_items(scorer: ScenarioScorer, judged: VerdictsByPart) -> Iterator[OpenItem]:
+    """Items that neither code nor a file nor the judge has decided: a worklist for people."""
+    for part in scorer.parts:
         known = judged[part].verdicts if part in judged else {}
-        for step in attempts.open_steps(part):
+        for step in scorer.open_steps(part):
             case_id = step.case.id
             left = [q for q in step.questions if (case_id, step.run, q.item) not in known]
             yield from open_items(case_id, part.model, step.run, left)
@@ -165,35 +166,35 @@ def score_outputs(
     sinks: ScenarioSinks = NO_SINKS,
     on_verdict: Callable[[VerdictRecord], None] | None = None,
 ) -> Scorecard:
-    """The scorecard of recorded outputs, each job being a model of it."""
+    """The scorecard of recorded outputs, with one model per job."""
     from callscore.config.score import ScoreConfig
     from callscore.evaluate.scorecards import scorecard
 
     scores: dict[str, ScenarioScore] = {}
     for job in jobs:
-        scores |= _scores_of(job, sinks, on_verdict)
+        scores |= _score_job(job, sinks, on_verdict)
     return scorecard(ScoreConfig(cases=()), scenario_tallies(scores), None)
 
 
-def _scores_of(
+def _score_job(
     job: OutputsJob, sinks: ScenarioSinks, on_verdict: Callable[[VerdictRecord], None] | None
 ) -> Mapping[str, ScenarioScore]:
     """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
-    attempts = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
-    judged = _judged(job, attempts)
+    scorer = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
+    judged = _judge_outputs(job, scorer)
     if on_verdict is not None:
         for record in verdict_records(judged):
             on_verdict(record)
-    return attempts.scores(judged, sinks)
+    return scorer.scores(judged, sinks)
 
 
-def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
-    """The judge's verdicts on the open values."""
+def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
+    """Ask the judge of the job about the open values."""
     if job.judge == "none":
         return {}
     if job.recorded.mode == "compat":
-        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+        raise UsageError("compat scores like the public evaluator; expected verdicts, not a judge")
     import asyncio
 
     from callscore.config.score import ScoreConfig, default_embedder
@@ -203,13 +204,13 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
     with open_judge_runner(config) as judge_runner:
-        return asyncio.run(judge_attempts(attempts, judge_runner))
+        return asyncio.run(judge_open_steps(scorer, judge_runner))
 
 
 def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
-    """The scenarios of every model as one task, each row being the mean of the languages."""
+    """The scenarios of every model as one task; a row is the mean of the languages."""
     return Tallied(
-        tallies={model: {SCENARIO: stratified(score.tallies)} for model, score in scores.items()},
+        tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
         skipped=(),
@@ -218,20 +219,20 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> Tallied:
     )
 
 
-def of_language(tallied: Tallied, language: str) -> Tallied:
-    """The scenarios of one language."""
+def restrict_to_language(tallied: Tallied, language: str) -> Tallied:
+    """The tallies of one language only."""
     tallies = {
         model: {SCENARIO: score.tallies[language]} for model, score in tallied.scenarios.items()
     }
     return msgspec.structs.replace(tallied, tallies=tallies, scenarios={})
 
 
-def with_documents(
+def add_documents(
     card: Scorecard,
     scores: Mapping[str, ScenarioScore],
     card_of_language: Callable[[str], Scorecard],
 ) -> Scorecard:
-    """The scorecard with the result files of its scenarios, which are reports of it."""
+    """The scorecard with the result files of its scenarios, and what judging them took."""
     languages = dict.fromkeys(name for score in scores.values() for name in score.tallies)
     cards = {name: card if len(languages) == 1 else card_of_language(name) for name in languages}
     documents = {
@@ -244,5 +245,41 @@ def with_documents(
         )
         for model, score in scores.items()
     }
-    judging = judging_together([each for score in scores.values() for each in score.judging])
+    judging = combine_judging([each for score in scores.values() for each in score.judging])
     return msgspec.structs.replace(card, documents=documents, judging=judging)
+
+
+def combine_judging(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
+    """What judging took, added up over models and languages; None without a judge."""
+    found = [msgspec.convert(raw, Judging) for raw in judgings]
+    if not found:
+        return None
+    rejudged = sum(each.rejudged for each in found)
+    flipped = math.fsum((each.flip_rate or 0.0) * each.rejudged for each in found)
+    costs = [each.cost_usd for each in found]
+    known = [cost for cost in costs if cost is not None]
+    return msgspec.structs.replace(
+        found[0],
+        items=sum(each.items for each in found),
+        requests=sum(each.requests for each in found),
+        input_tokens=sum(each.input_tokens for each in found),
+        output_tokens=sum(each.output_tokens for each in found),
+        cost_usd=math.fsum(known) if len(known) == len(costs) else None,
+        disputed=sum(each.disputed for each in found),
+        rejudged=rejudged,
+        flip_rate=flipped / rejudged if rejudged else None,
+        failed=sum(each.failed for each in found),
+        similarities=sum(each.similarities for each in found),
+        overlap=list(dict.fromkeys(model for each in found for model in each.overlap)),
+        flags=_sum_flags(each.flags for each in found),
+        answered_by=list(dict.fromkeys(name for each in found for name in each.answered_by)),
+        flip_rate_ci95=found[0].flip_rate_ci95 if len(found) == 1 else msgspec.UNSET,
+    )
+
+
+def _sum_flags(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for flag, number in each.items():
+            total[flag] = total.get(flag, 0) + number
+    return dict(sorted(total.items()))

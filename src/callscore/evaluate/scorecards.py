@@ -62,12 +62,12 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
     card = _with_intervals(card, config, tallied, spec) if config.intervals else card
     if not tallied.scenarios:
         return card
-    from callscore.evaluate.scenarios import of_language, with_documents
+    from callscore.evaluate.scenarios import add_documents, restrict_to_language
 
-    return with_documents(
+    return add_documents(
         card,
         tallied.scenarios,
-        lambda language: scorecard(config, of_language(tallied, language), None),
+        lambda language: scorecard(config, restrict_to_language(tallied, language), None),
     )
 
 

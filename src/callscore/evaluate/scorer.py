@@ -25,7 +25,7 @@ from callscore.evaluate.given_verdicts import GivenVerdicts, given_on, verdict_r
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.report.source import CaseView
-from callscore.scorecard.five_key_records import Author, Record, records_of
+from callscore.scorecard.five_key_records import ModelReply, Record, records_of
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
@@ -355,7 +355,7 @@ class Scorer:
 
     def _record(self, loaded: LoadedCase, measured: MeasuredReply, on_record: OnRecord) -> None:
         case, read, scored = loaded.case, measured.read, measured.scored
-        author = Author(read.model, read.run, read.reply)
+        author = ModelReply(read.model, read.run, read.reply)
         measures = {**scored.measured.measures, **scored.benchmarks}
         verdicts = measured.verdicts
         faults = loaded.task.explain(loaded.reference, read.output, verdicts)

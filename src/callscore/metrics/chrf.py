@@ -22,7 +22,7 @@ def chrf(text: str, reference: str) -> float:
     for n, (given, wanted) in enumerate(zip(_grams(text), _grams(reference), strict=True), 1):
         if not given or not wanted:
             break
-        shared = _shared(given, wanted)
+        shared = _count_shared(given, wanted)
         precisions += shared / (_length(text) - n + 1)
         recalls += shared / (_length(reference) - n + 1)
         orders += 1
@@ -32,7 +32,7 @@ def chrf(text: str, reference: str) -> float:
     return (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
 
 
-def _shared(given: Mapping[str, int], wanted: Mapping[str, int]) -> int:
+def _count_shared(given: Mapping[str, int], wanted: Mapping[str, int]) -> int:
     fewer, more = (given, wanted) if len(given) < len(wanted) else (wanted, given)
     return sum(min(count, more[gram]) for gram, count in fewer.items() if gram in more)
 

@@ -14,14 +14,14 @@ def half_up(value: float, places: int) -> str:
 
     Sums of floats miss a tie by parts of 1e-16; digits beyond 1e-12 are noise.
     """
-    return _rounded(value, places, ROUND_HALF_UP)
+    return _round(value, places, ROUND_HALF_UP)
 
 
 def half_even(value: float, places: int) -> float:
     """Ties to the even digit, as the result format writes its numbers        C-114"""
-    return float(_rounded(value, places, ROUND_HALF_EVEN))
+    return float(_round(value, places, ROUND_HALF_EVEN))
 
 
-def _rounded(value: float, places: int, mode: str) -> str:
+def _round(value: float, places: int, mode: str) -> str:
     exact = Decimal(repr(value)).quantize(_NOISE, ROUND_HALF_EVEN, _ROOMY)
     return f"{exact.quantize(Decimal(1).scaleb(-places), mode, _ROOMY):f}"

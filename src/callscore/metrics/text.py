@@ -1,4 +1,4 @@
-"""Normal forms of text, and searching one text in another        C-18, C-46, C-71.
+"""Normal forms of text, and searching one text in another (C-18, C-46, C-71).
 
 N1 compares spelling, N2 compares words. Everything here is pure, independent of the language, and
 linear in the length of its input.
@@ -42,7 +42,7 @@ _UNSPACED_EDGES: Final = [ord(char) + is_last for char, is_last in zip(_UNSPACED
 # Ordering the combining marks of one word takes quadratic time in `unicodedata`; the marks of a
 # longer word are ordered before it is normalised.
 _LONGEST_TRUSTED_WORD: Final = 1000
-_LONGEST_REMEMBERED: Final = 128
+_LONGEST_CACHED: Final = 128
 
 
 def n1(text: str) -> str:
@@ -54,12 +54,12 @@ def n1(text: str) -> str:
         return text if is_spaced else " ".join(text.split())
     if is_spaced and len(text) <= _LONGEST_TRUSTED_WORD:
         return unicodedata.normalize("NFC", text)
-    return _normalised("NFC", _without(_INVISIBLE, text))
+    return _normalise("NFC", _remove(_INVISIBLE, text))
 
 
 def n2(text: str) -> str:
     """N1 after NFKC, case-folded, `_` and `-` as space, surrounding punctuation off      C-18 N2"""
-    return _n2_remembered(text) if len(text) <= _LONGEST_REMEMBERED else _n2(text)
+    return _n2_cached(text) if len(text) <= _LONGEST_CACHED else _n2(text)
 
 
 def is_word_char(char: str) -> bool:
@@ -100,10 +100,10 @@ def contains(haystack: str, needle: str) -> bool:
     return False
 
 
-def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
+def has_form(text: str, form: str, reference: Callable[[], str]) -> bool:
     """Whether the text contains the form exactly as written        C-71, C-72, C-74
 
-    All are `comparable` already. The form must occur as whole words (see `contains`), unless the
+    All are `search_form`s already. The form must occur as whole words (see `contains`), unless the
     reference itself has it only inside other words: then a substring is enough. The reference is a
     function because it is rarely needed.
     """
@@ -115,7 +115,7 @@ def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
     return form in model and not contains(model, form)
 
 
-def comparable(text: str, ignore_case: bool) -> str:
+def search_form(text: str, ignore_case: bool) -> str:
     """N1, folded if case does not matter        C-71, C-72"""
     return n1(text).casefold() if ignore_case else n1(text)
 
@@ -133,22 +133,22 @@ def _ascii_digit(match: re.Match[str]) -> str:
 
 def _n2(text: str) -> str:
     if text.isascii():
-        return _spaced(text.lower()).strip(_EDGE_OF_ASCII)
-    folded = _normalised("NFKC", _without(_INVISIBLE_AND_JOINERS, text))
+        return _collapse_separators(text.lower()).strip(_EDGE_OF_ASCII)
+    folded = _normalise("NFKC", _remove(_INVISIBLE_AND_JOINERS, text))
     # Folding can undo the normal form and the normal form can undo folding (U+0345, U+1E9E).
-    while (again := _normalised("NFKC", folded.casefold())) != folded:
+    while (again := _normalise("NFKC", folded.casefold())) != folded:
         folded = again
-    return _without_edges(_spaced(folded))
+    return _strip_edges(_collapse_separators(folded))
 
 
-_n2_remembered = lru_cache(maxsize=32768)(_n2)
+_n2_cached = lru_cache(maxsize=32768)(_n2)
 
 
-def _spaced(text: str) -> str:
+def _collapse_separators(text: str) -> str:
     return " ".join(text.replace("_", " ").replace("-", " ").split())
 
 
-def _without_edges(text: str) -> str:
+def _strip_edges(text: str) -> str:
     start, end = 0, len(text)
     while start < end and _is_edge(text[start]):
         start += 1
@@ -170,20 +170,20 @@ def _is_word_edge(text: str, at: int) -> bool:
     return is_unspaced_script(before) or is_unspaced_script(after)
 
 
-def _without(characters: str, text: str) -> str:
+def _remove(characters: str, text: str) -> str:
     for char in characters:
         text = text.replace(char, "")
     return text
 
 
-def _normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
+def _normalise(form: Literal["NFC", "NFKC"], text: str) -> str:
     words = text.split()
     if len(text) > _LONGEST_TRUSTED_WORD:
-        words = [w if len(w) <= _LONGEST_TRUSTED_WORD else _marks_ordered(form, w) for w in words]
+        words = [w if len(w) <= _LONGEST_TRUSTED_WORD else _order_marks(form, w) for w in words]
     return unicodedata.normalize(form, " ".join(words))
 
 
-def _marks_ordered(form: Literal["NFC", "NFKC"], word: str) -> str:
+def _order_marks(form: Literal["NFC", "NFKC"], word: str) -> str:
     decomposition: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
     parts = (part for char in word for part in unicodedata.normalize(decomposition, char))
     ordered: list[str] = []

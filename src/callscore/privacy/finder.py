@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from callscore.core.errors import MissingExtra
-from callscore.metrics.card_numbers import is_card_number
+from callscore.metrics.payment_cards import is_card_number
 from callscore.privacy.name_model import NameModel
 
 DataKind = Literal[

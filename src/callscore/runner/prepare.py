@@ -204,7 +204,7 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     settings = config.scenario_settings
     settings = msgspec.structs.replace(settings, mode=mode or settings.mode)
     if settings.mode == "compat" and config.scoring.judge != "none":
-        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+        raise UsageError("compat scores like the public evaluator; expected verdicts, not a judge")
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 

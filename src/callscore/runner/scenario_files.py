@@ -12,7 +12,7 @@ from typing import BinaryIO
 import msgspec
 
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.scenarios import Exported, Json
+from callscore.core.scenarios import Json, ScenarioExport
 from callscore.report.safe_text import escape_json
 from callscore.report.trajectory_markdown import scenario_heading, step_markdown
 from callscore.store.files import atomic_write
@@ -36,7 +36,7 @@ class OutputFolder:
         self.left_out: list[str] = []
         """Scenarios without a file, and why: a missing reply would be ignored (Q18)."""
 
-    def write(self, exported: Exported) -> None:
+    def write(self, exported: ScenarioExport) -> None:
         """Write one scenario; one with a missing reply gets no file."""
         model, lang, scenario = exported.model, exported.lang, exported.scenario
         if exported.document is None:

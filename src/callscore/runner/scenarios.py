@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.run import RunSummary, Work
 from callscore.core.scenarios import (
+    RaceScorer,
     RunData,
-    RunningAttempts,
     ScenarioSinks,
     StepView,
     StoredReplies,
@@ -19,8 +19,8 @@ from callscore.core.scorecard import CaseResult
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scenarios import (
-    JudgedParts,
-    judge_attempts,
+    VerdictsByPart,
+    judge_open_steps,
     judge_scenarios,
     read_step_verdicts,
     scenario_tallies,
@@ -72,8 +72,8 @@ class ScenarioScoring:
         self._replies = replies
         self._sinks = sinks
         self._verdicts = read_step_verdicts(prepared.config.scoring.verdicts)
-        self._judged: JudgedParts = {}
-        self._raced: RunningAttempts | None = None
+        self._judged: VerdictsByPart = {}
+        self._raced: RaceScorer | None = None
         self._exported: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
         options = prepared.options
@@ -84,23 +84,25 @@ class ScenarioScoring:
 
     async def judge(self, judge_runner: JudgeRunner) -> None:
         """Ask the judge all open questions."""
-        self._judged = await judge_attempts(self._attempts(self._replies.of_model), judge_runner)
+        self._judged = await judge_open_steps(
+            self._open_scorer(self._replies.of_model), judge_runner
+        )
 
     async def scores_of(
         self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], Sequence[float | None]]:
         """By model and scenario, its score in each language, for a race; None if one failed."""
-        attempts = self._raced
-        if attempts is None:
-            attempts = self._raced = self._attempts(self._replies.of_model)
-        judged: JudgedParts = {}
+        scorer = self._raced
+        if scorer is None:
+            scorer = self._raced = self._open_scorer(self._replies.of_model)
+        judged: VerdictsByPart = {}
         if judge_runner is not None and judge_runner.judge is not None:
-            judged = await judge_scenarios(attempts, scenarios, judge_runner)
+            judged = await judge_scenarios(scorer, scenarios, judge_runner)
         return {
             (model, scenario): [
-                attempts.score_of(part, scenario, judged.get(part))
-                for part in attempts.parts
-                if part.model == model and attempts.has(part, scenario)
+                scorer.score_of(part, scenario, judged.get(part))
+                for part in scorer.parts
+                if part.model == model and scorer.has_scenario(part, scenario)
             ]
             for model, ids in scenarios.items()
             for scenario in ids
@@ -113,10 +115,10 @@ class ScenarioScoring:
             for record in verdict_records(self._judged):
                 sinks.on_verdict(record)
         if sinks.on_open is not None:
-            attempts = self._attempts(self._replies.of_model)
-            for item in undecided_items(attempts, self._judged):
+            scorer = self._open_scorer(self._replies.of_model)
+            for item in undecided_items(scorer, self._judged):
                 sinks.on_open(item)
-        found = self._attempts(self._replies.counted_of_model)
+        found = self._open_scorer(self._replies.counted_of_model)
         scores = found.scores(
             self._judged,
             ScenarioSinks(
@@ -151,10 +153,10 @@ class ScenarioScoring:
             else [f"not exported: {why}" for why in self._exported.left_out]
         )
 
-    def _attempts(self, stored: StoredReplies) -> RunningAttempts:
+    def _open_scorer(self, stored: StoredReplies) -> RaceScorer:
         prepared = self._prepared
         assert prepared.scenarios is not None
-        return prepared.scenarios.answered(
+        return prepared.scenarios.scorer(
             RunData(
                 self._replies.models,
                 stored,

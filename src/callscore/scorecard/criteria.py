@@ -13,7 +13,7 @@ from callscore.core.spec import Criterion
 CONSISTENCY = "bench.consistency"
 """The criterion that compares the runs of a case; a single reply has no value."""
 FEWEST_RUNS = 2
-Benchmarked = Mapping[str, Measure]
+CriterionMeasures = Mapping[str, Measure]
 """The criteria of one reply, without consistency, which needs several."""
 
 
@@ -60,11 +60,14 @@ class CriterionTally(msgspec.Struct):
         )
 
 
-Criteria = dict[str, CriterionTally]
+CriterionTallies = dict[str, CriterionTally]
 
 
 def add_case(
-    tallies: Criteria, runs: Sequence[Benchmarked], steady: Measure, limits: Mapping[str, Criterion]
+    tallies: CriterionTallies,
+    runs: Sequence[CriterionMeasures],
+    steady: Measure,
+    limits: Mapping[str, Criterion],
 ) -> Mapping[str, Measure]:
     """Add the runs of one case and their consistency; returns the contribution of the case."""
     found = {slug: [run[slug] for run in runs] for slug in runs[0]}
@@ -113,7 +116,9 @@ def _steadiness(values: Sequence[float], ddof: int) -> float | None:
     return min(1.0, max(0.0, 1 - _standard_deviation(values, ddof) / mean))
 
 
-def joined(one: Mapping[str, CriterionTally], other: Mapping[str, CriterionTally]) -> Criteria:
+def add_tallies(
+    one: Mapping[str, CriterionTally], other: Mapping[str, CriterionTally]
+) -> CriterionTallies:
     """The sum of both sets of tallies."""
     nothing = CriterionTally()
     return {

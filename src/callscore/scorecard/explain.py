@@ -1,4 +1,4 @@
-"""How records name the items that counted against a reply: few, short, quoted if untrusted."""
+"""Names of the items that counted against a reply, for records: few, short, quoted."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ MOST_NAMED = 5
 LONGEST_NAMED = 100
 
 
-def quoted(text: str) -> str:
-    """Text of a case or a reply as a JSON string, distinguishable from our own text."""
+def quote(text: str) -> str:
+    """Untrusted text as a JSON string, cut if it is long."""
     cut = text if len(text) <= LONGEST_NAMED else text[:LONGEST_NAMED] + "…"
     return msgspec.json.encode(cut).decode()
 
 
-def named(items: Sequence[str]) -> str:
-    """The first few, and how many more."""
+def summarise_items(items: Sequence[str]) -> str:
+    """The first items, and how many more there are."""
     rest = len(items) - MOST_NAMED
     return ", ".join(items[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def malformed_reason(task: str, output: Malformed) -> Faults:
     """Why a reply is malformed."""
-    why = f"{output.cause} {quoted(output.detail)}" if output.detail else output.cause
+    why = f"{output.cause} {quote(output.detail)}" if output.detail else output.cause
     return {f"{task}.structure": (why,)}

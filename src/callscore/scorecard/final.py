@@ -24,7 +24,7 @@ from callscore.scorecard.formula import weighted_sum
 SUM_TOLERANCE = 1e-9
 
 Weights = Mapping[str, float]
-OfTasks = Mapping[str, Mapping[str, CriterionTally]]
+TalliesByTask = Mapping[str, Mapping[str, CriterionTally]]
 """Tallies by task, then by criterion."""
 
 
@@ -67,13 +67,13 @@ def final_score(
     The user's own weights apply to one option: to A if they weight the benchmarks (C-82).
     """
     scores = {
-        option: _weighted(option_weights(spec, option, settings, custom), tasks, benchmarks)
+        option: _option_score(option_weights(spec, option, settings, custom), tasks, benchmarks)
         for option in _options(spec, custom)
     }
     option = "a" if "a" in scores and (custom or benchmarks.status == "valid") else "b"
     weights = option_weights(spec, option, settings, custom)
     status, reasons = _status(weights, tasks, benchmarks)
-    zeroed, zeroed_tasks = _zeroed(weights, tasks, benchmarks)
+    zeroed, zeroed_tasks = _zeroed_final(weights, tasks, benchmarks)
     return FinalScore(
         option=option.upper(),
         status=status,
@@ -114,7 +114,7 @@ def _score_of(
     return (task.status, task.score) if task else ("not_run", None)
 
 
-def _weighted(
+def _option_score(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> float | None:
     return weighted_sum(
@@ -153,7 +153,7 @@ def _floor(
     return weighted_sum(terms)
 
 
-def _zeroed(
+def _zeroed_final(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> tuple[float | None, list[str]]:
     """Σ weight × official or zeroed score, over the tasks that ran        C-129
@@ -177,7 +177,7 @@ def _zeroed(
 
 
 def score_benchmarks(
-    spec: Benchmarks, tasks: OfTasks, settings: ScoreSettings, *, is_covered: bool
+    spec: Benchmarks, tasks: TalliesByTask, settings: ScoreSettings, *, is_covered: bool
 ) -> BenchmarkScore:
     """sum(binary scores) / 11; official only with all eleven        003 Benchmark Score, C-89"""
     criteria = {
@@ -211,7 +211,7 @@ def _benchmark_mean(
     return "incomplete", None
 
 
-def _criterion(slug: str, criterion: Criterion, tasks: OfTasks) -> CriterionScore:
+def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> CriterionScore:
     """The mean over tasks of the mean over cases, and its limit   C-88, C-90"""
     found = {task: tallies[slug] for task, tallies in tasks.items() if slug in tallies}
     tallies = [tally for tally in found.values() if tally.n or tally.waiting or tally.failed]
@@ -240,7 +240,7 @@ def _why_none(tallies: Sequence[CriterionTally]) -> str | None:
     if failed:
         return f"failed: {failed} answers could not be judged{detail}"
     if waiting:
-        return f"not_run: {waiting} answers still wait{detail}"
+        return f"not_run: {waiting} answers await a verdict or a similarity{detail}"
     if not tallies:
         return "not_run: no answer of these tasks has what this criterion looks at"
     return None

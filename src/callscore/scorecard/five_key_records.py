@@ -17,7 +17,7 @@ from callscore.core.strict_json import Parsed, read_object
 from callscore.core.suite import RecordPart, Suite
 from callscore.core.task import Faults
 from callscore.metrics.text import item_id
-from callscore.scorecard.explain import named
+from callscore.scorecard.explain import summarise_items
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
@@ -47,8 +47,8 @@ class Grounds(NamedTuple):
     faults: Sequence[str]
 
 
-class Author(msgspec.Struct, frozen=True):
-    """The model, the run, and its reply."""
+class ModelReply(msgspec.Struct, frozen=True):
+    """The reply of one run of a model."""
 
     model: str
     run: int
@@ -58,20 +58,20 @@ class Author(msgspec.Struct, frozen=True):
 def records_of(
     suite: Suite,
     case: Case,
-    author: Author,
+    author: ModelReply,
     measures: Mapping[str, Measure],
     verdicts: Verdicts,
     faults: Faults,
 ) -> Iterator[Record]:
     """A record for every measure, in the order of the measures."""
-    observed = _observed(author.reply)
+    observed = _observed_output(author.reply)
     for slug, measure in measures.items():
         against = faults.get(slug, ())
         given = list(_verdicts_on(suite.verdict_rules.sources_of(slug), verdicts))
         whole = next((v for v in given if v.item == WHOLE), None)
         fields = [] if whole is not None else _most_informative(given)
-        expected = _cited(case.expected_outcome, [v.expected_outcome_field for v in fields])
-        found = _cited(observed, [v.model_output_field for v in fields])
+        expected = _cited_values(case.expected_outcome, [v.expected_outcome_field for v in fields])
+        found = _cited_values(observed, [v.model_output_field for v in fields])
         part = suite.record_part(slug, case.task)
         if whole is not None:
             expected, found = whole.text, whole.quote
@@ -82,8 +82,8 @@ def records_of(
             metric=slug,
             score=_score(suite.spec, slug, measure),
             expected_outcome_reference=expected
-            or _relevant(case.expected_outcome, slug, part, against),
-            model_output_observed=found or _relevant(observed, slug, part, against),
+            or _relevant_part(case.expected_outcome, slug, part, against),
+            model_output_observed=found or _relevant_part(observed, slug, part, against),
             reason=_reason(suite.spec, slug, measure, Grounds(given, against)),
         )
 
@@ -92,23 +92,23 @@ def _verdicts_on(wanted: frozenset[str], verdicts: Verdicts) -> Iterator[Verdict
     return (v for item, given in verdicts.items() if item.metric in wanted for v in given)
 
 
-def _cited(value: Any, fields: Sequence[str]) -> str:
+def _cited_values(value: Any, fields: Sequence[str]) -> str:
     """The values of the fields that verdicts cite, each after its path."""
-    found = {path: _in(value, path) for path in fields if path}
-    return _cut("; ".join(f"{path}: {_as_text(held)}" for path, held in found.items()))
+    found = {path: _value_at(value, path) for path in fields if path}
+    return _shorten("; ".join(f"{path}: {_as_text(held)}" for path, held in found.items()))
 
 
-def _relevant(value: Any, slug: str, part: RecordPart, faults: Sequence[str]) -> str:
+def _relevant_part(value: Any, slug: str, part: RecordPart, faults: Sequence[str]) -> str:
     """The part of an outcome that a metric is about; of a list only the faulty entries."""
     if slug.endswith(STRUCTURE):
-        return _cut(", ".join(dict.fromkeys(_keys(value))) if _is_tree(value) else value)
-    held = _at(value, part.path)
+        return _shorten(", ".join(dict.fromkeys(_keys(value))) if _is_tree(value) else value)
+    held = _part_at(value, part.path)
     if not part.keys or not isinstance(held, list):
-        return _cut(held)
+        return _shorten(held)
     entries = [entry for entry in held if isinstance(entry, Mapping)]
     named = {msgspec.json.decode(m.group()) for fault in faults if (m := _LEADING_ID.match(fault))}
     chosen = [entry for entry in entries if item_id(entry.get(part.keys[0])) in named] or entries
-    return _cut([{key: entry[key] for key in part.keys if key in entry} for entry in chosen])
+    return _shorten([{key: entry[key] for key in part.keys if key in entry} for entry in chosen])
 
 
 def _is_tree(value: Any) -> bool:
@@ -134,7 +134,7 @@ def _score(spec: Spec, slug: str, measure: Measure) -> float | None:
     return int(criterion.passes(measure.value))
 
 
-def _observed(reply: Reply) -> Any:
+def _observed_output(reply: Reply) -> Any:
     """The reply as JSON, else as text."""
     parsed = read_object(reply, "fenced")
     if isinstance(parsed, Parsed):
@@ -142,7 +142,7 @@ def _observed(reply: Reply) -> Any:
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
 
 
-def _at(value: Any, path: str) -> Any:
+def _part_at(value: Any, path: str) -> Any:
     for key in path.split(".") if path and isinstance(value, Mapping) else ():
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
@@ -151,7 +151,7 @@ def _at(value: Any, path: str) -> Any:
 _STEP = re.compile(r"[^.\[\]]+")
 
 
-def _in(value: Any, path: str) -> Any:
+def _value_at(value: Any, path: str) -> Any:
     """The value at a path with keys and indexes (`summary.highlights[0]`)."""
     for step in _STEP.findall(path):
         if isinstance(value, Mapping):
@@ -167,7 +167,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _cut(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = _as_text(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
@@ -184,12 +184,12 @@ def _reason(spec: Spec, slug: str, measure: Measure, grounds: Grounds) -> str:
     elif measure.denominator:
         parts.append(f"{measure.numerator:g} of {measure.denominator:g}")
     if faults:
-        parts.append(f"against it: {named(faults)}")
+        parts.append(f"against it: {summarise_items(faults)}")
     if measure.vacuous:
         parts.append("nothing to measure, by convention")
     if measure.approximate:
         parts.append("approximate")
-    parts += [_in_words(verdict) for verdict in _most_informative(verdicts)]
+    parts += [_describe_verdict(verdict) for verdict in _most_informative(verdicts)]
     return "; ".join(parts) or "by code"
 
 
@@ -203,7 +203,7 @@ def _most_informative(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
     return sorted(verdicts, key=lambda verdict: not verdict.quote)[:VERDICTS_SHOWN]
 
 
-def _in_words(verdict: Verdict) -> str:
+def _describe_verdict(verdict: Verdict) -> str:
     answer = verdict.verdict if verdict.verdict is not None else f"{verdict.value:.3f}"
     quote = f' "{verdict.quote}"' if verdict.quote else ""
     source = f" ({verdict.source})" if verdict.source else ""

@@ -52,8 +52,8 @@ def task_score(score: ScoreSpec, values: Values) -> float | None:
     return fsum(products)
 
 
-def counted(spec: MetricSpec, metric: MetricScore) -> float | None:
-    """The value in the formula: 0 of a row that ran without a result, if a rule says so    C-113"""
+def formula_value(spec: MetricSpec, metric: MetricScore) -> float | None:
+    """The value of a row in the formula: 0 if undefined and the specification says so    C-113"""
     return 0.0 if counts_zero(spec, metric) else metric.value
 
 
@@ -140,15 +140,15 @@ def _picker(slugs: Sequence[str]) -> Callable[[Mapping[str, Measure]], Sequence[
     return lambda measures: (measures[slug],)
 
 
-_known: dict[tuple[str, str, str], TaskFormula] = {}
+_formulas: dict[tuple[str, str, str], TaskFormula] = {}
 
 
 def formula_for(spec: Spec, task: str, settings: ScoreSettings) -> TaskFormula:
     """The formula of a task under `gates: all | formula_only` (C-05); cached per specification."""
     key = (spec.digest, task, settings.gates)
-    formula = _known.get(key)
+    formula = _formulas.get(key)
     if formula is None:
-        formula = _known[key] = _formula(spec, task, settings.gates)
+        formula = _formulas[key] = _formula(spec, task, settings.gates)
     return formula
 
 
@@ -180,9 +180,9 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
             breached.append(gate)
     ungated = task_score(formula.score, values)
     if breached:
-        return _invalid(ungated, breached, values)
+        return _invalid_score(ungated, breached, values)
     if ungated is None:
-        return _unfinished(formula, measures, values)
+        return _unfinished_score(formula, measures, values)
     return CaseScore("valid", ungated, ungated, (), (), values)
 
 
@@ -193,7 +193,7 @@ def _is_gated(measure: Measure) -> bool:
     return not (measure.estimated or measure.vacuous)
 
 
-def _invalid(
+def _invalid_score(
     ungated: float | None, breached: Sequence[ActiveGate], values: Mapping[str, float | None]
 ) -> CaseScore:
     """A reply in breach of gates, with all their names."""
@@ -202,7 +202,7 @@ def _invalid(
     return CaseScore("invalid", None, ungated, reasons, of_calls, values)
 
 
-def _unfinished(
+def _unfinished_score(
     formula: TaskFormula, measures: Mapping[str, Measure], values: Mapping[str, float | None]
 ) -> CaseScore:
     """A reply without a score, with the missing metrics; an error if one of them failed."""

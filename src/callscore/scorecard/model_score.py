@@ -12,7 +12,7 @@ from callscore.scorecard.formula import (
     STRUCTURE,
     TaskFormula,
     Values,
-    counted,
+    formula_value,
     part_score,
     task_score,
 )
@@ -40,7 +40,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
     gating = [blocker.metric for blocker in blockers if blocker.gating]
     breached = frozenset(gating)
     metrics = {slug: _row(slug, formula, tally, breached) for slug in formula.slugs}
-    values = {slug: counted(formula.specs[slug], metric) for slug, metric in metrics.items()}
+    values = {slug: formula_value(formula.specs[slug], metric) for slug, metric in metrics.items()}
     of_rows = task_score(formula.score, values) if tally.evaluated else None
     required = formula.score.coverage or settings.coverage_required
     status = _status(tally, required, of_rows, blocked=bool(gating))
@@ -48,9 +48,9 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
     unblocked = _unblocked_share(tally)
     score = TaskScore(
         status=status,
-        score=_times(of_rows, unblocked) if status == "valid" else None,
-        ungated_score=_times(of_rows, _readable_share(formula.task, tally)),
-        zeroed_score=_zeroed(of_rows, unblocked) if status == "invalid" else None,
+        score=_multiply(of_rows, unblocked) if status == "valid" else None,
+        ungated_score=_multiply(of_rows, _readable_share(formula.task, tally)),
+        zeroed_score=_zeroed_score(of_rows, unblocked) if status == "invalid" else None,
         unblocked_share=unblocked,
         blocked_share_ci95=_blocked_interval(tally, status),
         reasons=gating or _open_rows(formula, values, status),
@@ -68,14 +68,14 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
     return ScoredTask(score, blockers)
 
 
-def _times(of_rows: float | None, share: float | None) -> float | None:
+def _multiply(of_rows: float | None, share: float | None) -> float | None:
     """formula(rows) × a share of the calls        C-03"""
     return None if of_rows is None or share is None else of_rows * share
 
 
-def _zeroed(of_rows: float | None, unblocked: float | None) -> float | None:
+def _zeroed_score(of_rows: float | None, unblocked: float | None) -> float | None:
     """formula(rows) × the share of calls that no call gate blocks; 0 if none is left      C-129"""
-    return 0.0 if unblocked == 0 else _times(of_rows, unblocked)
+    return 0.0 if unblocked == 0 else _multiply(of_rows, unblocked)
 
 
 def _unblocked_share(tally: TaskTally) -> float | None:
@@ -160,7 +160,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -
         if rule.kind == "call":
             if cases and over_tolerance:
                 runs = _share_of_runs(slug, tally)
-                worst = _worst(metric, rule)
+                worst = _worst_value(metric, rule)
                 found.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs, gating))
         else:
             value = _gate_value(formula.specs[slug], metric)
@@ -174,7 +174,7 @@ def _share_of_runs(slug: str, tally: TaskTally) -> float | None:
     return tally.breaching_runs[slug] / tally.calls if tally.most_runs > 1 else None
 
 
-def _worst(metric: MetricTally, gate: Gate) -> float:
+def _worst_value(metric: MetricTally, gate: Gate) -> float:
     return metric.highest if gate.comparison == ">" else metric.lowest
 
 
@@ -186,7 +186,7 @@ def _gate_value(spec: MetricSpec, tally: MetricTally) -> float | None:
     """
     if tally.undecided or tally.estimated or not (tally.denominator or tally.numerator):
         return None
-    return _pooled(spec, tally)
+    return _pooled_share(spec, tally)
 
 
 def _row(
@@ -220,7 +220,7 @@ def _metric_score(
         why=why,
         unit=spec.unit,
         rating=rating.value if rating and value is not None else None,
-        meets_threshold=_meets(spec, value),
+        meets_threshold=_meets_threshold(spec, value),
         macro=_macro(spec, tally),
         micro=_micro(spec, tally),
         n=tally.n - tally.vacuous if spec.pooled and tally.n > tally.vacuous else tally.n,
@@ -233,7 +233,7 @@ def _metric_score(
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
         resolution=100 / tally.denominator if shows_resolution else None,
-        provisional=_provisional(spec, tally),
+        provisional=_provisional_value(spec, tally),
         failed=tally.failed,
         awaiting=tally.awaiting,
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
@@ -252,17 +252,17 @@ def _value(
     """The value of a metric over all calls, or why there is none; some calls are not enough."""
     if tally.undecided or not tally.n:
         return None, _why_none(spec, tally, task)
-    return _over_calls(spec, tally), None
+    return _value_over_calls(spec, tally), None
 
 
-def _over_calls(spec: MetricSpec, tally: MetricTally) -> float:
+def _value_over_calls(spec: MetricSpec, tally: MetricTally) -> float:
     """The value over the calls that have one: total of a count, pooled share, or mean      C-06"""
     if spec.unit == "count":
         return _as_count(tally.total)
-    return _pooled(spec, tally) if spec.pooled else tally.total / tally.n
+    return _pooled_share(spec, tally) if spec.pooled else tally.total / tally.n
 
 
-def _pooled(spec: MetricSpec, tally: MetricTally) -> float:
+def _pooled_share(spec: MetricSpec, tally: MetricTally) -> float:
     """Σ numerators / Σ denominators, in percent if the metric is        C-06
 
     If no call has anything to count, all have a conventional value (C-13); only additions to a
@@ -277,7 +277,7 @@ def _pooled(spec: MetricSpec, tally: MetricTally) -> float:
     return 100 * share if spec.unit == "percent" else max(0.0, share)
 
 
-def _provisional(spec: MetricSpec, tally: MetricTally) -> float | None:
+def _provisional_value(spec: MetricSpec, tally: MetricTally) -> float | None:
     """The value over decided items, if some are undecided        C-75, C-137"""
     if not tally.undecided:
         return None
@@ -288,7 +288,7 @@ def _provisional(spec: MetricSpec, tally: MetricTally) -> float | None:
     )
     if not tally.n and not decided.denominator:
         return None
-    return _over_calls(spec, decided)
+    return _value_over_calls(spec, decided)
 
 
 def _as_count(count: float) -> float:
@@ -335,7 +335,7 @@ def _rating(spec: MetricSpec, value: float | None) -> Rating | None:
     return rate(value, spec.bands, spec.otherwise_of_means or spec.otherwise)
 
 
-def _meets(spec: MetricSpec, value: float | None) -> bool | None:
+def _meets_threshold(spec: MetricSpec, value: float | None) -> bool | None:
     if value is None or spec.threshold is None:
         return None
     return holds(value, spec.threshold.comparison, spec.threshold.limit)

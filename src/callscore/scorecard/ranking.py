@@ -39,8 +39,8 @@ def cost_of(
     return cost("known" if per_1000 else "zero", per_1000)
 
 
-class _Entry(msgspec.Struct):
-    """A model while it is ranked."""
+class _RankEntry(msgspec.Struct):
+    """A model with a Final Score, and its ranks as they are computed."""
 
     model: str
     score: float
@@ -63,26 +63,26 @@ def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
     Official results come first, then estimates, ranked among themselves (C-125), then models
     without a Final Score, each with its reason.
     """
-    official: list[_Entry] = []
-    estimates: list[_Entry] = []
+    official: list[_RankEntry] = []
+    estimates: list[_RankEntry] = []
     unranked: list[Ranked] = []
     for model in models:
         if model.final.score is None:
-            unranked.append(_unranked(model, spec))
+            unranked.append(_unranked_model(model, spec))
         else:
             entry = _entry(model)
             (estimates if entry.estimate else official).append(entry)
     for group in (official, estimates):
         _rank_group(group)
-    ranked = [_ranked(entry) for group in (official, estimates) for entry in group]
+    ranked = [_to_ranked(entry) for group in (official, estimates) for entry in group]
     return ranked + sorted(unranked, key=lambda entry: entry.model)
 
 
-def _entry(model: ModelScore) -> _Entry:
+def _entry(model: ModelScore) -> _RankEntry:
     score = model.final.score
     assert score is not None  # checked by the caller
     cost = model.cost
-    return _Entry(
+    return _RankEntry(
         model=model.model,
         score=score,
         cost=cost.per_1000_calls,
@@ -92,8 +92,8 @@ def _entry(model: ModelScore) -> _Entry:
     )
 
 
-def _rank_group(group: list[_Entry]) -> None:
-    comparable = _of_one_option(group)
+def _rank_group(group: list[_RankEntry]) -> None:
+    comparable = _with_common_option(group)
     positive = [entry.cost for entry in comparable if entry.cost]
     cheapest = min(positive, default=None)
     for entry in comparable:
@@ -107,7 +107,7 @@ def _rank_group(group: list[_Entry]) -> None:
     group.sort(key=lambda e: (e.rank is None, e.rank or 0, -e.score, e.model))
 
 
-def _of_one_option(group: Sequence[_Entry]) -> list[_Entry]:
+def _with_common_option(group: Sequence[_RankEntry]) -> list[_RankEntry]:
     """The models with option A, if any; the others cannot be ranked with them        C-79"""
     best = min((entry.option for entry in group), default="")
     for entry in group:
@@ -118,7 +118,7 @@ def _of_one_option(group: Sequence[_Entry]) -> list[_Entry]:
     return [entry for entry in group if entry.option == best]
 
 
-def _assign_ranks(priced: list[_Entry]) -> None:
+def _assign_ranks(priced: list[_RankEntry]) -> None:
     """1, 2, 2, 4: free models first by score, then by efficiency; equals share (C-85, C-86)."""
     free = sorted((e for e in priced if not e.cost), key=lambda e: -e.score)
     paid = sorted((e for e in priced if e.cost), key=lambda e: -(e.efficiency or 0.0))
@@ -134,7 +134,7 @@ def _assign_ranks(priced: list[_Entry]) -> None:
             entry.rank, previous = shared, key
 
 
-def _assign_quality_ranks(group: list[_Entry]) -> None:
+def _assign_quality_ranks(group: list[_RankEntry]) -> None:
     for entry in group:
         entry.quality_rank = 1 + sum(other.score - entry.score > TOLERANCE for other in group)
         entry.pareto = entry.cost is not None and not any(
@@ -142,7 +142,7 @@ def _assign_quality_ranks(group: list[_Entry]) -> None:
         )
 
 
-def _dominates(one: _Entry, other: _Entry) -> bool:
+def _dominates(one: _RankEntry, other: _RankEntry) -> bool:
     """At least as good and as cheap, and better in one of them."""
     assert one.cost is not None and other.cost is not None  # only priced models are compared
     better, cheaper = one.score - other.score, other.cost - one.cost
@@ -153,7 +153,7 @@ def _dominates(one: _Entry, other: _Entry) -> bool:
     )
 
 
-def _ranked(entry: _Entry) -> Ranked:
+def _to_ranked(entry: _RankEntry) -> Ranked:
     return Ranked(
         model=entry.model,
         rank=entry.rank,
@@ -169,7 +169,7 @@ def _ranked(entry: _Entry) -> Ranked:
     )
 
 
-def _unranked(model: ModelScore, spec: Spec) -> Ranked:
+def _unranked_model(model: ModelScore, spec: Spec) -> Ranked:
     return Ranked(
         model=model.model,
         rank=None,
@@ -196,21 +196,23 @@ def _why_no_final(model: ModelScore, spec: Spec) -> str:
     weighted = [name for name in spec.tasks if name in final.weights]
     ran = [name for name in weighted if name in model.tasks and name not in missing]
     if final.status != "incomplete" or missing != list(final.reasons) or not ran:
-        return f"Final Score {final.status}: {_labelled(spec, final.reasons)}"
+        return f"Final Score {final.status}: {_task_labels(spec, final.reasons)}"
     verb = "was" if len(missing) == 1 else "were"
-    weights = ",".join(f"{task}={share:g}" for task, share in _scaled(ran, final.weights).items())
+    weights = ",".join(
+        f"{task}={share:g}" for task, share in _rounded_weights(ran, final.weights).items()
+    )
     return (
-        f"Final Score incomplete: {_labelled(spec, missing)} {verb} not run; "
-        f"--weights {weights} gives one over {_labelled(spec, ran)}"
+        f"Final Score incomplete: {_task_labels(spec, missing)} {verb} not run; "
+        f"--weights {weights} gives one over {_task_labels(spec, ran)}"
     )
 
 
-def _labelled(spec: Spec, tasks: Sequence[str]) -> str:
+def _task_labels(spec: Spec, tasks: Sequence[str]) -> str:
     labels = {task: score.label for task, score in spec.scores.items()}
     return ", ".join(labels.get(name, name) for name in tasks)
 
 
-def _scaled(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+def _rounded_weights(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
     """The weights of some tasks in per cent of their sum, as round numbers that sum to 1."""
     whole = math.fsum(weights.get(task, 0.0) for task in tasks) or 1.0
     shares = {task: round(100 * weights.get(task, 0.0) / whole) for task in tasks}
@@ -225,17 +227,17 @@ def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[Zeroed]:
     """
     if not any(model.final.status == "invalid" for model in models):
         return []
-    ordered = sorted(models, key=lambda model: (-_zeroed_of(model), model.model))
-    return [_zeroed(model, ordered, spec) for model in ordered]
+    ordered = sorted(models, key=lambda model: (-_zeroed_final(model), model.model))
+    return [_zeroed_entry(model, ordered, spec) for model in ordered]
 
 
-def _zeroed_of(model: ModelScore) -> float:
+def _zeroed_final(model: ModelScore) -> float:
     return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
 
 
-def _zeroed(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zeroed:
+def _zeroed_entry(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zeroed:
     score = model.final.zeroed_final
-    better = sum(_zeroed_of(other) - _zeroed_of(model) > TOLERANCE for other in models)
+    better = sum(_zeroed_final(other) - _zeroed_final(model) > TOLERANCE for other in models)
     return Zeroed(
         model=model.model,
         rank=None if score is None else 1 + better,
@@ -256,7 +258,7 @@ def _obstacles(model: ModelScore, spec: Spec) -> list[str]:
     """What prevents an official score: the blockers, then the unfinished tasks."""
     found = [_obstacle(blocker, model, spec) for blocker in model.blockers if blocker.gating]
     return found + [
-        f"{_labelled(spec, [name])} is {score.status}"
+        f"{_task_labels(spec, [name])} is {score.status}"
         for name, score in model.tasks.items()
         if score.status not in ("valid", "invalid")
     ]

@@ -1,4 +1,4 @@
-"""Strata of a task: each row is the mean of the strata, as of languages (ORCHESTRATIONBENCH §7)."""
+"""Strata of a task, such as languages: a row is the mean of the strata (ORCHESTRATIONBENCH §7)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 
 from callscore.core.scorecard import MetricScore
 from callscore.core.spec import MetricSpec
-from callscore.scorecard.formula import counted
+from callscore.scorecard.formula import formula_value
 from callscore.scorecard.tally import TaskTally
 
 
-def stratified(strata: Mapping[str, TaskTally]) -> TaskTally:
-    """All cases of some strata, each row being the mean of the strata; one alone is no stratum."""
+def merge_strata(strata: Mapping[str, TaskTally]) -> TaskTally:
+    """The tally of all strata, with rows that are means of the strata; a single one is returned."""
     tallies = list(strata.values())
     total = tallies[0]
     for tally in tallies[1:]:
@@ -32,10 +32,10 @@ def stratified(strata: Mapping[str, TaskTally]) -> TaskTally:
 
 def mean_of_strata(spec: MetricSpec, found: Sequence[MetricScore]) -> MetricScore:
     """Σ values / strata; none if a stratum has none        ORCHESTRATIONBENCH §7, C-120"""
-    values = [value for each in found if (value := counted(spec, each)) is not None]
+    values = [value for each in found if (value := formula_value(spec, each)) is not None]
     n = sum(each.n for each in found)
     if len(values) < len(found) or not n:
-        without = next((each for each in found if counted(spec, each) is None), found[0])
+        without = next((each for each in found if formula_value(spec, each) is None), found[0])
         return msgspec.structs.replace(without, value=None, macro=None, micro=None, n=n)
     mean = math.fsum(values) / len(values)
     return msgspec.structs.replace(

@@ -27,7 +27,7 @@ from callscore.core.suite import (
 )
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-from callscore.scorecard.template import template
+from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
     from callscore.core.baseline import Rules
@@ -73,7 +73,7 @@ class SpecSuite:
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
         """The settings of the specification with some replaced; raises ConfigError."""
-        return checked_settings(self.settings_type, self.spec.settings, given)
+        return convert_settings(self.settings_type, self.spec.settings, given)
 
     def task(
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
@@ -114,7 +114,7 @@ class SpecSuite:
 
     def rows(self) -> Sequence[TemplateRow]:
         """Sections, metrics, task scores, benchmarks and final rows of the specification."""
-        return template(self.spec)
+        return template_rows(self.spec)
 
     def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
         """No second layer."""
@@ -170,7 +170,7 @@ class TaskSuite(SpecSuite):
         return self._task
 
 
-def checked_settings(
+def convert_settings(
     kind: type[Settings], defaults: Mapping[str, Any], given: Mapping[str, Any]
 ) -> Settings:
     """The defaults with some replaced; raises ConfigError on an unknown key or value."""

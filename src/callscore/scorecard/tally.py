@@ -15,7 +15,7 @@ from callscore.core.measure import Measure
 from callscore.core.spec import Criterion
 from callscore.core.task import Measured
 from callscore.scorecard import criteria
-from callscore.scorecard.criteria import Benchmarked, CriterionTally
+from callscore.scorecard.criteria import CriterionMeasures, CriterionTally
 from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
 from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, join_contributions
 
@@ -57,7 +57,7 @@ class MetricTally(msgspec.Struct):
         """Cases in which an item that the metric needs is not decided        C-137"""
         return self.waiting + self.failed
 
-    def take(self, measures: Sequence[Measure]) -> None:
+    def add(self, measures: Sequence[Measure]) -> None:
         """Add the measures of some cases, one each.
 
         The sums are local variables until the end, as this runs for every reply.
@@ -130,7 +130,7 @@ class ScoredReply(msgspec.Struct, frozen=True, gc=False):
 
     measured: Measured
     score: CaseScore
-    benchmarks: Benchmarked = {}
+    benchmarks: CriterionMeasures = {}
     """The criteria of the second layer; empty if it does not run."""
 
 
@@ -260,7 +260,7 @@ class TaskTally(msgspec.Struct):
         rows = [formula.row(answer.measured.measures) for answer in answers]
         for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
             tally = self._metric(slug)
-            tally.take(measures)
+            tally.add(measures)
             if slug in formula.watched:
                 tally.watch(measures)
             self._contribute(formula, slug, measures)
@@ -276,7 +276,7 @@ class TaskTally(msgspec.Struct):
                 measures.append(case)
                 if slug in formula.watched:
                     tally.watch_runs(runs, case)
-            tally.take(measures)
+            tally.add(measures)
             self._contribute(formula, slug, measures)
 
     def _contribute(self, formula: TaskFormula, slug: str, measures: Sequence[Measure]) -> None:
@@ -291,7 +291,7 @@ class TaskTally(msgspec.Struct):
             for key, case in _secondary_of(answers).items():
                 columns.setdefault(key, []).append(case)
         for key, measures in columns.items():
-            self._metric(key).take([case for case in measures if case.value is not None])
+            self._metric(key).add([case for case in measures if case.value is not None])
 
     def _note_breach(self, case_id: str, answer: ScoredReply) -> None:
         score = answer.score
@@ -334,9 +334,9 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
-            breaching_runs=_added(self.breaching_runs, other.breaching_runs),
-            malformed=_added(self.malformed, other.malformed),
-            benchmarks=criteria.joined(self.benchmarks, other.benchmarks),
+            breaching_runs=_add_counts(self.breaching_runs, other.breaching_runs),
+            malformed=_add_counts(self.malformed, other.malformed),
+            benchmarks=criteria.add_tallies(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
@@ -358,7 +358,7 @@ def _secondary_of(answers: Sequence[ScoredReply]) -> Mapping[str, Measure]:
     }
 
 
-def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def _add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
 
 

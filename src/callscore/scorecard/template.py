@@ -8,7 +8,7 @@ from callscore.core.scorecard import TemplateRow
 from callscore.core.spec import Band, Rating, Spec
 
 
-def template(spec: Spec) -> Sequence[TemplateRow]:
+def template_rows(spec: Spec) -> Sequence[TemplateRow]:
     """003 Scorecard Template: sections, metrics, task scores, benchmarks, the final rows."""
     return tuple(_rows(spec))
 

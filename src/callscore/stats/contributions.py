@@ -36,7 +36,7 @@ STRATUM = "@"
 """Separates a task from a stratum in the keys of columns."""
 
 
-def in_stratum(task: str, stratum: str) -> str:
+def stratum_key(task: str, stratum: str) -> str:
     """The key of the columns of one stratum of a task."""
     return f"{task}{STRATUM}{stratum}"
 

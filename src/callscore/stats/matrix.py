@@ -17,7 +17,7 @@ from callscore.stats.contributions import (
     MetricColumn,
     ModelShape,
     TaskContributions,
-    in_stratum,
+    stratum_key,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def call_matrix(
             unit = units.unit_numbers(
                 np.frombuffer(entries.keys, np.uint64) if len(entries) else []
             )
-            name = in_stratum(task, stratum) if stratum else task
+            name = stratum_key(task, stratum) if stratum else task
             for (slug, quantity), values in _columns(task, entries, shape):
                 places.append((name, slug, quantity))
                 lines.append(np.bincount(unit, values, units.size).astype(np.float64, copy=False))

@@ -22,7 +22,7 @@ from callscore.stats.contributions import (
     MetricShape,
     ModelShape,
     TaskShape,
-    in_stratum,
+    stratum_key,
 )
 from callscore.stats.matrix import ColumnKey
 
@@ -54,7 +54,7 @@ class _Sums:
 
     def strata(self, task: str) -> list[str]:
         """The names of the strata of a task; the task itself if it has none."""
-        prefix = in_stratum(task, "")
+        prefix = stratum_key(task, "")
         names = [name for name, _, q in self._place if q == "cases" and name.startswith(prefix)]
         return names or [task]
 

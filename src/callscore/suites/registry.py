@@ -29,7 +29,7 @@ from callscore.core.suite import Floor, Floors, Metric, Suite
 from callscore.core.task import SCENARIO, Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
-from callscore.scorecard.template import template
+from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
     from callscore.core.baseline import Rules
@@ -361,9 +361,9 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:
-        return suites[0].rows() if spec is suites[0].spec else template(spec)
+        return suites[0].rows() if spec is suites[0].spec else template_rows(spec)
     known = {extra.slug: extra.spec for extra in all_metrics()}
-    return template(
+    return template_rows(
         msgspec.structs.replace(
             spec,
             tasks=(*spec.tasks, *unknown),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.metrics.text import n2
-from callscore.suites.calls.items import PLACEHOLDERS, is_empty, match
+from callscore.suites.calls.items import PLACEHOLDERS, is_empty, match_items
 
 PIECES = st.sampled_from(
     [
@@ -43,13 +43,13 @@ def item(score: object) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scores", [(1, True), (True, 1), (0, False), (5, 0), (None, 0)])
 def test_items_that_differ_are_no_answer_in_either_order(scores: tuple[object, object]) -> None:
-    found = match([item(score) for score in scores], "question_id", {"Q1"})
+    found = match_items([item(score) for score in scores], "question_id", {"Q1"})
     assert (found.by_id, found.flags) == ({}, ("conflicting_duplicate",))
 
 
 @pytest.mark.parametrize("scores", [(1, 1), (1, 1.0), (True, True), (None, None)])
 def test_the_same_item_twice_counts_once(scores: tuple[object, object]) -> None:
-    found = match([item(score) for score in scores], "question_id", {"Q1"})
+    found = match_items([item(score) for score in scores], "question_id", {"Q1"})
     assert (found.by_id, found.flags) == ({"Q1": item(scores[0])}, ())
 
 

@@ -12,7 +12,7 @@ from calls_suite import all_tasks
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
 from callscore.core.strict_json import read_object
-from callscore.suites.calls.parse import Structure, parse_reply, read_documented
+from callscore.suites.calls.parse import Structure, decode_documented, parse_reply
 
 TASKS = all_tasks()
 QUESTION = {"question_id": "Q1", "score": 5, "max_score": 5, "type": "SCORE", "reason": "At 0:12"}
@@ -112,10 +112,10 @@ def test_the_quick_reader_knows_the_usual_answer(task: str) -> None:
     form = structure.sources.form
     assert form is not None
     text = json.dumps(EXPECTED[task])
-    assert read_documented(text, EXPECTED[task], form) == EXPECTED[task]
-    assert read_documented(text.encode(), EXPECTED[task], form) == EXPECTED[task]
+    assert decode_documented(text, EXPECTED[task], form) == EXPECTED[task]
+    assert decode_documented(text.encode(), EXPECTED[task], form) == EXPECTED[task]
     for odd_one in (text[:-1] + ', "more": 1}', text[:-1] + ', "more:": ":"}', "\ufeff" + text):
-        assert read_documented(odd_one, EXPECTED[task], form) is None
+        assert decode_documented(odd_one, EXPECTED[task], form) is None
     assert form.fits(EXPECTED[task])
     assert not form.fits({**EXPECTED[task], "more": 1})
 
@@ -129,8 +129,8 @@ def test_a_key_that_stands_twice_is_never_read_quickly(space: str, said: str) ->
     text = json.dumps(EXPECTED["qa"]).replace("At 0:12", json.dumps(said)[1:-1])
     twice = text.replace('"score"', f'"score"{space}:0,"score"', 1)
     assert json.loads(twice) == json.loads(text)
-    assert read_documented(text, EXPECTED["qa"], structure.sources.form) == json.loads(text)
-    assert read_documented(twice, EXPECTED["qa"], structure.sources.form) is None
+    assert decode_documented(text, EXPECTED["qa"], structure.sources.form) == json.loads(text)
+    assert decode_documented(twice, EXPECTED["qa"], structure.sources.form) is None
 
 
 @pytest.mark.parametrize("task", sorted(EXPECTED))
@@ -190,7 +190,7 @@ def test_where_another_structure_is_expected_the_careful_reader_decides(
     assert structure.sources.form is not None
     answer = json.dumps(EXPECTED[task])
     form = structure.sources.form
-    assert not form.fits(expected) or read_documented(answer, expected, form) is None
+    assert not form.fits(expected) or decode_documented(answer, expected, form) is None
     assert isinstance(parse_reply(Reply(answer), structure, "fenced"), Malformed)
 
 

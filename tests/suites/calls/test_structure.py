@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given, target
 from hypothesis import strategies as st
 
-from callscore.suites.calls.parse import Sources
+from callscore.suites.calls.parse import StructureSources
 from callscore.suites.calls.structure import compile_shape, fault, is_like
 
 keys = st.sampled_from(["a", "b", "c"])
@@ -16,7 +16,7 @@ flat = st.dictionaries(keys, scalars, max_size=3)
 parts = scalars | flat | st.lists(scalars, max_size=3) | st.lists(flat, max_size=3)
 outcomes = st.dictionaries(keys, parts | st.lists(parts, max_size=2), max_size=3)
 sources = st.builds(
-    Sources,
+    StructureSources,
     st.sampled_from([{}, {"a": {"a", "b"}, "b": {"c"}}]),
     st.sampled_from(["", "a"]),
     st.sampled_from([(), ("a",), ("a.b",)]),
@@ -42,7 +42,7 @@ def pairs(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
 
 @given(pair=pairs(), given_with=sources)
 def test_what_is_like_the_expected_outcome_complies(
-    pair: tuple[dict[str, Any], Any], given_with: Sources
+    pair: tuple[dict[str, Any], Any], given_with: StructureSources
 ) -> None:
     expected, answer = pair
     found = is_like(expected, answer)
@@ -78,5 +78,5 @@ def test_arrays_in_arrays_are_compiled_once_each() -> None:
     for _ in range(12):
         nested = [nested]
     looks = _Looks()
-    compile_shape({"a": nested}, Sources(looks))
+    compile_shape({"a": nested}, StructureSources(looks))
     assert looks.counted == {"a" + 12 * "[]": 1}

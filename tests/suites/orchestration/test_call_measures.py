@@ -10,28 +10,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callscore.core.judging import Question, Verdict
-from callscore.suites.orchestration.call.compare import Accepted
-from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
-from callscore.suites.orchestration.call.pairing import pair_calls
+from callscore.suites.orchestration.call.call_pairs import pair_calls
+from callscore.suites.orchestration.call.compare import AcceptedValues
+from callscore.suites.orchestration.call.measures import CallScore, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 
 
 def nobody(_: Question) -> Verdict | None:
     return None
 
 
-def measured(predicted: list[Call], expected: list[Call], *malformed: str) -> CallMeasured:
+def measured(
+    predicted: list[DecodedCall], expected: list[DecodedCall], *malformed: str
+) -> CallScore:
     return measure_calls(predicted, expected, malformed, {}, nobody)
 
 
-def call(tool: str, **arguments: Any) -> Call:
-    return Call(tool, arguments)
+def call(tool: str, **arguments: Any) -> DecodedCall:
+    return DecodedCall(tool, arguments)
 
 
 def test_a_right_call_is_perfect() -> None:
     found = measured([call("book", day="Fri", seats=2)], [call("book", day="fri", seats=2.0)])
-    assert found == CallMeasured(1.0, 1.0, 1.0)
+    assert found == CallScore(1.0, 1.0, 1.0)
 
 
 def test_keys_and_values_are_counted_apart() -> None:
@@ -61,7 +63,7 @@ def test_arguments_swapped_between_two_calls_are_wrong() -> None:
 
 def test_the_order_of_calls_does_not_matter() -> None:
     due = [call("pay", to=f"A{n}") for n in range(7)] + [call("tell", who="x")]
-    assert measured(due[::-1], due) == CallMeasured(1.0, 1.0, 1.0)
+    assert measured(due[::-1], due) == CallScore(1.0, 1.0, 1.0)
 
 
 def test_the_name_comes_before_the_keys_when_calls_are_paired() -> None:
@@ -107,15 +109,17 @@ def test_a_verdict_decides_and_an_estimate_counts_but_leaves_the_value_open(
 
 
 def test_an_optional_argument_may_be_left_out_but_not_be_wrong() -> None:
-    due = call("find", id=Accepted(("a1",)), species=Accepted(("human",), optional=True))
-    assert measured([call("find", id="a1")], [due]) == CallMeasured(1.0, 1.0, 1.0)
+    due = call(
+        "find", id=AcceptedValues(("a1",)), species=AcceptedValues(("human",), optional=True)
+    )
+    assert measured([call("find", id="a1")], [due]) == CallScore(1.0, 1.0, 1.0)
     assert measured([call("find", id="a1", species="human")], [due]).value == 1.0
     assert measured([call("find", id="a1", species=3)], [due]).value == 0.5
 
 
 CALLS = st.lists(
     st.builds(
-        Call,
+        DecodedCall,
         st.sampled_from(["a", "b"]),
         st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0, 1)),
     ),
@@ -125,11 +129,13 @@ CALLS = st.lists(
 
 @given(CALLS, CALLS)
 @settings(max_examples=60)
-def test_the_pairing_is_the_best_of_all_orders(mine: list[Call], due: list[Call]) -> None:
-    def agreement(first: Call, second: Call) -> tuple[int, int]:
+def test_the_pairing_is_the_best_of_all_orders(
+    mine: list[DecodedCall], due: list[DecodedCall]
+) -> None:
+    def agreement(first: DecodedCall, second: DecodedCall) -> tuple[int, int]:
         return first.name == second.name, len(first.arguments.keys() & second.arguments.keys())
 
-    def total(pairs: list[tuple[Call, Call]]) -> tuple[int, int]:
+    def total(pairs: list[tuple[DecodedCall, DecodedCall]]) -> tuple[int, int]:
         found = [agreement(a, b) for a, b in pairs]
         return sum(name for name, _ in found), sum(keys for _, keys in found)
 
@@ -146,7 +152,7 @@ def test_the_pairing_is_the_best_of_all_orders(mine: list[Call], due: list[Call]
 
 @given(CALLS, CALLS)
 def test_scores_are_fractions_and_one_only_for_the_same_calls(
-    mine: list[Call], due: list[Call]
+    mine: list[DecodedCall], due: list[DecodedCall]
 ) -> None:
     found = measured(mine, due)
     assert all(0 <= score <= 1 for score in (found.name, found.key, found.value))

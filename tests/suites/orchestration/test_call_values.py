@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.orchestration.call.compare import Accepted, Match, compare
+from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
 
 EQUAL, OPEN, DIFFERENT = Match.EQUAL, Match.OPEN, Match.DIFFERENT
 JSON = st.recursive(
@@ -82,18 +82,26 @@ def test_a_schema_decides_more(
 @pytest.mark.parametrize(
     ("predicted", "accepted", "match"),
     [
-        ("LA", Accepted(("Los Angeles", "la")), EQUAL),
-        ("SF", Accepted(("Los Angeles", "LA")), OPEN),
-        (3, Accepted((1, 2)), DIFFERENT),
-        ({"a": 1}, Accepted(({"a": Accepted((1,)), "b": Accepted((2,), optional=True)},)), EQUAL),
+        ("LA", AcceptedValues(("Los Angeles", "la")), EQUAL),
+        ("SF", AcceptedValues(("Los Angeles", "LA")), OPEN),
+        (3, AcceptedValues((1, 2)), DIFFERENT),
+        (
+            {"a": 1},
+            AcceptedValues(
+                ({"a": AcceptedValues((1,)), "b": AcceptedValues((2,), optional=True)},)
+            ),
+            EQUAL,
+        ),
         (
             {"b": 2},
-            Accepted(({"a": Accepted((1,)), "b": Accepted((2,), optional=True)},)),
+            AcceptedValues(
+                ({"a": AcceptedValues((1,)), "b": AcceptedValues((2,), optional=True)},)
+            ),
             DIFFERENT,
         ),
     ],
 )
-def test_any_accepted_value_will_do(predicted: Any, accepted: Accepted, match: Match) -> None:
+def test_any_accepted_value_will_do(predicted: Any, accepted: AcceptedValues, match: Match) -> None:
     assert compare(predicted, accepted) is match
 
 

@@ -9,13 +9,13 @@ from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill
 from callscore.suites.orchestration.scenario.cases import step_cases, tool_result
 from callscore.suites.orchestration.scenario.model import RawStep, Scenario
-from callscore.suites.orchestration.scenario.parse import Place, interpret
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
 from callscore.suites.orchestration.scenario.protocol import (
-    Protocol,
-    bundled,
+    PromptProtocol,
+    bundled_protocol,
     with_public_prompts,
 )
-from callscore.suites.orchestration.scenario.queries import Binding, bound_queries
+from callscore.suites.orchestration.scenario.queries import Binding, planned_queries
 
 CARDS = Cards(
     {
@@ -45,7 +45,7 @@ WAIT = "status: AWAITING_USER_INPUT\nrequired_info: day"
 
 
 def scenario_of(*steps: RawStep) -> Scenario:
-    return interpret(steps, Place("EN", "8"), CARDS)
+    return interpret_steps(steps, ScenarioKey("EN", "8"), CARDS)
 
 
 TRIP = scenario_of(
@@ -63,10 +63,10 @@ TRIP = scenario_of(
 
 
 def queries(scenario: Scenario, binding: Binding) -> dict[int, str]:
-    return {step: query.text for step, query in bound_queries(scenario, binding).items()}
+    return {step: query.text for step, query in planned_queries(scenario, binding).items()}
 
 
-def contents(scenario: Scenario, case_id: str, protocol: Protocol | None = None) -> list[str]:
+def contents(scenario: Scenario, case_id: str, protocol: PromptProtocol | None = None) -> list[str]:
     case = next(case for case in step_cases(scenario, CARDS, protocol) if case.id == case_id)
     return [message.content for message in case.prompt.messages]
 
@@ -134,7 +134,7 @@ def test_c_133_without_a_plan_the_last_word_of_the_user_is_the_task() -> None:
 
 
 def test_c_133_the_public_protocol_ends_with_its_query_wherever_the_user_spoke() -> None:
-    said = contents(TRIP, "EN/8#7", bundled("public"))
+    said = contents(TRIP, "EN/8#7", bundled_protocol("public"))
     assert said[1:] == ["A trip, please", FIRST, '{"ok": true}', "On Friday", "cancel"]
     assert said[0].startswith("SYSTEM_INFO:\n- Today")
 
@@ -147,7 +147,10 @@ def test_the_public_protocol_asks_what_nobody_can_score_and_forgets_listed_resul
         RawStep(2, "desk_agent", listed),
         RawStep(3, "desk_agent", "tool_call_result: {data: 1}"),
     )
-    ours, public = step_cases(scenario, CARDS), step_cases(scenario, CARDS, bundled("public"))
+    ours, public = (
+        step_cases(scenario, CARDS),
+        step_cases(scenario, CARDS, bundled_protocol("public")),
+    )
     assert [case.step_id for case in ours] == [2]
     assert [case.step_id for case in public] == [2, 3]
     assert public[1].step is None

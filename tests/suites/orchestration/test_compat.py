@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.report.orchestration_terminal import result_text
-from callscore.suites.orchestration.call.questions import Answers, NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
-from callscore.suites.orchestration.compat.plan_text import extract
-from callscore.suites.orchestration.result import About, compat_outcome
-from callscore.suites.orchestration.rows import Row
+from callscore.suites.orchestration.compat.plan_text import extract_plan
+from callscore.suites.orchestration.result import ResultMetadata, compat_result
+from callscore.suites.orchestration.rows import ResultRow
+from callscore.suites.orchestration.scenario.output_file import steps_of_label
 from callscore.suites.orchestration.scenario.public_label import label_of
-from callscore.suites.orchestration.scenario.recording import steps_of_label
 from orchestration_data import load, needs_fixtures, output_files
 
 PLAN = "workflow_1:\n  steps:\n  - name: a\n    status: pending\n"
@@ -56,8 +56,8 @@ def call(arguments: Any, name: Any = "book") -> dict[str, Any]:
     return {"step_id": "3", "tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
 
 
-def row(data: Any, answers: Answers | None = None) -> Row:
-    return evaluate_file(data, "f", TOOLS, answers or NoAnswers(), "EN/1")
+def row(data: Any, answers: VerdictSource | None = None) -> ResultRow:
+    return evaluate_file(data, "f", TOOLS, answers or NoVerdicts(), "EN/1")
 
 
 def test_q2_an_unreadable_plan_fails_twice_and_a_missing_one_once() -> None:
@@ -143,7 +143,7 @@ class Yes:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         self.asked.append(question.item)
         return Verdict(question.metric, question.item, verdict="same")
 
@@ -225,7 +225,7 @@ def test_q47_a_file_without_runs_is_a_row_of_zeros_with_its_errors(
     assert found.plan.evaluated == 0
     assert found.crash
     assert bool(found.plan_crash) == plan_error
-    written = compat_outcome(About("d", "EN", "m", "none", "", ""), [found], ()).document()
+    written = compat_result(ResultMetadata("d", "EN", "m", "none", "", ""), [found], ()).document()
     detail = written["detailed_results"][0]["detail"]
     assert ("error" in detail["workflow_detail"]) == plan_error
     missing = {
@@ -249,7 +249,9 @@ def test_c_128_a_dependency_between_equal_agents_is_undercounted_and_exact_besid
 
     data = file_of(plans=[{"step_id": 2, "content": plan("weather_agent")}])
     data["history"]["run #1"]["label"]["2"]["content"] = plan("travel_agent")
-    scored = compat_outcome(About("d", "EN", "m", "none", "", ""), [row(data)], ()).document()
+    scored = compat_result(
+        ResultMetadata("d", "EN", "m", "none", "", ""), [row(data)], ()
+    ).document()
     assert scored["overall_statistics"]["key_metrics"]["Plan"] == 0.9
     exact = scored["x_extension"]["plan"]
     assert exact["exact"]["workflow_evaluation_with_failure"] == 0.7
@@ -297,18 +299,18 @@ def test_a_label_that_the_judge_s_history_cannot_hold_costs_the_calls(broken: An
     ],
 )
 def test_finding_a_plan_as_the_public_evaluator_does(text: Any, names: list[str]) -> None:
-    assert list(extract(text)) == names
+    assert list(extract_plan(text)) == names
 
 
 @given(st.text(alphabet='{}",:`json\nyaml workflow_1', max_size=120))
 def test_extraction_raises_only_what_drops_a_run(text: str) -> None:
     with suppress(ValueError, AttributeError, TypeError):
-        assert isinstance(extract(text), dict)
+        assert isinstance(extract_plan(text), dict)
 
 
 @pytest.mark.parametrize("text", ['{"workflow_' * 20_000, "```json {" * 20_000, "{" * 300_000])
 def test_hostile_text_costs_linear_time(text: str) -> None:
-    assert extract(text) == {}
+    assert extract_plan(text) == {}
 
 
 @needs_fixtures

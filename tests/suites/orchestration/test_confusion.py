@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,
-    Decision,
+    DecisionScores,
     call_decision,
     error_patterns,
     reject_decision,
@@ -45,7 +45,7 @@ def test_every_ratio_is_a_fraction_or_undefined(c: Confusion) -> None:
 
 @given(COUNTS)
 def test_f1_is_the_harmonic_mean_wherever_both_parts_exist(c: Confusion) -> None:
-    def check(decision: Decision) -> None:
+    def check(decision: DecisionScores) -> None:
         p, r, f1 = decision.precision.value, decision.recall.value, decision.f1.value
         if p and r and f1 is not None:
             assert abs(f1 - 2 * p * r / (p + r)) < 1e-12

@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
-    Called,
-    FailedReply,
+    NoDecision,
     Prediction,
-    Rejected,
-    read_answer,
+    Rejection,
+    ToolCalls,
+    read_prediction,
 )
 from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     VIOLATION,
-    Call,
     CallsDue,
+    DecodedCall,
     RejectionDue,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 
-CALL = Call("book", {"day": 1})
+CALL = DecodedCall("book", {"day": 1})
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ CALL = Call("book", {"day": 1})
     ],
 )
 def test_a_call_in_any_usual_shape(entry: dict[str, Any]) -> None:
-    assert read_answer(RecordedReply("", [entry])) == Called((CALL,))
+    assert read_prediction(RecordedReply("", [entry])) == ToolCalls((CALL,))
 
 
 @pytest.mark.parametrize(
@@ -54,27 +54,27 @@ def test_a_call_in_any_usual_shape(entry: dict[str, Any]) -> None:
     ],
 )
 def test_an_entry_that_is_no_call_is_failed(tool_calls: Any) -> None:
-    assert read_answer(RecordedReply("", tool_calls)) == FailedReply("malformed_call")
+    assert read_prediction(RecordedReply("", tool_calls)) == NoDecision("malformed_call")
 
 
 @pytest.mark.parametrize("tool_calls", [None, {}, "book", 7, {"function": {"name": "book"}}])
 def test_calls_that_are_no_list_are_no_calls(tool_calls: Any) -> None:
-    assert read_answer(RecordedReply(None, tool_calls)) == FailedReply("empty_answer")
+    assert read_prediction(RecordedReply(None, tool_calls)) == NoDecision("empty_answer")
 
 
 def test_a_good_call_beside_a_bad_one_is_a_call_with_a_flag() -> None:
     good = {"name": "book", "arguments": '{"day": 1}'}
-    answer = read_answer(RecordedReply("", [good, {"name": "pay", "arguments": "oops"}]))
-    assert answer == Called((CALL,), ("pay",), ("malformed_call",))
+    answer = read_prediction(RecordedReply("", [good, {"name": "pay", "arguments": "oops"}]))
+    assert answer == ToolCalls((CALL,), ("pay",), ("malformed_call",))
 
 
 def test_an_argument_named_like_a_status_is_an_argument() -> None:
     entry = {"name": "book", "arguments": '{"AWAITING_USER_INPUT": "yes"}'}
-    assert isinstance(read_answer(RecordedReply("", [entry])), Called)
+    assert isinstance(read_prediction(RecordedReply("", [entry])), ToolCalls)
 
 
 def test_a_missing_answer_is_failed() -> None:
-    assert read_answer(None) == FailedReply("no_answer")
+    assert read_prediction(None) == NoDecision("no_answer")
 
 
 DUE = CallsDue((CALL,), "book")
@@ -83,13 +83,13 @@ DUE = CallsDue((CALL,), "book")
 @pytest.mark.parametrize(
     ("due", "prediction", "expected"),
     [
-        (DUE, Called((CALL,)), Confusion(fc_fc=1)),
-        (DUE, Rejected(AWAITING), Confusion(fc_reject=1)),
-        (DUE, FailedReply(""), Confusion(fc_failed=1)),
-        (RejectionDue(AWAITING), Called((CALL,)), Confusion(reject_fc=1)),
-        (RejectionDue(AWAITING), Rejected(AWAITING), Confusion(reject_same_type=1)),
-        (RejectionDue(AWAITING), Rejected(VIOLATION), Confusion(reject_other_type=1)),
-        (RejectionDue(AWAITING), FailedReply(""), Confusion(reject_failed=1)),
+        (DUE, ToolCalls((CALL,)), Confusion(fc_fc=1)),
+        (DUE, Rejection(AWAITING), Confusion(fc_reject=1)),
+        (DUE, NoDecision(""), Confusion(fc_failed=1)),
+        (RejectionDue(AWAITING), ToolCalls((CALL,)), Confusion(reject_fc=1)),
+        (RejectionDue(AWAITING), Rejection(AWAITING), Confusion(reject_same_type=1)),
+        (RejectionDue(AWAITING), Rejection(VIOLATION), Confusion(reject_other_type=1)),
+        (RejectionDue(AWAITING), NoDecision(""), Confusion(reject_failed=1)),
     ],
 )
 def test_every_meeting_of_due_and_came_has_its_cell(
@@ -113,5 +113,5 @@ ANYTHING = st.recursive(
 @given(ANYTHING, ANYTHING)
 def test_nothing_a_model_returns_makes_the_reader_raise(content: Any, tool_calls: Any) -> None:
     assert isinstance(
-        read_answer(RecordedReply(content, tool_calls)), Called | Rejected | FailedReply
+        read_prediction(RecordedReply(content, tool_calls)), ToolCalls | Rejection | NoDecision
     )

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from callscore.suites.orchestration.call.measures import Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.extension import (
+from callscore.suites.orchestration.extra_statistics import (
     EVIDENCE_SHOWN,
     breakdowns,
-    choice_extension,
+    decision_statistics,
     error_taxonomy,
     flip_rate,
     pass_hat_k,
-    plan_extension,
+    plan_statistics,
     progress_rate,
-    repeated_runs,
+    run_consistency,
 )
 from callscore.suites.orchestration.step_record import StepRecord
 
@@ -59,7 +59,7 @@ def test_the_interval_of_a_flip_rate_is_over_scenarios_not_steps() -> None:
         for step in range(5)
         for run in (1, 2)
     ]
-    found = repeated_runs(records)
+    found = run_consistency(records)
     assert found["flip_rate"] == 0.25
     low, high = found["flip_rate_ci95"]
     assert low <= 0.0319 and high >= 0.6509  # Clopper-Pearson of 2 in 8 scenarios, not 10 in 40
@@ -67,7 +67,7 @@ def test_the_interval_of_a_flip_rate_is_over_scenarios_not_steps() -> None:
 
 def test_a_scenario_succeeds_only_with_all_its_steps() -> None:
     records = [record("1#2", 1, True), record("1#3", 1, False), record("2#2", 1, True)]
-    assert repeated_runs(records) == {
+    assert run_consistency(records) == {
         "scenario_success": 0.5,
         "pass_hat_k": {"1": 0.5},
         "flip_rate": None,
@@ -101,12 +101,12 @@ def test_breakdown_by_agent_and_tool() -> None:
 
 
 def test_failures_are_split_by_what_was_due() -> None:
-    found = choice_extension(Confusion(fc_failed=2, reject_failed=1, reject_same_type=1), ())
+    found = decision_statistics(Confusion(fc_failed=2, reject_failed=1, reject_same_type=1), ())
     assert (found["failed_on_fc"], found["failed_on_reject"]) == (2, 1)
     assert found["reject_recall_strict"] == 0.5
 
 
 def test_nothing_measured_is_none_and_not_zero() -> None:
-    found = plan_extension(())
+    found = plan_statistics(())
     assert found["node_f1"] is None
     assert found["exact_plan_rate"] is None

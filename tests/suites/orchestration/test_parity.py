@@ -13,14 +13,14 @@ import pytest
 
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.graphs import Graph, similarity
-from callscore.suites.orchestration.call.questions import Answers, NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat import plan as compat_plan
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
-from callscore.suites.orchestration.compat.plan_text import extract
+from callscore.suites.orchestration.compat.plan_text import extract_plan
 from callscore.suites.orchestration.decision.confusion import or_zero
 from callscore.suites.orchestration.plan.similarity import component_cost
-from callscore.suites.orchestration.result import About, compat_outcome
-from callscore.suites.orchestration.rows import Row
+from callscore.suites.orchestration.result import ResultMetadata, compat_result
+from callscore.suites.orchestration.rows import ResultRow
 from orchestration_data import PARITY, load, needs_fixtures, tool_schemas
 
 pytestmark = needs_fixtures
@@ -48,7 +48,7 @@ HALF_DIGIT = 1e-9
 class JudgeRule:
     """The fixtures' judge: equal letters and digits; a query also by half of its words."""
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         mine, theirs = question.text.casefold(), question.reference.casefold()
         same = bool(_letters(mine)) and _letters(mine) == _letters(theirs)
         if question.item.startswith("refinedQuery["):
@@ -63,8 +63,8 @@ def _letters(text: str) -> str:
 
 
 @cache
-def _rows(model: str, lang: str, suffix: str) -> list[tuple[dict[str, Any], Row]]:
-    answers: Answers = JudgeRule() if suffix else NoAnswers()
+def _rows(model: str, lang: str, suffix: str) -> list[tuple[dict[str, Any], ResultRow]]:
+    answers: VerdictSource = JudgeRule() if suffix else NoVerdicts()
     reference = load(PARITY / model / f"reference_result.{lang}{suffix}.json")
     return [
         (
@@ -100,7 +100,9 @@ def test_c_128_every_field_agrees_with_the_public_evaluator(
     model: str, lang: str, suffix: str
 ) -> None:
     pairs = _rows(model, lang, suffix)
-    outcome = compat_outcome(About("d", lang, model, "rule", "", ""), [row for _, row in pairs], ())
+    outcome = compat_result(
+        ResultMetadata("d", lang, model, "rule", "", ""), [row for _, row in pairs], ()
+    )
     written = outcome.document()
     ours = {row["file_path"]: row for row in written["detailed_results"]}
     for expected, _ in pairs:
@@ -156,8 +158,8 @@ def _plan_pairs(
     history: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[Any, Any], Mapping[Any, Any]]]:
     for run in history.values():
-        predicted = {e["step_id"]: extract(e["content"]) for e in run["main_agent_history"]}
+        predicted = {e["step_id"]: extract_plan(e["content"]) for e in run["main_agent_history"]}
         for key, entry in run["label"].items():
-            gold = extract(entry["content"]) if key.isdigit() else {}
+            gold = extract_plan(entry["content"]) if key.isdigit() else {}
             if gold and predicted.get(int(key)):
                 yield predicted[int(key)], gold

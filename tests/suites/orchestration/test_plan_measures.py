@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from callscore.metrics.graphs import Graph
 from callscore.suites.orchestration.plan.graphs import component_graph, structural_graph
 from callscore.suites.orchestration.plan.measures import measure_plan
-from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
 from callscore.suites.orchestration.plan.similarity import component_cost, step_score
 
 
@@ -17,8 +17,8 @@ def flow(name: str, *agents: str, after: tuple[str, ...] = (), status: str = "pe
     return Workflow(name, tuple(PlannedStep(agent, status) for agent in agents), after)
 
 
-def plan(*workflows: Workflow) -> Plan:
-    return Plan(workflows)
+def plan(*workflows: Workflow) -> WorkflowPlan:
+    return WorkflowPlan(workflows)
 
 
 CHAIN = plan(flow("w1", "a"), flow("w2", "b", after=("w1",)))
@@ -31,7 +31,7 @@ plans = st.lists(
     st.builds(Workflow, names, steps, st.lists(names, max_size=2, unique=True).map(tuple)),
     max_size=4,
     unique_by=lambda workflow: workflow.name,
-).map(lambda workflows: Plan(tuple(workflows)))
+).map(lambda workflows: WorkflowPlan(tuple(workflows)))
 
 
 def test_a_dependency_is_an_edge_and_a_dangling_one_a_node() -> None:
@@ -94,14 +94,14 @@ def test_a_wrong_agent_in_a_plan_of_one_step() -> None:
 
 
 @given(plans)
-def test_a_plan_equals_itself(one: Plan) -> None:
+def test_a_plan_equals_itself(one: WorkflowPlan) -> None:
     measured = measure_plan(one, one)
     assert measured.exact_plan
     assert measured.score == 1.0
 
 
 @given(plans, plans)
-def test_similarity_is_symmetric_and_a_fraction(one: Plan, other: Plan) -> None:
+def test_similarity_is_symmetric_and_a_fraction(one: WorkflowPlan, other: WorkflowPlan) -> None:
     there, back = measure_plan(one, other), measure_plan(other, one)
     assert there.score == pytest.approx(back.score)
     assert there.node_f1 == pytest.approx(back.node_f1)

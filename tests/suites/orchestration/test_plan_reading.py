@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan.lenient import NotReadable, read_leniently
-from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.plan.lenient_json import LenientJsonError, read_lenient_json
+from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS, plan_of, read_plan
 
 BODY = {
@@ -29,7 +29,7 @@ BODY = {
         "steps": [{"status": "completed", "agent_id": "till_agent"}],
     },
 }
-PLAN = Plan(
+PLAN = WorkflowPlan(
     (
         Workflow(
             "workflow_1", (PlannedStep("desk_agent", "pending", "Look it up"),), (), "pending"
@@ -103,7 +103,7 @@ def test_unescaped_quotes_are_repaired_and_said_so() -> None:
         'workflow_1:\n  steps:\n    - name: a\n      refined_query: "Table at "The Fork" for 2"\n'
     )
     plan = read_plan(text)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, WorkflowPlan)
     assert plan.workflows[0].steps[0].query == 'Table at "The Fork" for 2'
     assert "unescaped_quote" in plan.repairs
 
@@ -112,12 +112,12 @@ def test_unescaped_quotes_are_repaired_and_said_so() -> None:
 @pytest.mark.parametrize("key", ["depends_on", "depend_on"])
 def test_both_spellings_of_a_dependency_as_name_or_list(given: Any, key: str) -> None:
     plan = plan_of({"workflow_1": {}, "workflow_2": {key: given}})
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, WorkflowPlan)
     assert plan.workflows[1].depends_on == ("workflow_1",)
 
 
 def test_an_interrupting_workflow_alone_is_a_plan() -> None:
-    assert isinstance(read_plan('{"interrupt_workflow_1-1": {"steps": []}}'), Plan)
+    assert isinstance(read_plan('{"interrupt_workflow_1-1": {"steps": []}}'), WorkflowPlan)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_an_interrupting_workflow_alone_is_a_plan() -> None:
 )
 def test_a_status_has_one_spelling(written: str, read: str) -> None:
     plan = plan_of({"workflow_1": {"steps": [{"name": "a", "status": written}]}})
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, WorkflowPlan)
     assert plan.workflows[0].steps[0].status == read
     assert plan.repairs == ("status_spelling",)
 
 
 @given(st.text(alphabet='{}[]":,`workflow_1 \n-steps', max_size=200))
 def test_no_text_makes_the_reader_raise(text: str) -> None:
-    assert isinstance(read_plan("workflow_" + text), Plan | Malformed)
+    assert isinstance(read_plan("workflow_" + text), WorkflowPlan | Malformed)
 
 
 @pytest.mark.parametrize("text", ["{" * 200_000, "workflow_1: " + "[" * 100_000, "```" * 100_000])
@@ -165,10 +165,10 @@ def test_c_128_what_a_reasonable_reader_recovers_is_read_and_flagged(
 ) -> None:
     text = wrap.replace("{}", change(json.dumps(WRITTEN)))
     found = read_plan(text)
-    assert isinstance(found, Plan), found
+    assert isinstance(found, WorkflowPlan), found
     assert kind in found.repairs
     exact = read_plan(json.dumps(WRITTEN))
-    assert isinstance(exact, Plan)
+    assert isinstance(exact, WorkflowPlan)
     assert [flow.name for flow in found.workflows] == ["workflow_1", "workflow_2"]
     assert [flow.depends_on for flow in found.workflows] == [(), ("workflow_1",)]
     assert found.workflows[0].steps[0].pair == exact.workflows[0].steps[0].pair
@@ -177,7 +177,7 @@ def test_c_128_what_a_reasonable_reader_recovers_is_read_and_flagged(
 
 def test_c_128_yaml_indented_with_tabs_is_read_and_flagged() -> None:
     found = read_plan("workflow_1:\n\tsteps:\n\t- name: a\n\t  status: pending\n")
-    assert isinstance(found, Plan)
+    assert isinstance(found, WorkflowPlan)
     assert "tabs" in found.repairs
     assert found.size == 1
 
@@ -207,18 +207,18 @@ JSON_VALUES = st.recursive(
 @given(JSON_VALUES, st.booleans())
 def test_the_lenient_reader_reads_json_as_json(value: Any, ascii_only: bool) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
-    assert read_leniently(text + " and more") == (value, ())
+    assert read_lenient_json(text + " and more") == (value, ())
 
 
 @given(st.text(alphabet="{}[]'\",:ab1\\\n#/*-. "))
 def test_the_lenient_reader_raises_only_its_own_error(text: str) -> None:
-    with suppress(NotReadable):
-        read_leniently(text)
+    with suppress(LenientJsonError):
+        read_lenient_json(text)
 
 
 @pytest.mark.parametrize(
     "text", ["{'" * 50_000, "[" * 200_000, "{a:" * 50_000, "'" + "\\" * 200_001, "/*" * 100_000]
 )
 def test_hostile_text_is_refused_at_once(text: str) -> None:
-    with pytest.raises(NotReadable):
-        read_leniently(text)
+    with pytest.raises(LenientJsonError):
+        read_lenient_json(text)

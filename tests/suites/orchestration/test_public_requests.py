@@ -11,7 +11,7 @@ import json
 import pytest
 
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
-from callscore.suites.orchestration.scenario.protocol import bundled
+from callscore.suites.orchestration.scenario.protocol import bundled_protocol
 from orchestration_data import cards_of, needs_fixtures, scenarios_of
 
 RECORDED = {
@@ -37,7 +37,7 @@ def test_c_133_every_request_is_that_of_the_public_runner(lang: str) -> None:
     cases = [
         case
         for scenario in scenarios_of(lang)
-        for case in step_cases(scenario, cards_of(lang), bundled("public"))
+        for case in step_cases(scenario, cards_of(lang), bundled_protocol("public"))
     ]
     assert sum(case.is_plan for case in cases) == plans
     assert sum(not case.is_plan for case in cases) == calls

@@ -9,32 +9,36 @@ import pytest
 
 from callscore.core.case import Tool
 from callscore.core.errors import DataError
+from callscore.suites.orchestration.scenario.annotation import Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import (
     Card,
     Cards,
     argument_schema,
-    collect,
+    index_cards,
     read_card,
 )
-from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.model import (
-    Call,
     CallsDue,
+    DecodedCall,
     RawStep,
     RejectionDue,
     Scenario,
 )
-from callscore.suites.orchestration.scenario.parse import Place, interpret, read_scenario
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
-    decode_file,
+    decode_output,
     read_recording,
     steps_of_label,
 )
+from callscore.suites.orchestration.scenario.parse import (
+    ScenarioKey,
+    interpret_steps,
+    read_scenario,
+)
 
-PLACE = Place("EN", "7")
-BOOK = CallsDue((Call("book", {"day": "2025-07-01"}),), "book")
-TWO = CallsDue((Call("get", {"month": 4}), Call("get", {"month": 5})), "get")
+PLACE = ScenarioKey("EN", "7")
+BOOK = CallsDue((DecodedCall("book", {"day": "2025-07-01"}),), "book")
+TWO = CallsDue((DecodedCall("get", {"month": 4}), DecodedCall("get", {"month": 5})), "get")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,7 @@ TWO = CallsDue((Call("get", {"month": 4}), Call("get", {"month": 5})), "get")
             [],
         ),
         ("tool: book\narguments:\n  day: 2025-07-01\n", BOOK, []),
-        ("tool: ping\ntool_call_result: pong\n", CallsDue((Call("ping", {}),), "ping"), []),
+        ("tool: ping\ntool_call_result: pong\n", CallsDue((DecodedCall("ping", {}),), "ping"), []),
         (
             "tool_call:\n- tool: get\n  arguments: {month: 4}\n"
             "- tool: get\n  arguments: {month: 5}\n",
@@ -88,13 +92,13 @@ TWO = CallsDue((Call("get", {"month": 4}), Call("get", {"month": 5})), "get")
 def test_what_a_sub_agent_step_says(
     content: str, due: CallsDue | RejectionDue | None, notes: list[str]
 ) -> None:
-    said = read_content(content)
+    said = read_annotation(content)
     assert said.due == due
     assert [note.kind for note in said.notes] == notes
 
 
 def test_plain_words_are_not_taken_for_booleans_or_times() -> None:
-    said = read_content(
+    said = read_annotation(
         "tool: set\narguments:\n  a: no\n  b: 1:30\n  c: 010\n  d: true\n  e: 1.5\n"
     )
     assert isinstance(said.due, CallsDue)
@@ -109,7 +113,7 @@ CARDS = Cards(
 
 
 def scenario_of(*steps: RawStep) -> Scenario:
-    return interpret(steps, PLACE, CARDS)
+    return interpret_steps(steps, PLACE, CARDS)
 
 
 def test_a_misspelt_agent_is_read_as_the_nearest_card() -> None:
@@ -156,7 +160,7 @@ def test_a_scenario_file_becomes_its_steps() -> None:
         ("user", ""),
         ("desk_agent", "workflow_1"),
     ]
-    assert scenario.agent_steps[0].due == CallsDue((Call("book", {}),), "book")
+    assert scenario.agent_steps[0].due == CallsDue((DecodedCall("book", {}),), "book")
 
 
 @pytest.mark.parametrize("text", ["", "steps: 3", "a: [", "steps: [{step_id: x}]", "- 1"])
@@ -172,7 +176,7 @@ def test_a_card_without_an_id_is_a_data_error() -> None:
 
 def test_two_cards_of_one_agent_are_a_data_error() -> None:
     with pytest.raises(DataError, match="two cards"):
-        collect([Card("a"), Card("a")])
+        index_cards([Card("a"), Card("a")])
 
 
 @pytest.mark.parametrize(
@@ -253,15 +257,15 @@ def test_our_own_form_reads_the_same() -> None:
 
 
 def test_a_file_with_nan_can_still_be_read() -> None:
-    assert list(decode_file(b'{"a": NaN}')) == ["a"]
+    assert list(decode_output(b'{"a": NaN}')) == ["a"]
     with pytest.raises(DataError, match="not JSON"):
-        decode_file(b"{")
+        decode_output(b"{")
     with pytest.raises(DataError, match="not JSON"):
-        decode_file(b"[" * 100_000)
+        decode_output(b"[" * 100_000)
 
 
 def test_notes_say_what_was_done() -> None:
-    assert read_content("name: a\narguments: {}\n").notes == (
+    assert read_annotation("name: a\narguments: {}\n").notes == (
         Note("name_instead_of_tool", "repaired", "a"),
     )
 
@@ -274,4 +278,4 @@ def test_a_card_keeps_its_tools() -> None:
     card = read_card(json.dumps(raw).encode())
     assert argument_schema(card.tools[0], "x") == {"type": "string"}
     assert argument_schema(card.tools[0], "y") == argument_schema(None, "x") == {}
-    assert collect([card]).owners == {"t": "a"}
+    assert index_cards([card]).owners == {"t": "a"}

@@ -60,6 +60,14 @@ def test_a_wrong_value_lowers_values_alone() -> None:
     assert value(found, "node_f1") is None
 
 
+def test_the_score_is_the_same_to_the_last_digit_on_every_python() -> None:
+    """The built-in `sum` adds 1, 2/7 and 2/7 differently before Python 3.12."""
+    surplus = dict.fromkeys("bcdef", "x")
+    found = scored({"calls": [{"find": {"a": "x"}}]}, {"calls": [{"find": {"a": "x", **surplus}}]})
+    assert value(found, "arguments_key_f1") == value(found, "arguments_value_f1") == 2 / 7
+    assert found.measures[SCORE].value == 11 / 21
+
+
 def test_a_verdict_decides_a_free_text() -> None:
     reference = TASK.reference(case({"calls": [{"go": {"to": ["New York City"]}}]}))
     output = TASK.read(reference, Reply('{"calls": [{"go": {"to": "NYC"}}]}'))

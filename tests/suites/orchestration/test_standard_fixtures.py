@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from callscore.suites.orchestration.call.questions import NoAnswers
-from callscore.suites.orchestration.result import About, LanguageResult, standard_outcome
+from callscore.suites.orchestration.call.questions import NoVerdicts
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata, standard_result
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.parse import Place, read_scenario
-from callscore.suites.orchestration.scenario.recording import read_recording
-from callscore.suites.orchestration.standard import Evaluated, evaluate
+from callscore.suites.orchestration.scenario.output_file import read_recording
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 from orchestration_data import SCENARIOS, cards_of, load, needs_fixtures, output_files
 
 pytestmark = needs_fixtures
 
 
 @cache
-def evaluated(model: str, lang: str) -> tuple[Evaluated, ...]:
+def evaluated(model: str, lang: str) -> tuple[ScenarioEvaluation, ...]:
     return tuple(
-        evaluate(
+        evaluate_scenario(
             read_recording(load(path), path.name.removesuffix("_out.json")),
-            Place(lang, path.name.removesuffix("_out.json")),
+            ScenarioKey(lang, path.name.removesuffix("_out.json")),
             cards_of(lang),
-            NoAnswers(),
+            NoVerdicts(),
             path.name,
         )
         for path in output_files(model, lang)
@@ -34,7 +34,9 @@ def evaluated(model: str, lang: str) -> tuple[Evaluated, ...]:
 
 
 def outcome(model: str, lang: str) -> LanguageResult:
-    return standard_outcome(About("d", lang, model, "none", "", ""), evaluated(model, lang), ())
+    return standard_result(
+        ResultMetadata("d", lang, model, "none", "", ""), evaluated(model, lang), ()
+    )
 
 
 @pytest.mark.parametrize("lang", ["EN", "KO"])
@@ -142,7 +144,7 @@ def test_the_scenario_files_tell_the_same_as_the_recorded_labels(
 
 def _scenario(lang: str, number: int) -> Scenario:
     text = (SCENARIOS / lang / "scenario_data" / f"{number}.yaml").read_text(encoding="utf-8")
-    return read_scenario(text, Place(lang, str(number)), cards_of(lang))
+    return read_scenario(text, ScenarioKey(lang, str(number)), cards_of(lang))
 
 
 def test_three_runs_give_pass_hat_k_and_a_flip_rate() -> None:

@@ -10,7 +10,18 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.orchestration.yaml_text import YamlFault, read_public, read_strict
+from callscore.core.case import Malformed
+from callscore.core.errors import DataError
+from callscore.suites.orchestration.plan.parse import read_plan
+from callscore.suites.orchestration.scenario.model import RawStep, Scenario
+from callscore.suites.orchestration.scenario.protocol import with_public_prompts
+from callscore.suites.orchestration.scenario.queries import planned_queries
+from callscore.suites.orchestration.yaml_text import (
+    PUBLIC_ERRORS,
+    YamlFault,
+    read_public,
+    read_strict,
+)
 
 
 @pytest.mark.parametrize(
@@ -132,3 +143,38 @@ def test_tags_and_too_much_text_are_refused(read: Any, text: str) -> None:
 def test_a_fault_names_the_line() -> None:
     with pytest.raises(YamlFault, match="line 2"):
         read_strict("a: 1\nb: 'x' y\n")
+
+
+UNFIT = ["!!int abc", "!!int ''", "!!float x", "!!bool maybe", "!!timestamp foo", "!!int 0x"]
+
+
+@pytest.mark.parametrize("scalar", UNFIT)
+def test_a_value_that_is_not_of_its_tag_is_a_fault_and_no_crash(scalar: str) -> None:
+    with pytest.raises(YamlFault):
+        read_strict(f"a: {scalar}")
+    with pytest.raises(PUBLIC_ERRORS):
+        read_public(f"a: {scalar}")
+
+
+@pytest.mark.parametrize("text", ["!!timestamp 2025-07-16", "!!binary aGk=", "!!set {a}", "\ud800"])
+def test_what_is_not_json_is_refused_even_with_its_tag(text: str) -> None:
+    with pytest.raises(YamlFault):
+        read_strict(f"a: {text}")
+
+
+@pytest.mark.parametrize("scalar", UNFIT)
+def test_a_plan_with_such_a_value_is_malformed(scalar: str) -> None:
+    assert isinstance(read_plan(f"workflow_1:\n  status: {scalar}"), Malformed)
+
+
+@pytest.mark.parametrize("scalar", UNFIT)
+def test_a_public_config_with_such_a_value_is_refused(scalar: str) -> None:
+    with pytest.raises(DataError, match="expected a config file of the public runner"):
+        with_public_prompts(f"prompts: {scalar}")
+
+
+@pytest.mark.parametrize("scalar", UNFIT)
+def test_a_plan_with_such_a_value_has_no_public_query(scalar: str) -> None:
+    plan = RawStep(2, "main", f"workflow_1:\n  status: {scalar}")
+    scenario = Scenario("1", "EN", (plan,), (), ())
+    assert planned_queries(scenario, "public") == {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from callscore.core.case import Failed
 from callscore.core.ports import Embedder
 from callscore.judges.offline.wording import Wording
-from callscore.metrics.facts.fact import Index, unmatched
+from callscore.metrics.facts.fact import Index, unmatched_facts
 
 SAME = 0.80
 NEAR = 0.45
@@ -35,7 +35,7 @@ def agree(one: Wording, other: Wording) -> bool:
 
 def _states_numbers_of(one: Wording, other: Wording) -> bool:
     """Whether one states all numbers of the other; "two" is 2"""
-    left = unmatched(other.facts, Index(one.facts))
+    left = unmatched_facts(other.facts, Index(one.facts))
     digits = {number for fact in one.facts for number in fact.numbers}
     return all(fact.key[:2] == ("number", "") and fact.numbers <= one.counts for fact in left) and (
         other.counts <= one.counts | digits

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from callscore.judges.offline.layout import plain
 from callscore.judges.offline.page import Page, Passage
 from callscore.judges.offline.wording import Scope, Wording
-from callscore.metrics.facts.fact import Fact, unmatched
+from callscore.metrics.facts.fact import Fact, unmatched_facts
 
 Doubt = Literal[
     "number",
@@ -139,7 +139,7 @@ def nearest(wording: Wording, page: Page) -> Passage | None:
 
 
 def _numbers(wording: Wording, page: Page) -> Iterator[Finding]:
-    for fact in unmatched(wording.facts, page.facts):
+    for fact in unmatched_facts(wording.facts, page.facts):
         if not _is_heard(fact, page):
             yield Finding("number", fact.text)
     for count in sorted(wording.counts - page.numbers):

@@ -10,7 +10,7 @@ from collections import Counter
 from callscore.judges.offline.stems import words
 from callscore.judges.offline.wording import Wording
 from callscore.metrics.chrf import chrf
-from callscore.metrics.facts.fact import Index, unmatched
+from callscore.metrics.facts.fact import Index, unmatched_facts
 
 FLUENT = ((0.60, "native"), (0.40, "minor"), (0.25, "noticeable"), (0.10, "significant"))
 """The fluency for a similarity to the human's sentence."""
@@ -42,7 +42,7 @@ def fact_word(fact: Wording, translation: Wording) -> str:
     if not fact.content:
         return "cannot_tell"
     is_kept = (
-        not unmatched(fact.facts, Index(translation.said.facts))
+        not unmatched_facts(fact.facts, Index(translation.said.facts))
         and _share(fact.matter, translation.content) >= KEPT
         and _keeps_denials(fact, translation)
     )

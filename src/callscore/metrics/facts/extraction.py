@@ -1,14 +1,14 @@
-"""Extraction of facts in digits, by rule        C-74, C-76.
+"""Extraction of facts in digits, by rule (C-74, C-76).
 
-A number in words, and a month alone, is no such fact: comparing those needs a judge.
+Numbers in words and months alone are left out: comparing them needs a judge.
 """
 
 import re
 from typing import Final
 
-from callscore.metrics.facts.fact import Fact, Reading
+from callscore.metrics.facts.fact import Fact, FactMatch
 from callscore.metrics.facts.identifiers import JOINING, groups_at, identifier_at
-from callscore.metrics.facts.lexicon import Lexicon, lexicon
+from callscore.metrics.facts.lexicon import FactLexicon, lexicon
 from callscore.metrics.facts.moments import date_at, may_be_moment, time_at
 from callscore.metrics.facts.quantities import DIGITS_AND_WORD, quantity_at
 from callscore.metrics.facts.units import words_before
@@ -36,12 +36,12 @@ def extract(text: str, lang: str | None, read: dict[str, list[Fact]] | None = No
     return facts
 
 
-def _facts_of(line: str, words: Lexicon) -> list[Fact]:
+def _facts_of(line: str, words: FactLexicon) -> list[Fact]:
     text = digits_to_ascii(line)
     facts: list[Fact] = []
     at = 0
     while digits := DIGITS_AND_WORD.search(text, at):
-        found = _reading(text, at, digits, words)
+        found = _match_fact(text, at, digits, words)
         start, at = place = found.span
         keys = found.keys
         if keys:
@@ -50,7 +50,7 @@ def _facts_of(line: str, words: Lexicon) -> list[Fact]:
     return facts
 
 
-def _reading(text: str, floor: int, digits: re.Match[str], words: Lexicon) -> Reading:
+def _match_fact(text: str, floor: int, digits: re.Match[str], words: FactLexicon) -> FactMatch:
     """The fact at the first digits after `floor`: the more specific kind is tried first
 
     Most numbers have nothing around them that makes them more than a quantity; checking that first
@@ -60,7 +60,7 @@ def _reading(text: str, floor: int, digits: re.Match[str], words: Lexicon) -> Re
     start, _ = span = digits.span(1)
     joined = text[start - 1 : start]
     before = words_before(text, start)
-    found: Reading | None = None
+    found: FactMatch | None = None
     if gap in _JOINTS or (start > floor and joined in JOINING):
         found = identifier_at(text, floor, span, words)
     if not found and may_be_moment(text, digits, before, words):

@@ -1,4 +1,4 @@
-"""A critical fact found in a text, and when two of them say the same        C-76.
+"""A critical fact found in a text, and when two facts agree (C-76).
 
 A key is a fact without its wording:
 
@@ -8,7 +8,7 @@ A key is a fact without its wording:
     ("time", "14:30")             ("identifier", "AB1234")
 
 A fact has every key its wording may mean ("$" is also CAD, and "2:30" also 14:30 in
-English, not in German), the likeliest first, and agrees where one of them does.
+English, not in German), the likeliest first, and agrees with another if any of its keys does.
 An empty unit is unknown: it agrees with any.
 """
 
@@ -25,14 +25,14 @@ Key = tuple[str, ...]
 Span = tuple[int, int]
 
 CLOCK: Final = "o'clock"
-"""The unit of "14 heures" if it may be a time of day and no duration."""
+"""The unit of "14 heures" if it may be a time of day instead of a duration."""
 _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
 _key: Final = attrgetter("key")
 
 
-class Reading(msgspec.Struct, frozen=True, gc=False):
-    """What was found at a position; no keys if its digits are no fact."""
+class FactMatch(msgspec.Struct, frozen=True, gc=False):
+    """A match in a text; without keys, its digits are not a fact."""
 
     kind: Kind
     keys: tuple[Key, ...]
@@ -50,7 +50,7 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
     also: tuple[Key, ...] = ()
     """Further keys, if the wording is ambiguous."""
     is_bare: bool = False
-    """A number that certainly has no unit."""
+    """Whether it is a number that certainly has no unit."""
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -78,7 +78,7 @@ class Index:
                 index.setdefault(handle, []).append(fact)
         return index
 
-    def near(self, handle: str) -> Sequence[Fact]:
+    def candidates(self, handle: str) -> Sequence[Fact]:
         """The facts that may match one with this handle."""
         return self._by_handle.get(handle, ())
 
@@ -88,12 +88,12 @@ def keys_of(facts: Iterable[Fact]) -> frozenset[Key]:
     return frozenset(map(_key, facts))
 
 
-def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:
+def unmatched_facts(expected: Sequence[Fact], found: Index) -> list[Fact]:
     """The expected facts that the found ones do not state, each key once        C-75, C-76"""
     left = {fact.key: fact for fact in reversed(expected) if fact.key not in found.keys}
     if not left:
         return []
-    return [fact for fact in left.values() if not _is_said(fact, expected, found)][::-1]
+    return [fact for fact in left.values() if not _is_stated(fact, expected, found)][::-1]
 
 
 def full_hour(hour: str) -> Key:
@@ -105,7 +105,7 @@ def agree(expected: Fact, found: Fact) -> bool:
     """Same digits, same unit or currency, same both ends of a range        C-76"""
     if found.is_bare and expected.kind in ("amount", "percent"):
         return False
-    return any(_same(one, other) for one in expected.keys for other in found.keys)
+    return any(_keys_agree(one, other) for one in expected.keys for other in found.keys)
 
 
 def _handles(key: Key) -> Iterable[str]:
@@ -120,37 +120,38 @@ def _handles(key: Key) -> Iterable[str]:
     return ("-".join(key[1:]),)
 
 
-def _is_said(fact: Fact, expected: Sequence[Fact], found: Index) -> bool:
+def _is_stated(fact: Fact, expected: Sequence[Fact], found: Index) -> bool:
     handles = {handle for key in fact.keys for handle in _handles(key)}
-    near = [other for handle in handles for other in found.near(handle)]
+    near = [other for handle in handles for other in found.candidates(handle)]
     if any(agree(fact, other) for other in near):
         return True
     if fact.kind == "range":
         return any(
-            _says(near, low, unit) and _says(near, high, unit) for _, low, high, unit in fact.keys
+            _state_value(near, low, unit) and _state_value(near, high, unit)
+            for _, low, high, unit in fact.keys
         )
     if fact.kind == "identifier":
         return _has_every_run(fact.key[1], found)
-    return any(_says_both_ends(fact, other, expected) for other in near if other.kind == "range")
+    return any(_states_both_ends(fact, other, expected) for other in near if other.kind == "range")
 
 
-def _same(one: Key, other: Key) -> bool:
+def _keys_agree(one: Key, other: Key) -> bool:
     if one == other:
         return True
     if one[0] in _QUANTITIES and other[0] in _QUANTITIES:
         return one[2] == other[2] and _units_agree(one[1], other[1])
     if one[0] == "range" == other[0]:
         return one[1:3] == other[1:3] and _units_agree(one[3], other[3])
-    if _is_of_digits(one) and _may_be(one[-1], other):
+    if _has_only_digits(one) and _may_be(one[-1], other):
         return True
-    return _is_of_digits(other) and _may_be(other[-1], one)
+    return _has_only_digits(other) and _may_be(other[-1], one)
 
 
 def _units_agree(one: str, other: str) -> bool:
     return not one or not other or one == other
 
 
-def _is_of_digits(key: Key) -> bool:
+def _has_only_digits(key: Key) -> bool:
     """Whether it consists of digits only: a number without a unit, an account number"""
     if key[0] == "identifier":
         return key[1].isdecimal()
@@ -170,24 +171,24 @@ def _full_hours(time: str) -> tuple[str, ...]:
     return (str(int(hour)), str(int(hour) % 12 or 12)) if rest == "00" else ()
 
 
-def _says(facts: Iterable[Fact], value: str, unit: str) -> bool:
+def _state_value(facts: Iterable[Fact], value: str, unit: str) -> bool:
     sought = full_hour(value) if unit == CLOCK else ("number", unit, value)
-    return any(_same(sought, key) for fact in facts for key in fact.keys)
+    return any(_keys_agree(sought, key) for fact in facts for key in fact.keys)
 
 
-def _says_both_ends(fact: Fact, found_range: Fact, expected: Sequence[Fact]) -> bool:
+def _states_both_ends(fact: Fact, found_range: Fact, expected: Sequence[Fact]) -> bool:
     """Whether "3-5" states what was expected as "3 and 5": one end needs the other"""
     for _, low, high, unit in found_range.keys:
-        if _says([fact], low, unit) or _says([fact], high, unit):
-            return _says(expected, low, unit) and _says(expected, high, unit)
+        if _state_value([fact], low, unit) or _state_value([fact], high, unit):
+            return _state_value(expected, low, unit) and _state_value(expected, high, unit)
     return False
 
 
 def _has_every_run(identifier: str, found: Index) -> bool:
     """Whether only the letters of an identifier changed script: its digits occur one by one"""
     runs = _DIGITS.findall(identifier)
-    return bool(runs) and all(_stands_alone(run, found) for run in runs)
+    return bool(runs) and all(_occurs_alone(run, found) for run in runs)
 
 
-def _stands_alone(run: str, found: Index) -> bool:
-    return any(_is_of_digits(fact.key) for fact in found.near(run))
+def _occurs_alone(run: str, found: Index) -> bool:
+    return any(_has_only_digits(fact.key) for fact in found.candidates(run))

@@ -1,4 +1,4 @@
-"""Digits that are a name and not a quantity        C-74.
+"""Digits that are a name, not a quantity (C-74).
 
 An identifier is: digits joined to Latin letters (AB-1234, 280TSI), three or more groups joined by
 hyphens, a telephone or card number, a version (1.2.3), seven or more digits without grouping, and
@@ -9,9 +9,9 @@ import re
 from typing import Final
 
 from callscore.core.lazy_regex import lazy_regex
-from callscore.metrics.facts.fact import Reading, Span
-from callscore.metrics.facts.lexicon import Lexicon
-from callscore.metrics.facts.units import known
+from callscore.metrics.facts.fact import FactMatch, Span
+from callscore.metrics.facts.lexicon import FactLexicon
+from callscore.metrics.facts.units import find_word
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LATIN: Final = frozenset(_LETTERS)
@@ -30,12 +30,12 @@ _GROUPS: Final = {"-": _HYPHENATED, " ": _SPACED, "\u00a0": _SPACED}
 _ENDINGS: Final = frozenset({"st", "nd", "rd", "th", "s", "er", "ers", "e", "x", "am", "pm", "h"})
 
 
-def named(text: str, start: int, end: int) -> Reading:
+def make_identifier(text: str, start: int, end: int) -> FactMatch:
     """The identifier between the two positions"""
     name = text[start:end]
     if not (name.isalnum() and name.isascii()):
         name = _JOINT.sub("", name)
-    return Reading("identifier", (("identifier", name.upper()),), (start, end))
+    return FactMatch("identifier", (("identifier", name.upper()),), (start, end))
 
 
 def is_name(written: str) -> bool:
@@ -45,21 +45,21 @@ def is_name(written: str) -> bool:
     return len(written) >= 7 or written[0] == "0"
 
 
-def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Reading | None:
+def identifier_at(text: str, floor: int, digits: Span, words: FactLexicon) -> FactMatch | None:
     """Latin letters joined to digits, unless they are a unit, a currency or an ordinal ending"""
     start, end = digits
     begin = start
     if start > floor and text[start - 1] in JOINING:
         begin = _begin_of_name(text, floor, start, words)
     if text[end : end + 1] not in JOINING:
-        return named(text, begin, end) if begin < start else None
+        return make_identifier(text, begin, end) if begin < start else None
     if begin == start and not _letters_follow(text, end, words):
         return None
     rest = _REST.match(text, start)
-    return named(text, begin, rest.end()) if rest else None
+    return make_identifier(text, begin, rest.end()) if rest else None
 
 
-def _begin_of_name(text: str, floor: int, start: int, words: Lexicon) -> int:
+def _begin_of_name(text: str, floor: int, start: int, words: FactLexicon) -> int:
     """Where the letters that name the digits at `start` begin; at the digits if there are none"""
     end = start - (text[start - 1] == "-")
     farthest = start - _MOST_LETTERS_BEFORE - 2
@@ -71,31 +71,31 @@ def _begin_of_name(text: str, floor: int, start: int, words: Lexicon) -> int:
     if end < start and not (letters.isupper() and len(letters) <= 6):
         return start
     meaning = words.after[letters]
-    if meaning.units or (meaning.is_of_moment and known(words.months, letters)):
+    if meaning.units or (meaning.is_of_moment and find_word(words.months, letters)):
         return start
     return end - len(letters)
 
 
-def _letters_follow(text: str, end: int, words: Lexicon) -> bool:
+def _letters_follow(text: str, end: int, words: FactLexicon) -> bool:
     following = text[end : end + 1]
     if following == "-":
         capitals = _CAPITALS_AFTER.match(text, end)
-        return capitals is not None and not known(words.units, capitals[1])
+        return capitals is not None and not find_word(words.units, capitals[1])
     if following not in _LATIN:
         return False
     letters = _LETTERS_AFTER.match(text, end)
     return letters is not None and not _is_ending(words, letters[0])
 
 
-def _is_ending(words: Lexicon, letters: str) -> bool:
+def _is_ending(words: FactLexicon, letters: str) -> bool:
     folded = letters.casefold()
     if folded in _ENDINGS:
         return True
     tables = (words.units, words.scales, words.months, words.clock, words.range)
-    return any(known(table, letters) for table in tables)
+    return any(find_word(table, letters) for table in tables)
 
 
-def groups_at(text: str, digits: Span) -> Reading | None:
+def groups_at(text: str, digits: Span) -> FactMatch | None:
     """Groups of digits that are one name: telephone, card and account numbers"""
     start, end = digits
     is_dialled = start > 0 and text[start - 1] == "+"
@@ -112,7 +112,7 @@ def groups_at(text: str, digits: Span) -> Reading | None:
         is_name = len(groups) > 2 or (groups[1].startswith("0") and len(groups[1]) > 2)
     else:
         is_name = _is_spaced_name(groups)
-    return named(text, start - is_dialled, match.end()) if is_name else None
+    return make_identifier(text, start - is_dialled, match.end()) if is_name else None
 
 
 def _is_spaced_name(groups: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The words that make a number a fact, by language        C-76.
+"""The words that make a number a fact, by language (C-76).
 
 The tables are in `lexicon.json`, which loads much faster than TOML. A unit with bars ("JPY|CNY")
 may mean either and matches both. A word with a capital letter is matched exactly, any other
@@ -16,12 +16,12 @@ from typing import Final
 import msgspec
 
 from callscore.metrics.facts.units import (
-    After,
-    Before,
-    Remembered,
+    FollowingWord,
+    MeaningCache,
+    PrecedingWord,
     Units,
-    after_number,
-    before_number,
+    following_word,
+    preceding_word,
 )
 
 Words = frozenset[str]
@@ -30,7 +30,7 @@ _OF_MOMENTS: Final = frozenset({"a", "p", "am", "pm", "h", "uhr", "heure", "heur
 """What follows the digits of a time or a date in any language."""
 
 
-class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LanguageTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One language of the file."""
 
     units: dict[str, list[str]] = {}
@@ -53,7 +53,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether 2:30 may also be 14:30: false if times are written with 24 hours."""
 
 
-class Locales(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NumberFormats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Number formats by language or region."""
 
     point_decimal: frozenset[str]
@@ -65,14 +65,14 @@ class Locales(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """12/03 may be December in some countries: both readings."""
 
 
-class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LexiconFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
-    marks: Locales
-    languages: dict[str, Language]
+    marks: NumberFormats
+    languages: dict[str, LanguageTable]
 
 
-class Marks(msgspec.Struct, frozen=True):
+class NumberFormat(msgspec.Struct, frozen=True):
     """How a language writes numbers: its decimal marks, and whether a space may group."""
 
     decimals: str
@@ -80,7 +80,7 @@ class Marks(msgspec.Struct, frozen=True):
     month_first: bool
 
 
-class Lexicon(msgspec.Struct, frozen=True):
+class FactLexicon(msgspec.Struct, frozen=True):
     """The meaning of the words of one language, the likelier first."""
 
     is_known: bool
@@ -97,26 +97,30 @@ class Lexicon(msgspec.Struct, frozen=True):
     spelled: dict[str, tuple[str, ...]]
     meridiem: bool
     twelve_hours: bool
-    marks: Marks
-    before: Remembered[Before]
-    after: Remembered[After]
+    number_format: NumberFormat
+    before: MeaningCache[PrecedingWord]
+    after: MeaningCache[FollowingWord]
 
 
 @lru_cache(maxsize=64)
-def lexicon(lang: str | None) -> Lexicon:
+def lexicon(lang: str | None) -> FactLexicon:
     """The words of the language, or of all languages if it has no table        C-76"""
-    tables = _file().languages
+    tables = _load_file().languages
     base = _base(lang)
     own = tables.get(base)
     chosen = [own, *(tables[name] for name in own.also)] if own else list(tables.values())
     chosen = [tables["any"], *(table for table in chosen if table is not tables["any"])]
-    months = _first((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws)
+    months = _first_meanings((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws)
     clock = _words(t.clock for t in chosen)
-    units = _every((word, unit) for t in chosen for unit, ws in t.units.items() for word in ws)
-    scales = _first((word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws)
+    units = _all_meanings(
+        (word, unit) for t in chosen for unit, ws in t.units.items() for word in ws
+    )
+    scales = _first_meanings(
+        (word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws
+    )
     moments = _OF_MOMENTS | clock | months.keys()
     openings = frozenset(word.split()[0] for word in (*units, *scales) if " " in word)
-    return Lexicon(
+    return FactLexicon(
         is_known=own is not None,
         units=units,
         scales=scales,
@@ -128,19 +132,19 @@ def lexicon(lang: str | None) -> Lexicon:
         range=_words(t.range for t in chosen),
         between=_words(t.between for t in chosen),
         and_=_words(t.and_ for t in chosen),
-        spelled=_every(pair for t in chosen for pair in _numbers(t)),
+        spelled=_all_meanings(pair for t in chosen for pair in _numbers(t)),
         meridiem=all(t.meridiem for t in chosen) or own is None,
         twelve_hours=all(t.twelve_hours for t in chosen) or own is None,
-        marks=marks(lang),
-        before=Remembered(partial(before_number, months, units)),
-        after=Remembered(partial(after_number, moments, units, scales, openings)),
+        number_format=number_format(lang),
+        before=MeaningCache(partial(preceding_word, months, units)),
+        after=MeaningCache(partial(following_word, moments, units, scales, openings)),
     )
 
 
 @lru_cache(maxsize=64)
-def marks(lang: str | None) -> Marks:
+def number_format(lang: str | None) -> NumberFormat:
     """Decimal mark and grouping of the locale; an unknown one is read both ways        C-76"""
-    table = _file().marks
+    table = _load_file().marks
     base = _base(lang)
     names = {base, _region(lang)}
     if _region(lang) in table.point_decimal:
@@ -151,7 +155,7 @@ def marks(lang: str | None) -> Marks:
         decimals = ","
     else:
         decimals = "." if base in table.point_decimal else ".,"
-    return Marks(
+    return NumberFormat(
         decimals=decimals,
         space_groups=not names.isdisjoint(table.plain_space_groups),
         month_first=base in table.month_first or decimals == ".,",
@@ -159,9 +163,9 @@ def marks(lang: str | None) -> Marks:
 
 
 @lru_cache(maxsize=1)
-def _file() -> Tables:
+def _load_file() -> LexiconFile:
     text = Path(__file__).with_name("lexicon.json").read_bytes()
-    return msgspec.json.decode(text, type=Tables)
+    return msgspec.json.decode(text, type=LexiconFile)
 
 
 def _base(lang: str | None) -> str:
@@ -181,21 +185,21 @@ def _words(lists: Iterable[Iterable[str]]) -> Words:
     return frozenset(_nfc(word) for words in lists for word in words)
 
 
-def _first(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+def _first_meanings(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
     meanings: dict[str, int] = {}
     for word, meaning in pairs:
         meanings.setdefault(_nfc(word), meaning)
     return meanings
 
 
-def _every(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+def _all_meanings(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     meanings: dict[str, dict[str, None]] = {}
     for word, meaning in pairs:
         meanings.setdefault(_nfc(word), {}).update(dict.fromkeys(meaning.split("|")))
     return {word: tuple(found) for word, found in meanings.items()}
 
 
-def _numbers(table: Language) -> Iterator[tuple[str, str]]:
+def _numbers(table: LanguageTable) -> Iterator[tuple[str, str]]:
     for number, words in [*enumerate(table.spelled), *table.tens.items()]:
         for word in words:
             yield word, str(number)

@@ -1,12 +1,12 @@
-"""Dates and times of day at a position, and where they end        C-76."""
+"""Dates and times of day at a position, and where they end (C-76)."""
 
 import re
 from typing import Final
 
 from callscore.core.lazy_regex import lazy_regex
-from callscore.metrics.facts.fact import Reading, Span
-from callscore.metrics.facts.lexicon import Lexicon, Marks
-from callscore.metrics.facts.units import LOOK_BACK, known, month_of
+from callscore.metrics.facts.fact import FactMatch, Span
+from callscore.metrics.facts.lexicon import FactLexicon, NumberFormat
+from callscore.metrics.facts.units import LOOK_BACK, find_word, month_of
 
 _SPACE: Final = r"[ \u00a0\u202f]"
 _LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"
@@ -21,15 +21,15 @@ _DATE_SIGNS: Final = frozenset("年년月월")
 _MONTH_AFTER: Final = lazy_regex(
     rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
 )
-_OF: Final = frozenset({"de", "del", "of"})
+_OF_WORDS: Final = frozenset({"de", "del", "of"})
 _MARKS: Final = frozenset(":：.-/")
 _MARKED: Final = lazy_regex(
     r" ?[:：]|[-/.]\d{1,2}[-/.]|\.\d{2}\s?[Uh]"
     r"|\.\s{0,2}(?:([A-Za-z]{1,12})(?=[\s.,;:!?)]|$)|[^\s\d])"
 )
-"""What follows the first digits of a time or a date, if it is no word; a word after a full stop."""
+"""What follows the first digits of a time or a date: a mark, or a word after a full stop."""
 _EAST_ASIAN: Final = "\u1100"
-"""From here on scripts have no ordinal endings."""
+"""From here on, scripts have no ordinal endings."""
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
 _YEAR: Final = lazy_regex(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
 _LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a full stop ends the sentence
@@ -52,7 +52,7 @@ _LONGEST_HALF: Final = 20
 _WORD_BEFORE: Final = lazy_regex(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
 
 
-def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> bool:
+def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: FactLexicon) -> bool:
     """Whether anything around the digits belongs to a time or a date, so that it is worth parsing
 
     The match has the digits, the gap after them and the next word; `before` are preceding words.
@@ -65,24 +65,24 @@ def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Le
             return True  # a mark at the end of the line separates nothing
     elif words.after[word].is_of_moment or (not gap and word < _EAST_ASIAN and word != "%"):
         return True
-    if before and (len(before) > 1 or start <= LOOK_BACK) and before[-1] not in _OF:
+    if before and (len(before) > 1 or start <= LOOK_BACK) and before[-1] not in _OF_WORDS:
         return words.before[before[-1]].month is not None
     return start > 0 and _month_before(text, start, words) is not None
 
 
-def _is_marked(text: str, end: int, words: Lexicon) -> bool:
+def _is_marked(text: str, end: int, words: FactLexicon) -> bool:
     match = _MARKED.match(text, end)
     return match is not None and (match[1] is None or words.after[match[1]].is_of_moment)
 
 
-def date_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
+def date_at(text: str, digits: Span, words: FactLexicon) -> FactMatch | None:
     """The date that these digits begin"""
     start, end = digits
     if end - start > 4:
         return None
     following = text[end : end + 2]
     if following[:1] in ("-", "/", ".") and (match := _NUMERIC_DATE.match(text, start)):
-        return _numeric_date(match, words.marks)
+        return _numeric_date(match, words.number_format)
     if (
         not following.isascii()
         and not _DATE_SIGNS.isdisjoint(following)
@@ -94,7 +94,7 @@ def date_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
     return _day_and_month(text, start, end, words) or _month_and_day(text, start, end, words)
 
 
-def time_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
+def time_at(text: str, digits: Span, words: FactLexicon) -> FactMatch | None:
     """The time of day that these digits begin"""
     start, end = digits
     if end - start > 2:
@@ -111,7 +111,7 @@ def time_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
     return None
 
 
-def is_month_after(text: str, end: int, words: Lexicon) -> bool:
+def is_month_after(text: str, end: int, words: FactLexicon) -> bool:
     """Whether the number that ends here is a day of the month named next"""
     match = _MONTH_AFTER.match(text, end)
     return match is not None and month_of(words.months, match[1]) is not None
@@ -131,7 +131,7 @@ def _is_date(month: str, day: str) -> bool:
     return 1 <= int(month or 0) <= 12 and (not day or int(day) <= 31)
 
 
-def _numeric_date(match: re.Match[str], marks: Marks) -> Reading | None:
+def _numeric_date(match: re.Match[str], marks: NumberFormat) -> FactMatch | None:
     if match["y"]:
         orders = [(match["m"], match["d"])]
     elif match["t"] == "." or not marks.month_first:
@@ -141,19 +141,19 @@ def _numeric_date(match: re.Match[str], marks: Marks) -> Reading | None:
     year = _year(match["y"] or match["z"])
     pairs = [(_number(month), _number(day)) for month, day in orders]
     keys = tuple(("date", year, m, d) for m, d in pairs if d and _is_date(m, d))
-    return Reading("date", keys, match.span()) if keys else None
+    return FactMatch("date", keys, match.span()) if keys else None
 
 
-def _east_asian_date(match: re.Match[str]) -> Reading | None:
+def _east_asian_date(match: re.Match[str]) -> FactMatch | None:
     year, month, day = (_number(match[name]) for name in ("y", "m", "d"))
     if not _is_date(month, day):
         return None
     # Other languages name a month without digits, so a month alone is not a numeric fact.
     keys = (("date", year, month, day),) if year or day else ()
-    return Reading("date", keys, match.span())
+    return FactMatch("date", keys, match.span())
 
 
-def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+def _day_and_month(text: str, start: int, end: int, words: FactLexicon) -> FactMatch | None:
     day = _number(text[start:end])
     if not day or int(day) > 31:
         return None
@@ -163,10 +163,10 @@ def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading |
         return None
     year = _YEAR.match(text, match.end())
     key = ("date", year[1] if year else "", str(month), day)
-    return Reading("date", (key,), (start, (year or match).end()))
+    return FactMatch("date", (key,), (start, (year or match).end()))
 
 
-def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+def _month_and_day(text: str, start: int, end: int, words: FactLexicon) -> FactMatch | None:
     if end - start == 3:
         return None
     named = _month_before(text, start, words)
@@ -176,23 +176,23 @@ def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading |
     begin = text.rfind(name, 0, start)
     digits = _number(text[start:end])
     if end - start == 4:
-        return Reading("date", (("date", digits, str(month), ""),), (begin, end))
+        return FactMatch("date", (("date", digits, str(month), ""),), (begin, end))
     if end - start > 2 or not digits or int(digits) > 31:
         return None
     ordinal = _ORDINAL.match(text, end)
     end = ordinal.end() if ordinal else end
     year = _YEAR.match(text, end)
     key = ("date", year[1] if year else "", str(month), digits)
-    return Reading("date", (key,), (begin, year.end() if year else end))
+    return FactMatch("date", (key,), (begin, year.end() if year else end))
 
 
-def _month_before(text: str, start: int, words: Lexicon) -> tuple[str, int] | None:
+def _month_before(text: str, start: int, words: FactLexicon) -> tuple[str, int] | None:
     """The month named before the number that begins here: its text and its number"""
     parts = text[max(0, start - 20) : start].split()
     if not parts:
         return None
     name = parts[-1]
-    if name in _OF and len(parts) > 1:
+    if name in _OF_WORDS and len(parts) > 1:
         name = parts[-2]
     month = month_of(words.months, name)
     if month is None or (name.endswith(".") and len(name) > _LONGEST_SHORT_MONTH):
@@ -200,7 +200,7 @@ def _month_before(text: str, start: int, words: Lexicon) -> tuple[str, int] | No
     return name, month
 
 
-def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | None:
+def _time(text: str, span: Span, parts: list[str], words: FactLexicon) -> FactMatch | None:
     start, end = span
     hour, minute = int(parts[0]), int(parts[1])
     if hour > 24 or minute > 59:
@@ -215,20 +215,20 @@ def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | 
         hours = [hour, (hour + 12) % 24] if _is_open(parts[0], words) else [hour]
     tail = "".join(f":{part}" for part in parts[2:])
     keys = tuple(("time", f"{hour:02}:{minute:02}{tail}") for hour in hours)
-    return Reading("time", keys, span)
+    return FactMatch("time", keys, span)
 
 
-def _is_open(hour: str, words: Lexicon) -> bool:
+def _is_open(hour: str, words: FactLexicon) -> bool:
     """Whether an hour may be of either half of the day: 2, but never 02 or 14        C-76"""
     return words.twelve_hours and 1 <= int(hour) <= 12 and not hour.startswith("0")
 
 
-def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
+def _clock_word(text: str, end: int, words: FactLexicon) -> re.Match[str] | None:
     match = _WORD_AFTER.match(text, end) if words.clock else None
-    return match if match and known(words.clock, match[1]) else None
+    return match if match and find_word(words.clock, match[1]) else None
 
 
-def _half_of_day(text: str, span: Span, words: Lexicon) -> str:
+def _half_of_day(text: str, span: Span, words: FactLexicon) -> str:
     """The half of the day according to a word near the time: "a", "p", or nothing"""
     start, end = span
     if words.pm_after:

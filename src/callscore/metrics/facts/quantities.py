@@ -1,4 +1,4 @@
-"""Numbers with currency, scale, unit and range        C-76.
+"""Numbers with currency, scale, unit and range (C-76).
 
 Signs are ignored: a minus is written in too many ways to be compared by rule.
 """
@@ -10,18 +10,18 @@ from typing import Final
 import msgspec
 
 from callscore.core.lazy_regex import lazy_regex
-from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, full_hour
-from callscore.metrics.facts.identifiers import identifier_at, is_name, named
-from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks
+from callscore.metrics.facts.fact import CLOCK, FactMatch, Key, Kind, full_hour
+from callscore.metrics.facts.identifiers import identifier_at, is_name, make_identifier
+from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, FactLexicon, NumberFormat
 from callscore.metrics.facts.moments import is_month_after, time_at
 from callscore.metrics.facts.numerals import (
     NUMBER,
     SPACED_NUMBER,
     is_less,
-    scaled,
-    values,
+    possible_values,
+    scale_value,
 )
-from callscore.metrics.facts.units import NOTHING, Remembered, Units, known, words_before
+from callscore.metrics.facts.units import NOTHING, MeaningCache, Units, find_word, words_before
 from callscore.metrics.text import is_unspaced_script
 
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
@@ -55,41 +55,43 @@ class _Quantity(msgspec.Struct, frozen=True, gc=False):
     is_bare: bool
 
 
-def quantity_at(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> Reading:
+def quantity_at(
+    text: str, digits: re.Match[str], before: list[str], words: FactLexicon
+) -> FactMatch:
     """The number, amount, percentage, duration or range that these digits begin"""
     first = _quantity(text, digits, before, words)
     second = _other_end(text, first, words)
     if second is not None:
         keys = tuple(
             ("range", low, high, unit)
-            for unit in _common(first.units, second.units)
+            for unit in _common_units(first.units, second.units)
             for low in first.values
-            for high in _full(low, second.values)
+            for high in _complete_years(low, second.values)
             if is_less(low, high)
         )
         if keys:
-            return Reading("range", keys, (first.start, second.end))
-    return _single(text, first)
+            return FactMatch("range", keys, (first.start, second.end))
+    return _match_single(text, first)
 
 
-def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def _common_units(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     if not any(first):
         return second
     return tuple(unit for unit in first if unit in second) if any(second) else first
 
 
-def _full(low: str, highs: tuple[str, ...]) -> list[str]:
+def _complete_years(low: str, highs: tuple[str, ...]) -> list[str]:
     """1998-99 is 1998-1999"""
     is_year = len(low) == 4 and low.isdecimal()
     return [low[:2] + high if is_year and len(high) == 2 else high for high in highs]
 
 
-def _single(text: str, quantity: _Quantity) -> Reading:
+def _match_single(text: str, quantity: _Quantity) -> FactMatch:
     units, values = quantity.units, quantity.values
     start, end = span = (quantity.start, quantity.end)
     if not values or (not units[0] and is_name(text[start:end])):
-        return named(text, start, end)
-    return Reading(_kinds[units[0]], _keys(units, values), span, quantity.is_bare)
+        return make_identifier(text, start, end)
+    return FactMatch(_kinds[units[0]], _keys(units, values), span, quantity.is_bare)
 
 
 def _keys(units: Units, values: tuple[str, ...]) -> tuple[Key, ...]:
@@ -113,10 +115,10 @@ def _kind(unit: str) -> Kind:
     return "amount" if unit.isupper() else "number"
 
 
-_kinds: Final = Remembered(_kind)
+_kinds: Final = MeaningCache(_kind)
 
 
-def _other_end(text: str, first: _Quantity, words: Lexicon) -> _Quantity | None:
+def _other_end(text: str, first: _Quantity, words: FactLexicon) -> _Quantity | None:
     """The quantity after "-", "to" or "between … and", if it is one"""
     if not _DIGIT_NEAR.match(text, first.end):
         return None
@@ -140,24 +142,24 @@ def _other_end(text: str, first: _Quantity, words: Lexicon) -> _Quantity | None:
     return None if is_month_after(text, second.end, words) else second
 
 
-def _is_range_word(text: str, first: _Quantity, word: str, words: Lexicon) -> bool:
-    if known(words.range, word):
+def _is_range_word(text: str, first: _Quantity, word: str, words: FactLexicon) -> bool:
+    if find_word(words.range, word):
         return True
-    if not known(words.and_, word):
+    if not find_word(words.and_, word):
         return False
     before = _WORD_BEFORE.search(text[max(0, first.start - 12) : first.start])
-    return before is not None and known(words.between, before[1]) is not None
+    return before is not None and find_word(words.between, before[1]) is not None
 
 
-def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> _Quantity:
+def _quantity(text: str, digits: re.Match[str], before: list[str], words: FactLexicon) -> _Quantity:
     """The number that these digits begin, with its unit or currency"""
     start, end = digits.span(1)
     after: re.Match[str] | None
     if end < digits.end():
         written, after = digits[1], digits
-        read = values(written, words.marks)
+        read = possible_values(written, words.number_format)
     else:
-        written, read = _number(text, start, end, words.marks)
+        written, read = _number(text, start, end, words.number_format)
         end = start + len(written)
         after = _AFTER.match(text, end) if end > digits.end() else None
     preceding = words.before[before[-1]] if before else NOTHING
@@ -171,29 +173,29 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexico
     else:
         units, end = currency, unit_end if scale else end
     if scale:
-        read = tuple([scaled(value, scale) for value in read])
+        read = tuple([scale_value(value, scale) for value in read])
     is_bare = words.is_known and after is None and not units
     return _Quantity(read, units or ("",), begin, end, is_bare)
 
 
-def _number(text: str, start: int, end: int, marks: Marks) -> tuple[str, tuple[str, ...]]:
+def _number(text: str, start: int, end: int, marks: NumberFormat) -> tuple[str, tuple[str, ...]]:
     """The longest number at this position; of a list such as 3,5,7 one member at a time"""
     if text[end : end + 1] == " " or text[end + 1 : end + 2].isdecimal():
         pattern = SPACED_NUMBER if marks.space_groups else NUMBER
         match = pattern.match(text, start)
         if match and match.end() > end and not _is_in_list(text, start):
-            read = values(match[0], marks)
+            read = possible_values(match[0], marks)
             if read or match[0].count(".") > 1:
                 return match[0], read
     written = text[start:end]
-    return written, values(written, marks)
+    return written, possible_values(written, marks)
 
 
 def _is_in_list(text: str, start: int) -> bool:
     return text[start - 1 : start] == "," and text[start - 2 : start - 1].isdecimal()
 
 
-def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
+def _scale_and_units(text: str, after: re.Match[str], words: FactLexicon) -> tuple[int, Units, int]:
     """The power of ten and the unit after a number, and where they end"""
     _, gap, word = after.groups()
     meaning = words.after[word]
@@ -220,7 +222,7 @@ def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[i
     return scale, (), end
 
 
-def _known_words(text: str, match: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
+def _known_words(text: str, match: re.Match[str], words: FactLexicon) -> tuple[int, Units, int]:
     """The longest known word or pair of words after a number, and its length"""
     _, gap, first = match.groups()
     meaning = words.after[first]

@@ -38,7 +38,7 @@ Marks = Mapping[str, float | None]
 
 
 def total(form: Form, marks: Marks) -> FormTotal:
-    """Σ weight · earned / possible over what applies; 0 if an automatic fail applies."""
+    """Σ weight · earned / possible over the questions that apply; 0 after an automatic fail."""
     sections = [_section_total(section, form, marks) for section in form.sections]
     failed_by = [
         question.id for question in form.questions if _fails_form(question, marks.get(question.id))
@@ -49,7 +49,7 @@ def total(form: Form, marks: Marks) -> FormTotal:
         percent if any(one.percent is not None for one in sections) else None,
         sections,
         failed_by,
-        _weighted(critical, marks) if critical else None,
+        _weighted_percent(critical, marks) if critical else None,
     )
 
 
@@ -75,12 +75,14 @@ def _form_percent(form: Form, sections: Sequence[SectionTotal], marks: Marks) ->
         lost = [
             question for one, section in applying if one.failed for question in section.questions
         ]
-        return _weighted([*kept, *lost], {**marks, **{one.id: _zeroed(one, marks) for one in lost}})
+        return _weighted_percent(
+            [*kept, *lost], {**marks, **{one.id: _zero_mark(one, marks) for one in lost}}
+        )
     possible = math.fsum(one.possible for one, _ in applying)
     return 100 * math.fsum(one.earned for one, _ in applying) / possible if possible else None
 
 
-def _zeroed(question: FormQuestion, marks: Marks) -> float | None:
+def _zero_mark(question: FormQuestion, marks: Marks) -> float | None:
     return None if marks.get(question.id) is None else 0.0
 
 
@@ -105,11 +107,11 @@ def _section_percent(
     if form.mode == "section_weights":
         shares = [100 * (marks[one.id] or 0.0) / one.max_score for one in scored]
         return math.fsum(shares) / len(shares)
-    return _weighted(scored, marks)
+    return _weighted_percent(scored, marks)
 
 
-def _weighted(questions: Iterable[FormQuestion], marks: Marks) -> float | None:
-    """100 · Σ weight · (points / most points) / Σ weight, over what applies."""
+def _weighted_percent(questions: Iterable[FormQuestion], marks: Marks) -> float | None:
+    """100 · Σ weight · (points / most points) / Σ weight, over the questions that apply."""
     parts: list[float] = []
     weights: list[float] = []
     for question in questions:

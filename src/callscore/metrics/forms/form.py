@@ -1,4 +1,4 @@
-"""A QA form in one shape: sections, questions, options with points, N/A, conditions, auto-fail."""
+"""QA forms of all vendors: sections, questions, options with points, N/A, conditions, auto-fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A question applies only where another one was answered with one of these options."""
+    """A question applies only if another one was answered with one of these options."""
 
     question_id: str
     answers: Sequence[str]
@@ -111,7 +111,7 @@ class Form(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: Mode
     vendor: str
     notes: Sequence[str] = ()
-    """What of the vendor's form has no place here."""
+    """Parts of the vendor's form that have no counterpart here."""
 
     @property
     def questions(self) -> Iterator[FormQuestion]:
@@ -155,12 +155,12 @@ def qa_config(form: Form) -> dict[str, Any]:
     """The form as the `config` of a QA case."""
     sections = {question.id: section for section in form.sections for question in section.questions}
     return {
-        "questions": [_configured(one, sections[one.id]) for one in scored_questions(form)],
+        "questions": [_question_config(one, sections[one.id]) for one in scored_questions(form)],
         "form": msgspec.to_builtins(form),
     }
 
 
-def _configured(question: FormQuestion, section: Section) -> dict[str, Any]:
+def _question_config(question: FormQuestion, section: Section) -> dict[str, Any]:
     wording = [question.title]
     if question.instructions and question.instructions != question.title:
         wording.append(question.instructions)

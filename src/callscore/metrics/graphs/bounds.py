@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
-from callscore.metrics.graphs.problem import Problem, Side
+from callscore.metrics.graphs.problem import Problem, SearchGraph
 
 Pairing = tuple[int, list[tuple[int, int]]]
 
@@ -22,11 +22,11 @@ class Shares(Protocol):
     def gains(self) -> Matrix:
         """By node of the small graph, by node of the large one."""
 
-    def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> Self:
+    def map_pair(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> Self:
         """The shares after u -> v; changes the gains of the open `rows` in `bound`."""
 
     def open_pairs(self) -> int:
-        """Pairs of open edges that mapping a pair visits; 0 if it visits none."""
+        """The number of pairs of open edges that `map_pair` visits."""
 
 
 class Degrees(NamedTuple):
@@ -35,10 +35,13 @@ class Degrees(NamedTuple):
     near: list[int]
     far: list[int]
 
-    def settled(
+    def remove_edges(
         self, near: set[int], far: set[int], rows: Sequence[int], gains: Matrix, unit: int
     ) -> Degrees:
-        """One edge less at `near` and `far`: 2 if both had one, for the halves lost."""
+        """The degrees with one edge less at `near` and `far`; updates the gains of the open rows.
+
+        A pair loses its halves of the edge, and gains 2 if both nodes have it.
+        """
         for row in rows:
             degree = self.near[row]
             if row in near:
@@ -55,10 +58,10 @@ class Degrees(NamedTuple):
                     gains[row] = changed = gains[row][:]
                     for column in losing:
                         changed[column] -= unit
-        return Degrees(_less(self.near, near), _less(self.far, far))
+        return Degrees(_decrement(self.near, near), _decrement(self.far, far))
 
 
-def _less(degrees: list[int], nodes: set[int]) -> list[int]:
+def _decrement(degrees: list[int], nodes: set[int]) -> list[int]:
     fewer = degrees[:]
     for node in nodes:
         fewer[node] -= 1
@@ -84,7 +87,7 @@ class EvenShares(NamedTuple):
         return cls(problem, leaving, entering)
 
     def open_pairs(self) -> int:
-        """None: degrees are enough."""
+        """0: degrees are enough."""
         return 0
 
     def gains(self) -> Matrix:
@@ -99,12 +102,12 @@ class EvenShares(NamedTuple):
             for row, a, b in near
         ]
 
-    def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> EvenShares:
+    def map_pair(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> EvenShares:
         """Only pairs next to u or v change."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         gains = bound.gains[:]
-        leaving = self.leaving.settled(small.before[u], large.before[v], rows, gains, unit)
-        entering = self.entering.settled(small.after[u], large.after[v], rows, gains, unit)
+        leaving = self.leaving.remove_edges(small.before[u], large.before[v], rows, gains, unit)
+        entering = self.entering.remove_edges(small.after[u], large.after[v], rows, gains, unit)
         for row in rows:
             if gains[row] is not bound.gains[row]:
                 bound.change(row, gains[row])
@@ -117,8 +120,8 @@ class OpenEdges(NamedTuple):
     leaving: list[list[int]]
     entering: list[list[int]]
 
-    def without(self, node: int, graph: Side) -> OpenEdges:
-        """The same after `node` was mapped."""
+    def without(self, node: int, graph: SearchGraph) -> OpenEdges:
+        """The open edges after `node` was mapped."""
         leaving, entering = self.leaving[:], self.entering[:]
         for other in graph.before[node]:
             leaving[other] = [edge for edge in leaving[other] if graph.edges[edge][1] != node]
@@ -164,7 +167,7 @@ class TunedShares(NamedTuple):
         return [[self.gain(row, column) for column in columns] for row in range(len(self.fixed))]
 
     def gain(self, row: int, column: int) -> int:
-        """The same for one pair."""
+        """The gain of one pair."""
         total = self.fixed[row][column]
         near, far = self.near.leaving[row], self.far.leaving[column]
         if near and far:
@@ -174,7 +177,7 @@ class TunedShares(NamedTuple):
             total += pairing(self.head, near, far)[0]
         return total
 
-    def kept(self, image: Sequence[int]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    def kept_pairs(self, image: Sequence[int]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
         """The pairs of edges that the bound keeps at their tails, and at their heads."""
         near, far = self.near, self.far
         tails: set[tuple[int, int]] = set()
@@ -184,8 +187,10 @@ class TunedShares(NamedTuple):
             heads.update(pairing(self.head, near.entering[row], far.entering[column])[1])
         return tails, heads
 
-    def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> TunedShares:
-        """Edges at u and v are settled: 2 if both have one, else nothing."""
+    def map_pair(
+        self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment
+    ) -> TunedShares:
+        """Edges at u and v are decided: 2 if both have one, else nothing."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         fixed = self.fixed[:]
         for near, far in ((small.before[u], large.before[v]), (small.after[u], large.after[v])):

@@ -1,15 +1,15 @@
 """Edit distance between small directed graphs, exact, and its similarity.   001, C-117
 
-Where a substitution costs at most 2, mapping two nodes is never dearer than deleting one and
+As a substitution costs at most 2, mapping two nodes never costs more than deleting one and
 inserting the other, so every node of the smaller graph is mapped, and
 
     cost = |V1| + |E1| + |V2| + |E2| - gain
     gain = sum of (2 - substitution) over mapped nodes + 2 * edges that land on an edge
 
-`problem` says this in whole numbers, `search` maximises the gain by branch and bound, `shares`
-and `tuning` make its bounds out of assignments, `symmetry` leaves out twin maps.
+`problem` states this in whole numbers, `search` maximises the gain by branch and bound, `bounds`
+and `tuning` derive its bounds from assignments, `symmetry` leaves out twin maps.
 
-Tried and left: solving every assignment again (6 times slower), scipy's solver (0.5 s to import,
+Tried and rejected: solving each assignment again (6 times slower), scipy's solver (0.5 s to import,
 and it cannot be repaired), only even shares (one in 24 unrelated 16-node pairs unproven after 4 s),
 the same relaxation as a mixed-integer program (HiGHS: 0.4 to 2.5 s where this takes 0.2),
 coordinate ascent instead of subgradient steps (stops half-way to the linear program's bound).
@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 from callscore.metrics.graphs.graph import Graph, size
-from callscore.metrics.graphs.problem import Side, problem, side
+from callscore.metrics.graphs.problem import SearchGraph, make_problem, make_search_graph
 from callscore.metrics.graphs.search import Effort, Search
 
 Substitution = Callable[[Hashable, Hashable], float]
@@ -31,7 +31,7 @@ MOST_NODE_PAIRS = 250_000
 
 
 class EditDistance(NamedTuple):
-    """`cost` lies in [low, high]; where `exact` is false the budget ran out and cost = high."""
+    """The true cost is within [low, high]; if not `exact`, the budget ran out and cost = high."""
 
     cost: float
     low: float
@@ -49,7 +49,7 @@ def edit_distance(
     `substitution(label, label)` in [0, 2]. `budget` is the work that may be done, counted in search
     nodes of a plan with 16 nodes and 20 edges (those of larger and denser graphs count more): no
     clock, so the same pair always gives the same answer. Graphs of more than 64 nodes get the
-    bounds of one assignment; where even that is too much, those of their sizes.
+    bounds of one assignment; if even that is too much, those of their sizes.
     """
     if len(first.labels) * len(second.labels) > MOST_NODE_PAIRS:
         return _by_size(first, second, substitution)
@@ -58,10 +58,10 @@ def edit_distance(
     costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
     if not all(0 <= cost <= 2 for row in costs for cost in row):
         raise ValueError("a substitution costs between 0 and 2 (2 is delete and insert)")
-    task = problem(costs, _side(first), _side(second))
-    found = Search(task, Effort(budget)).run()
-    everything = (size(first) + size(second)) * task.unit
-    low, high = (everything - found.limit) / task.unit, (everything - found.gain) / task.unit
+    problem = make_problem(costs, _side(first), _side(second))
+    found = Search(problem, Effort(budget)).run()
+    everything = (size(first) + size(second)) * problem.unit
+    low, high = (everything - found.limit) / problem.unit, (everything - found.gain) / problem.unit
     return EditDistance(high, low, high, found.limit == found.gain, found.work)
 
 
@@ -76,8 +76,8 @@ def _by_size(first: Graph, second: Graph, substitution: Substitution) -> EditDis
     return EditDistance(high, low, high, low == high, 0)
 
 
-def _side(graph: Graph) -> Side:
-    return side(len(graph.labels), graph.edges)
+def _side(graph: Graph) -> SearchGraph:
+    return make_search_graph(len(graph.labels), graph.edges)
 
 
 def similarity(cost: float, first: Graph, second: Graph) -> float:

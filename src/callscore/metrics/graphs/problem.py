@@ -15,8 +15,8 @@ GRAIN = 1000
 FINEST = 2**40
 
 
-class Side(NamedTuple):
-    """One graph: its edges without loops, and by node the edges and neighbours on either way."""
+class SearchGraph(NamedTuple):
+    """A graph: its edges without loops, and the edges and neighbours of each node by direction."""
 
     edges: list[tuple[int, int]]
     leaving: list[list[int]]
@@ -33,8 +33,8 @@ class Problem(NamedTuple):
     that differ do so by at least `step`.
     """
 
-    small: Side
-    large: Side
+    small: SearchGraph
+    large: SearchGraph
     own: Matrix
     unit: int
     step: int
@@ -46,8 +46,8 @@ class Problem(NamedTuple):
         return 2 * self.unit * len(kept) + sum([self.own[u][v] for u, v in enumerate(image)])
 
 
-def side(count: int, edges: Iterable[tuple[int, int]]) -> Side:
-    """The graph as the search reads it; edges in order, so that runs repeat."""
+def make_search_graph(count: int, edges: Iterable[tuple[int, int]]) -> SearchGraph:
+    """The graph as the search uses it; edges are sorted, so that every run is the same."""
     loops = {source for source, target in edges if source == target}
     plain = sorted(edge for edge in edges if edge[0] != edge[1])
     leaving: list[list[int]] = [[] for _ in range(count)]
@@ -57,12 +57,14 @@ def side(count: int, edges: Iterable[tuple[int, int]]) -> Side:
         entering[target].append(index)
     after = [{plain[edge][1] for edge in found} for found in leaving]
     before = [{plain[edge][0] for edge in found} for found in entering]
-    return Side(plain, leaving, entering, after, before, loops)
+    return SearchGraph(plain, leaving, entering, after, before, loops)
 
 
-def problem(costs: Sequence[Sequence[float]], small: Side, large: Side) -> Problem:
+def make_problem(
+    costs: Sequence[Sequence[float]], small: SearchGraph, large: SearchGraph
+) -> Problem:
     """2 - cost, and 2 more where both nodes have a loop; small has at most as many nodes."""
-    coarse = _whole({cost for row in costs for cost in row})
+    coarse = _parts_per_unit({cost for row in costs for cost in row})
     unit = coarse * GRAIN
     own = [
         [
@@ -78,7 +80,7 @@ def problem(costs: Sequence[Sequence[float]], small: Side, large: Side) -> Probl
     return Problem(small, large, own, unit, step)
 
 
-def _whole(costs: set[float]) -> int:
+def _parts_per_unit(costs: set[float]) -> int:
     """How many parts make 1 so that every cost is a whole number of parts.
 
     Fractions with small denominators (0.2, 0.8, 1/3) stay exact; others are rounded to one

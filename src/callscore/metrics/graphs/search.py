@@ -1,16 +1,16 @@
-"""Depth-first branch and bound over maps of the small graph into the large one."""
+"""Depth-first branch and bound over maps of the small graph into the large one, and swaps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
 from callscore.metrics.graphs.bounds import EvenShares, Shares
-from callscore.metrics.graphs.polish import polished
 from callscore.metrics.graphs.problem import Problem
 from callscore.metrics.graphs.symmetry import Twins
-from callscore.metrics.graphs.tuning import padded, tune
+from callscore.metrics.graphs.tuning import pad_rows, tune
 
 # The work of opening a search node is counted, not its time: one of a plan with 16 nodes and 20
 # edges counts once, one of a larger or denser graph as often as it takes longer (measured: with
@@ -20,18 +20,21 @@ TYPICAL_NODES = 16
 TYPICAL_EDGE_PAIRS = 200
 MOST_NODES = 64
 MOST_EDGE_PAIRS = 20_000
+# Visiting an edge takes 0.1 microseconds: enough to finish on plans of 16 nodes, and no more than
+# half a second on any other.
+MOST_EDGES_SEEN = 5_000_000
 
 
 class Effort(NamedTuple):
-    """Work in all, before the best map is polished, and before tuning (of 16 nodes).
+    """How much work is done in all, before swaps, and before tuning (for 16 nodes).
 
-    Measured on 16-node pairs: polishing takes 1 ms and halves the search after few edits; 40
-    nodes prove most edited plans in 5 ms; tuning takes 1 ms a round, counted like a node, and
-    after 100 rounds the bound is within 1 of the linear program's.
+    Measured on 16-node pairs: swaps take 1 ms and halve the search after few edits; 40 nodes prove
+    most edited plans in 5 ms; tuning takes 1 ms per round, counted like a node, and after 100
+    rounds the bound is within 1 of the linear program's.
     """
 
     budget: int
-    before_polish: int = 5
+    before_swaps: int = 5
     before_tuning: int = 40
     tuning_rounds: int = 100
 
@@ -44,8 +47,8 @@ class SearchResult(NamedTuple):
     work: int
 
 
-class State(NamedTuple):
-    """A search node: gain of the map so far, open rows, the bound on the rest (and the map)."""
+class SearchNode(NamedTuple):
+    """A partial map: its gain, the open rows, the bound on the rest (and the map itself)."""
 
     gained: int
     rows: list[int]
@@ -54,7 +57,7 @@ class State(NamedTuple):
 
 
 class Search:
-    """Cheap bounds first; if many nodes are not enough, tuned ones."""
+    """Searches with cheap bounds first; after many nodes, with tuned ones."""
 
     def __init__(self, problem: Problem, effort: Effort) -> None:
         self._problem = problem
@@ -76,7 +79,7 @@ class Search:
         return Twins(self._problem)
 
     def run(self) -> SearchResult:
-        """The best map within the budget, and what the unopened part might still hold."""
+        """The best map within the budget, and the limit of the maps that were not tried."""
         problem = self._problem
         tunable = len(problem.small.edges) * len(problem.large.edges) <= MOST_EDGE_PAIRS
         allowed = self._before_tuning if tunable else self._budget
@@ -102,28 +105,28 @@ class Search:
 
     def _explore(self, shares: Shares, allowed: int) -> int:
         self._allowed, self._unproven = allowed, -self._problem.step
-        bound = Assignment(padded(shares.gains(), len(self._problem.large.after)))
+        bound = Assignment(pad_rows(shares.gains(), len(self._problem.large.after)))
         bound.settle(0)
-        self._visit(State(0, list(range(len(self._problem.own))), bound, shares))
+        self._visit(SearchNode(0, list(range(len(self._problem.own))), bound, shares))
         return max(self._best, self._unproven)
 
-    def _visit(self, state: State) -> None:
-        limit = state.gained + state.bound.total
-        image = state.bound.column_of[: len(self._problem.own)]
+    def _visit(self, node: SearchNode) -> None:
+        limit = node.gained + node.bound.total
+        image = node.bound.column_of[: len(self._problem.own)]
         self._offer(image)
         if limit < self._best + self._problem.step:
             return
-        work = max(self._node_work, state.shares.open_pairs() // TYPICAL_EDGE_PAIRS)
+        work = max(self._node_work, node.shares.open_pairs() // TYPICAL_EDGE_PAIRS)
         if self._work + work > self._allowed:
             self._unproven = max(self._unproven, limit)
             return
         self._work += work
         self._expansions += 1
-        if self._expansions == self._effort.before_polish:
-            self._offer(polished(self._problem, self._image))
-        row, columns = self._branch(state, limit)
-        for column in self._twins.worth_trying(row, columns, state.rows, image):
-            child = self._child(state, row, column)
+        if self._expansions == self._effort.before_swaps:
+            self._offer(improve_by_swaps(self._problem, self._image))
+        row, columns = self._branch(node, limit)
+        for column in self._twins.worth_trying(row, columns, node.rows, image):
+            child = self._child(node, row, column)
             if child:
                 self._visit(child)
 
@@ -132,11 +135,11 @@ class Search:
         if gain > self._best:
             self._best, self._image = gain, image
 
-    def _branch(self, state: State, limit: int) -> tuple[int, list[int]]:
+    def _branch(self, node: SearchNode, limit: int) -> tuple[int, list[int]]:
         """The row with the fewest columns that may still beat the best, most promising first."""
-        bound, target = state.bound, self._best + self._problem.step
+        bound, target = node.bound, self._best + self._problem.step
         price, chosen, alive = bound.column_price, -1, bound.columns
-        for row in state.rows:
+        for row in node.rows:
             gains, need = bound.gains[row], target - limit + bound.row_price[row]
             here = [column for column in bound.columns if gains[column] - price[column] >= need]
             if chosen < 0 or len(here) < len(alive):
@@ -144,18 +147,40 @@ class Search:
         gains = bound.gains[chosen]
         return chosen, sorted(alive, key=lambda column: price[column] - gains[column])
 
-    def _child(self, state: State, row: int, column: int) -> State | None:
-        """The state after row -> column, or None if its bound cannot beat the best."""
+    def _child(self, node: SearchNode, row: int, column: int) -> SearchNode | None:
+        """The node after row -> column, or None if its bound cannot beat the best."""
         small, large, own, unit, step = self._problem
-        image, rows = state.bound.column_of, state.rows[:]
+        image, rows = node.bound.column_of, node.rows[:]
         rows.remove(row)
         open_rows = set(rows)
         kept = [1 for w in small.after[row] - open_rows if image[w] in large.after[column]]
         kept += [1 for w in small.before[row] - open_rows if image[w] in large.before[column]]
-        gained = state.gained + own[row][column] + 2 * unit * len(kept)
-        bound = state.bound.copy()
+        gained = node.gained + own[row][column] + 2 * unit * len(kept)
+        bound = node.bound.copy()
         bound.close(row, column)
-        shares = state.shares.mapped((row, column), rows, bound)
+        shares = node.shares.map_pair((row, column), rows, bound)
         if not bound.settle(self._best + step - gained):
             return None
-        return State(gained, rows, bound, shares)
+        return SearchNode(gained, rows, bound, shares)
+
+
+def improve_by_swaps(problem: Problem, image: Sequence[int]) -> list[int]:
+    """The map after all swaps of two images, or of one and an unused node, that raise the gain."""
+    swaps = MOST_EDGES_SEEN // (len(problem.small.edges) + len(image) + 1)
+    unused = sorted(set(range(len(problem.large.after))).difference(image))
+    better, places = [*image, *unused], len(image)
+    gain, improving = problem.gain(better[:places]), True
+    while improving:
+        improving = False
+        for a in range(places):
+            for b in range(a + 1, len(better)):
+                if not swaps:
+                    return better[:places]
+                swaps -= 1
+                better[a], better[b] = better[b], better[a]
+                swapped = problem.gain(better[:places])
+                if swapped > gain:
+                    gain, improving = swapped, True
+                else:
+                    better[a], better[b] = better[b], better[a]
+    return better[:places]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from callscore.metrics.graphs.problem import Problem, Side
+from callscore.metrics.graphs.problem import Problem, SearchGraph
 
 
-def twin_classes(graph: Side, own: Sequence[Hashable]) -> list[int]:
+def twin_classes(graph: SearchGraph, own: Sequence[Hashable]) -> list[int]:
     """By node, the first node that has the same neighbours, loop and own gains.
 
     Twins are joined to each other both ways (then they are their own neighbours here) or not

@@ -16,7 +16,7 @@ SLOWER = 0.7
 FORGOTTEN = 0.05
 
 
-class Tuned(NamedTuple):
+class TuningResult(NamedTuple):
     """The best shares found, their bound, the best gain found on the way, and the rounds."""
 
     shares: TunedShares
@@ -25,21 +25,21 @@ class Tuned(NamedTuple):
     rounds: int
 
 
-def padded(gains: Matrix, columns: int) -> Matrix:
-    """One row of 0 for every node of the large graph that must be inserted."""
+def pad_rows(gains: Matrix, columns: int) -> Matrix:
+    """The gains with a row of 0 for every node of the large graph that must be inserted."""
     return gains + [[0] * columns] * (columns - len(gains))
 
 
-def tune(problem: Problem, best: int, rounds: int) -> Tuned:
+def tune(problem: Problem, best: int, rounds: int) -> TuningResult:
     """Move weight of each edge pair that only one end keeps towards the other end.
 
     Every assignment on the way is a map, so tuning also finds good maps. Steps are Polyak's, with a
     little momentum, slowed down when the bound no longer falls.
     """
     shares = TunedShares.even(problem)
-    bound = Assignment(padded(shares.gains(), len(problem.large.after)))
+    bound = Assignment(pad_rows(shares.gains(), len(problem.large.after)))
     bound.settle(0)
-    tuned = Tuned(shares.copy(), bound.total, best, 0)
+    tuned = TuningResult(shares.copy(), bound.total, best, 0)
     velocity: dict[tuple[int, int], float] = {}
     pace, stale = FIRST_PACE, 0
     for spent in range(rounds):
@@ -48,21 +48,21 @@ def tune(problem: Problem, best: int, rounds: int) -> Tuned:
         stale += 1
         if bound.total < tuned.bound:
             stale = stale if tuned.bound - bound.total < problem.unit // 100 else 0
-            tuned = Tuned(shares.copy(), bound.total, best, spent)
+            tuned = TuningResult(shares.copy(), bound.total, best, spent)
         if stale >= PATIENCE:
             pace, stale = pace * SLOWER, 0
-        tails, heads = shares.kept(image)
+        tails, heads = shares.kept_pairs(image)
         if tails == heads or tuned.bound < best + problem.step:
             break
-        velocity = _pushed(velocity, tails, heads)
+        velocity = _push(velocity, tails, heads)
         _move(shares, bound, velocity, pace * (bound.total - best))
     return tuned._replace(best=best, rounds=spent + 1)
 
 
-def _pushed(
+def _push(
     velocity: dict[tuple[int, int], float], tails: set[tuple[int, int]], heads: set[tuple[int, int]]
 ) -> dict[tuple[int, int], float]:
-    """Less at the end that keeps the pair, more at the end that does not."""
+    """The velocity with a push: less at the end that keeps the pair, more at the other."""
     pushed = {pair: MOMENTUM * speed for pair, speed in velocity.items()}
     for pair in sorted(tails ^ heads):
         pushed[pair] = pushed.get(pair, 0.0) + (1 if pair in heads else -1)

@@ -48,7 +48,7 @@ class CallTask(Task[Reference, Output]):
         return False
 
     def warnings(self, case: Case, reference: Reference) -> Iterable[DataError]:
-        """What is missing in a case; not a reason to refuse stored replies."""
+        """Warnings about a case; none is a reason to refuse stored replies."""
         from callscore.suites.calls.lint import config_warnings
 
         return config_warnings(case, reference)

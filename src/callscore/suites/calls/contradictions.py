@@ -1,7 +1,7 @@
 """Finds references that would not score 1 if they were given as a reply (C-131).
 
-The checks are a closed form of scoring the reference. What would block a perfect reply is an
-error of the data set (C-20), everything else a warning.
+The checks follow from the formulas; no reference is scored. What would block a perfect reply is an
+error in the data set (C-20), everything else is a warning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from callscore.suites.calls.entity.reference import (
     EntityReference,
 )
 from callscore.suites.calls.items import LONGEST_PLACEHOLDER, is_empty
-from callscore.suites.calls.prompt import CONFIG_KEYS, texts
+from callscore.suites.calls.prompt import CONFIG_KEYS, distinct_texts
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.reference import (
@@ -36,16 +36,16 @@ LONGEST_KEY = 64
 def contradictions(case: Case, reference: object) -> Iterator[DataError]:
     """Contradictions in a reference, or between it and its config        C-131"""
     if not case.config.keys() <= CONFIG_KEYS:
-        yield from _misspelt(case.config)
+        yield from _misspelt_keys(case.config)
     if isinstance(reference, EntityReference):
-        yield from _unlisted(reference)
+        yield from _unlisted_entities(reference)
     elif isinstance(reference, TextReference):
-        yield from _unfilled(case, reference)
+        yield from _empty_required_fields(case, reference)
     elif isinstance(reference, TranslationReference):
-        yield from _of_translation(reference)
+        yield from _translation_contradictions(reference)
 
 
-def _misspelt(config: JsonObject) -> Iterator[DataError]:
+def _misspelt_keys(config: JsonObject) -> Iterator[DataError]:
     for key in config:
         if key not in CONFIG_KEYS and (known := nearest_key(key)) and known not in config:
             yield DataError(f"is not a known key; expected {known!r}?", field=f"config.{key}")
@@ -57,7 +57,7 @@ def nearest_key(key: str) -> str | None:
     return nearest(key[:LONGEST_KEY], sorted(CONFIG_KEYS), ALIKE)
 
 
-def _unlisted(reference: EntityReference) -> Iterator[DataError]:
+def _unlisted_entities(reference: EntityReference) -> Iterator[DataError]:
     """Expected entities outside the configured list, too few to block a perfect reply."""
     if NOT_CONFIGURED in reference.flags:
         outside = sorted((reference.keywords | reference.topics) - reference.configured)
@@ -67,11 +67,11 @@ def _unlisted(reference: EntityReference) -> Iterator[DataError]:
         )
 
 
-def _unfilled(case: Case, reference: TextReference) -> Iterator[DataError]:
+def _empty_required_fields(case: Case, reference: TextReference) -> Iterator[DataError]:
     given = case.config.get("required_fields")
     if not given or given == reference.required_fields:
         return
-    empty = [name for name in texts(given) if name not in reference.required_fields]
+    empty = [name for name in distinct_texts(given) if name not in reference.required_fields]
     if empty and "text.field_presence" not in reference.absent:
         yield DataError(
             f"{', '.join(map(repr, empty))}: required, and left empty in the expected summary",
@@ -79,7 +79,7 @@ def _unfilled(case: Case, reference: TextReference) -> Iterator[DataError]:
         )
 
 
-def _of_translation(reference: TranslationReference) -> Iterator[DataError]:
+def _translation_contradictions(reference: TranslationReference) -> Iterator[DataError]:
     for key, sentence in reference.sentences.items():
         is_short = len(sentence.translation) <= LONGEST_PLACEHOLDER  # longer ones are not empty
         if is_short and is_empty(sentence.translation) and not is_empty(sentence.source):
@@ -87,33 +87,37 @@ def _of_translation(reference: TranslationReference) -> Iterator[DataError]:
                 f"the sentence {key!r} has none; expected its translation",
                 field=f"expected_outcome.{SENTENCES}.translated_text",
             )
-    for part, wordings in reference.wordings.items():
-        for index, wording in enumerate(wordings):
-            if not _is_said(wording.form, reference, ignore_case=part == NOUNS):
+    for part, terms in reference.terms.items():
+        for index, term in enumerate(terms):
+            if not _occurs_in_translation(term.form, reference, ignore_case=part == NOUNS):
                 yield DataError(
-                    f"{wording.form!r} occurs in no expected translation, as the form of the"
-                    f" {NAME_KEYS[part]} {wording.name!r}",
+                    f"{term.form!r} occurs in no expected translation, as the form of the"
+                    f" {NAME_KEYS[part]} {term.name!r}",
                     field=f"expected_outcome.{part}[{index}].handled_as",
                 )
     yield from _lost_facts(reference)
 
 
-def _is_said(form: str, reference: TranslationReference, *, ignore_case: bool) -> bool:
+def _occurs_in_translation(
+    form: str, reference: TranslationReference, *, ignore_case: bool
+) -> bool:
     sentences = reference.sentences.values()
     for sentence in sentences:
         if form in sentence.translation:
             return True
     form = n1(form)
     if not ignore_case:
-        return any(form in sentence.written for sentence in sentences)
+        return any(form in sentence.n1_text for sentence in sentences)
     form = form.casefold()
-    return any(form in sentence.written.casefold() for sentence in sentences)
+    return any(form in sentence.n1_text.casefold() for sentence in sentences)
 
 
 def _lost_facts(reference: TranslationReference) -> Iterator[DataError]:
     """Listed facts that do not occur in the expected translation."""
     given = reference.given_facts
-    if not given or all(_is_said(fact.expected, reference, ignore_case=True) for fact in given):
+    if not given or all(
+        _occurs_in_translation(fact.expected, reference, ignore_case=True) for fact in given
+    ):
         return
     said = "\n".join(sentence.translation for sentence in reference.sentences.values())
     found = drift(reference.facts, said)

@@ -1,4 +1,4 @@
-"""Items of expected outcomes and of replies: checked, matched by id, and their values.
+"""Items of expected outcomes and of replies: checked, matched by id, their values and verdicts.
 
 C-19 (ids), C-20 and C-127 (expected items), C-26 (numbers), C-59 (empty values).
 """
@@ -6,7 +6,7 @@ C-19 (ids), C-20 and C-127 (expected items), C-26 (numbers), C-59 (empty values)
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -14,10 +14,13 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.judging import Item, Verdict, Verdicts
 from callscore.core.nearest import instead_of
 from callscore.metrics.text import item_id, n2
 
 NO_PARTS: frozenset[str] = frozenset()
+CANNOT_TELL = "cannot_tell"
+"""The verdict of a judge that abstains."""
 _KINDS_OF_IDS = (str, int, float)
 PLACEHOLDERS = frozenset(
     n2(word)
@@ -43,17 +46,19 @@ _OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
     char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
 )
-"""A letter or digit with which no placeholder begins."""
+"""Letters and digits that begin no placeholder."""
 
 
-class Matched(msgspec.Struct, frozen=True, gc=False):
+class MatchedItems(msgspec.Struct, frozen=True, gc=False):
     """The usable items of a reply by id; conflicting ones count as missing."""
 
     by_id: Mapping[str, Mapping[str, Any]]
     flags: tuple[str, ...] = ()
 
 
-def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[str]) -> Matched:
+def match_items(
+    items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[str]
+) -> MatchedItems:
     """The items whose id is expected; repeats that differ are dropped and flagged."""
     by_id: dict[str, Mapping[str, Any]] = {}
     conflicting: list[str] = []
@@ -74,7 +79,7 @@ def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[
         dropped = set(conflicting)
         by_id = {key: item for key, item in by_id.items() if key not in dropped}
         flags = (*flags, "conflicting_duplicate")
-    return Matched(by_id, flags)
+    return MatchedItems(by_id, flags)
 
 
 def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -116,7 +121,7 @@ def is_empty(value: Any) -> bool:
     return not any(map(str.isalnum, value)) or n2(value) in PLACEHOLDERS
 
 
-def documented_keys(
+def check_keys(
     value: object, keys: Collection[str], case: Case, path: str = "expected_outcome"
 ) -> None:
     """Check that every documented key is present, unless the case declares it absent."""
@@ -131,11 +136,11 @@ def documented_keys(
             )
 
 
-def documented_items(items: list[Any], keys: frozenset[str], case: Case, path: str) -> None:
+def check_items(items: list[Any], keys: frozenset[str], case: Case, path: str) -> None:
     """Check that every item of a list is an object with the documented keys."""
     for index, item in enumerate(items):
         if type(item) is not dict or not item.keys() >= keys:
-            documented_keys(item, sorted(keys), case, f"{path}[{index}]")
+            check_keys(item, sorted(keys), case, f"{path}[{index}]")
 
 
 class ItemFields:
@@ -145,16 +150,16 @@ class ItemFields:
         self._names = names
         self._take = itemgetter(*names)
 
-    def of(self, items: list[Any], case: Case, path: str) -> list[tuple[Any, ...]]:
+    def read(self, items: list[Any], case: Case, path: str) -> list[tuple[Any, ...]]:
         """The fields of every item; None for those that the case declares absent."""
         try:
             return list(map(self._take, items))
         except (KeyError, TypeError):
-            documented_items(items, frozenset(self._names), case, path)
+            check_items(items, frozenset(self._names), case, path)
             return [tuple(map(item.get, self._names)) for item in items]
 
 
-def listed(
+def expected_list(
     value: Mapping[str, Any],
     key: str,
     case: Case,
@@ -162,7 +167,10 @@ def listed(
     path: str = "expected_outcome",
     filled: bool = True,
 ) -> list[Any]:
-    """The list under a key; empty if the part is absent, refused if it must not be empty."""
+    """The list under a key; empty if the case declares it absent.
+
+    Raises DataError if it is not a list, or if it is empty and `filled` is set.
+    """
     if case.expected_parts and case.is_absent(key):
         return []
     items = value.get(key)
@@ -177,12 +185,31 @@ def expected_id(value: object, key: str, path: str, index: int | None = None) ->
     """The id of an expected item; without one no reply could be matched to it (C-19)."""
     if type(value) not in _KINDS_OF_IDS:
         place = path if index is None else f"{path}[{index}]"
-        raise DataError(f"{value!r} is no id; expected text or a number", field=f"{place}.{key}")
+        raise DataError(
+            f"{value!r} is not an id; expected text or a number", field=f"{place}.{key}"
+        )
     return item_id(value)
 
 
 def absent_parts(case: Case) -> frozenset[str]:
-    """The keys that the reference declares absent; only the exact word counts (C-127)."""
+    """The keys that the reference declares absent, with exactly this word (C-127)."""
     if not case.expected_parts:
         return NO_PARTS
     return frozenset(key for key, value in case.expected_parts.items() if value == "absent")
+
+
+def verdict_words(verdicts: Iterable[Verdict], flags: set[str]) -> list[str]:
+    """The words of verdicts; an abstention among them is flagged."""
+    words = [verdict.verdict for verdict in verdicts if verdict.verdict is not None]
+    if CANNOT_TELL in words:
+        flags.add("abstained")
+    return words
+
+
+def is_confirmed(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
+    """Whether every verdict on an item is the good word; None if there is none.
+
+    An abstention counts against the reply.
+    """
+    words = verdict_words(verdicts.get(item, ()), flags)
+    return all(word == good for word in words) if words else None

@@ -107,19 +107,16 @@ class EntityLabelling:
     def expected_outcome(
         self, call: CallTranscript, labels: CallLabels, config: JsonObject
     ) -> dict[str, Any]:
-        """The entities that occur."""
+        """The entities that occur, and the configured list        C-43"""
+        configured = {part: config.get(part) or () for part in ("keywords", "topics")}
         present = {
-            part: [
-                name
-                for name in config.get(part) or ()
-                if labels[part, str(name)].answer.casefold() == "yes"
-            ]
-            for part in ("keywords", "topics")
+            part: [name for name in names if labels[part, str(name)].answer.casefold() == "yes"]
+            for part, names in configured.items()
         }
         return {
             "detected_keywords": present["keywords"],
             "detected_topics": present["topics"],
-            "valid_entity_set": [*present["keywords"], *present["topics"]],
+            "valid_entity_set": [*configured["keywords"], *configured["topics"]],
         }
 
 

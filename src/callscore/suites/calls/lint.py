@@ -11,34 +11,34 @@ from callscore.metrics.text import item_id
 from callscore.suites.calls.contradictions import contradictions
 from callscore.suites.calls.entity.reference import ADHERENCE, EntityReference
 from callscore.suites.calls.items import is_empty, number
-from callscore.suites.calls.prompt import asked_questions, asked_sentences, texts
-from callscore.suites.calls.qa.reference import FormQuestion, QAReference
+from callscore.suites.calls.prompt import asked_questions, asked_sentences, distinct_texts
+from callscore.suites.calls.qa.reference import ExpectedQuestion, QAReference
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference
 
 _SPECIFIC = lazy_regex(r"[\"\u201c\u201e\u00ab\u300c]|(?<!\w)['\u2018]\w|\d")
-"""A quotation or a number: the best signs that a reason names a moment of the call."""
+"""A quotation or a number, the best signs that a reason names a moment of the call."""
 FEWEST_WORDS = 7
 """A shorter reason without such a sign names nothing specific (C-37)."""
 
 
 def config_warnings(case: Case, reference: object) -> Iterator[DataError]:
-    """What is missing in a case; not a reason to refuse stored replies."""
+    """Warnings about a case; none is a reason to refuse stored replies."""
     yield from contradictions(case, reference)
     if isinstance(reference, QAReference):
-        yield from _of_form(case, reference)
+        yield from _form_warnings(case, reference)
     elif isinstance(reference, EntityReference):
         if ADHERENCE in reference.absent or not reference.configured:
             yield DataError(
                 "empty; the prompt does not say what to look for", field="config.entities"
             )
     elif isinstance(reference, TextReference):
-        yield from _of_text(case, reference)
+        yield from _text_warnings(case, reference)
     elif isinstance(reference, TranslationReference):
-        yield from _of_translation(case, reference)
+        yield from _translation_warnings(case, reference)
 
 
-def _of_form(case: Case, reference: QAReference) -> Iterator[DataError]:
+def _form_warnings(case: Case, reference: QAReference) -> Iterator[DataError]:
     given = case.config.get("questions")
     items = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
     asked = {item_id(item.get("question_id")): item.get("max_score") for item in items}
@@ -58,7 +58,9 @@ def _of_form(case: Case, reference: QAReference) -> Iterator[DataError]:
         yield from _vague_reasons(reference)
 
 
-def _differences(asked: Mapping[str, object], scored: Mapping[str, FormQuestion]) -> Iterator[str]:
+def _differences(
+    asked: Mapping[str, object], scored: Mapping[str, ExpectedQuestion]
+) -> Iterator[str]:
     if unasked := [key for key in scored if key not in asked]:
         yield f"lacks {', '.join(map(repr, unasked))}"
     if unscored := [key for key in asked if key not in scored]:
@@ -85,11 +87,11 @@ def is_vague(reason: str) -> bool:
     return _SPECIFIC.search(reason) is None and len(reason.split()) < FEWEST_WORDS
 
 
-def _of_text(case: Case, reference: TextReference) -> Iterator[DataError]:
+def _text_warnings(case: Case, reference: TextReference) -> Iterator[DataError]:
     if reference.sentences:
         asked = asked_sentences(case, "sentiment", "sentence_id", "text") or ()
-        yield from _unread([item["sentence_id"] for item in asked if not item["text"]])
-    given = texts(case.config.get("emotions"))
+        yield from _textless_warnings([item["sentence_id"] for item in asked if not item["text"]])
+    given = distinct_texts(case.config.get("emotions"))
     if given and (unasked := sorted(reference.top_emotions - {*given})):
         yield DataError(
             f"lacks {', '.join(map(repr, unasked))}, the greatest of the reference",
@@ -97,10 +99,12 @@ def _of_text(case: Case, reference: TextReference) -> Iterator[DataError]:
         )
 
 
-def _of_translation(case: Case, reference: TranslationReference) -> Iterator[DataError]:
+def _translation_warnings(case: Case, reference: TranslationReference) -> Iterator[DataError]:
     if reference.sentences:
         asked = asked_sentences(case, SENTENCES, "source_id", "source_text") or ()
-        yield from _unread([item["source_id"] for item in asked if not item["source_text"]])
+        yield from _textless_warnings(
+            [item["source_id"] for item in asked if not item["source_text"]]
+        )
     language = case.config.get("target_language")
     if not isinstance(language, str) or not language.strip():
         yield DataError(
@@ -109,7 +113,7 @@ def _of_translation(case: Case, reference: TranslationReference) -> Iterator[Dat
         )
 
 
-def _unread(ids: list[object]) -> Iterator[DataError]:
+def _textless_warnings(ids: list[object]) -> Iterator[DataError]:
     if ids:
         yield DataError(
             f"{', '.join(map(repr, ids))} without text: the prompt does not contain them",

@@ -14,7 +14,7 @@ INVENTED_QUOTE = ' At 58:41 the agent says "I have noted all of it for you".'
 INVENTED_ENTITY = "loyalty platinum upgrade"
 
 
-def _qa(outcome: JsonOutcome, noise: Noise) -> None:
+def _degrade_qa(outcome: JsonOutcome, noise: Noise) -> None:
     for question in objects_in(outcome.get("questions")):
         if noise.wrong():
             question["score"] = _other_score(question, noise.chance)
@@ -35,7 +35,7 @@ def _other_score(question: JsonOutcome, chance: random.Random) -> float:
     return chance.choice([mark for mark in range(int(highest) + 1) if mark != score])
 
 
-def _entity(outcome: JsonOutcome, noise: Noise) -> None:
+def _degrade_entity(outcome: JsonOutcome, noise: Noise) -> None:
     configured = [name for name in outcome.get("valid_entity_set") or [] if isinstance(name, str)]
     for key in ("detected_keywords", "detected_topics"):
         found = outcome.get(key)
@@ -53,7 +53,7 @@ def _all_text(values: list[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def _text(outcome: JsonOutcome, noise: Noise) -> None:
+def _degrade_text(outcome: JsonOutcome, noise: Noise) -> None:
     sentiment = outcome.get("sentiment")
     if isinstance(sentiment, list):
         outcome["sentiment"] = noise.kept(sentiment)
@@ -63,14 +63,14 @@ def _text(outcome: JsonOutcome, noise: Noise) -> None:
                 sentence["label"] = noise.chance.choice(others)
     summary = outcome.get("summary")
     if isinstance(summary, dict):
-        _summary(summary, noise)
+        _degrade_summary(summary, noise)
     emotion = outcome.get("emotion")
     if isinstance(emotion, dict) and emotion and noise.wrong():
         shares = list(emotion.values())
         outcome["emotion"] = dict(zip(emotion, shares[1:] + shares[:1], strict=True))
 
 
-def _summary(summary: JsonOutcome, noise: Noise) -> None:
+def _degrade_summary(summary: JsonOutcome, noise: Noise) -> None:
     highlights = summary.get("highlights")
     if isinstance(highlights, list):
         kept = [other_number(h) if noise.wrong() else h for h in noise.kept(highlights)]
@@ -82,11 +82,11 @@ def _summary(summary: JsonOutcome, noise: Noise) -> None:
                 known[field] = ""
 
 
-def _translation(outcome: JsonOutcome, noise: Noise) -> None:
+def _degrade_translation(outcome: JsonOutcome, noise: Noise) -> None:
     sentences = outcome.get("sentence_translations")
     if not isinstance(sentences, list):
         return
-    before = _translated(outcome)
+    before = _join_sentences(outcome)
     outcome["sentence_translations"] = noise.kept(sentences)
     for sentence in objects_in(outcome["sentence_translations"]):
         text = sentence.get("translated_text")
@@ -95,7 +95,7 @@ def _translation(outcome: JsonOutcome, noise: Noise) -> None:
         if noise.fabricated():
             text = f"{text} ({INVENTED_FACT})"
         sentence["translated_text"] = text
-    after = _translated(outcome)
+    after = _join_sentences(outcome)
     if after != before:
         outcome["full_translation"] = after
     for key in ("domain_terms_handled", "named_entities_handled"):
@@ -103,14 +103,14 @@ def _translation(outcome: JsonOutcome, noise: Noise) -> None:
             outcome[key] = noise.kept(outcome[key])
 
 
-def _translated(outcome: JsonOutcome) -> str:
+def _join_sentences(outcome: JsonOutcome) -> str:
     sentences = objects_in(outcome["sentence_translations"])
     return "\n".join(str(sentence.get("translated_text")) for sentence in sentences)
 
 
 DEGRADE: Mapping[str, Callable[[JsonOutcome, Noise], None]] = {
-    "qa": _qa,
-    "entity": _entity,
-    "text": _text,
-    "translation": _translation,
+    "qa": _degrade_qa,
+    "entity": _degrade_entity,
+    "text": _degrade_text,
+    "translation": _degrade_translation,
 }

@@ -1,8 +1,8 @@
 """Parses replies: one JSON object each, in the structure of the expected outcome (C-23).
 
 Most expected outcomes, and most replies to them, have exactly the keys of the task's answer schema:
-one typed decoding reads these and checks their structure. Everything else is left to the full
-parser, which says what differs.
+a typed decoder reads these and checks their structure. Everything else goes to the full parser,
+which says what differs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from callscore.core.case import Case, Malformed, Reply
+from callscore.core.case import Case, JsonObject, Malformed, Reply
 from callscore.core.strict_json import (
     MAX_BYTES,
     Parsed,
@@ -38,17 +38,16 @@ Scalar = str | int | float | bool | None
 
 _ENCODE = msgspec.json.Encoder().encode
 
-Names = Mapping[str, Any]
-Allows = Callable[[str, Names, Names], bool]
+Allows = Callable[[str, JsonObject, JsonObject], bool]
 """Whether an object at a path may have other names than the expected one there."""
 
 
-def allows_nothing(path: str, expected: Names, given: Names) -> bool:
+def allows_nothing(path: str, expected: JsonObject, given: JsonObject) -> bool:
     """Only the names of the expected outcome are allowed."""
     return False
 
 
-class Part(NamedTuple):
+class AnswerPart(NamedTuple):
     """A part of the reply: an object, a list or an open map, and how to get it."""
 
     path: str
@@ -57,21 +56,21 @@ class Part(NamedTuple):
     """Keys of the object, or of every object in the list; 0 in a list of scalars."""
 
 
-class Layout(NamedTuple):
+class AnswerLayout(NamedTuple):
     """The parts of a reply by kind, and the number of keys that every reply has."""
 
     keys: int
-    objects: tuple[Part, ...]
-    lists: tuple[Part, ...]
-    maps: tuple[Part, ...]
+    objects: tuple[AnswerPart, ...]
+    lists: tuple[AnswerPart, ...]
+    maps: tuple[AnswerPart, ...]
 
 
-class Form(msgspec.Struct, frozen=True):
+class AnswerForm(msgspec.Struct, frozen=True):
     """The documented form of a task's replies."""
 
     decode: Callable[[bytes], Any]
     """Refuses a missing key or a value of another type; ignores unknown keys."""
-    layout: Layout
+    layout: AnswerLayout
 
     def fits(self, expected: Mapping[str, Any]) -> bool:
         """Whether an expected outcome has the documented keys and no others."""
@@ -98,18 +97,18 @@ class Form(msgspec.Struct, frozen=True):
         return keys
 
 
-def form_from_schema(schema: Mapping[str, Any]) -> Form:
+def form_from_schema(schema: Mapping[str, Any]) -> AnswerForm:
     """The form that an answer schema describes.
 
     An object may contain scalars, lists of scalars or flat objects, open maps, and objects.
     """
-    objects: list[Part] = []
-    lists: list[Part] = []
-    maps: list[Part] = []
+    objects: list[AnswerPart] = []
+    lists: list[AnswerPart] = []
+    maps: list[AnswerPart] = []
     make_type: Any = TypedDict  # its fields are known only at run time
 
     def type_of(inner: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-        part = Part(".".join(path), _getter(path))
+        part = AnswerPart(".".join(path), _getter(path))
         if inner.get("type") == "array":
             items = inner["items"].get("properties")
             lists.append(part._replace(width=len(items or ())))
@@ -128,8 +127,8 @@ def form_from_schema(schema: Mapping[str, Any]) -> Form:
 
     kind = type_of(schema, ())
     fixed = sum(part.width for part in objects)
-    layout = Layout(fixed, tuple(objects), tuple(lists), tuple(maps))
-    return Form(msgspec.json.Decoder(kind).decode, layout)
+    layout = AnswerLayout(fixed, tuple(objects), tuple(lists), tuple(maps))
+    return AnswerForm(msgspec.json.Decoder(kind).decode, layout)
 
 
 def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
@@ -144,15 +143,17 @@ def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
     return get
 
 
-def _is_flat(value: Any, width: int, layout: Layout) -> bool:
-    return type(value) is dict and len(value) == width and _containers(value) <= _inside(layout)
+def _is_flat(value: Any, width: int, layout: AnswerLayout) -> bool:
+    return (
+        type(value) is dict and len(value) == width and _container_keys(value) <= _part_keys(layout)
+    )
 
 
-def _containers(value: Mapping[str, Any]) -> set[str]:
+def _container_keys(value: Mapping[str, Any]) -> set[str]:
     return {key for key, inner in value.items() if type(inner) in CONTAINERS}
 
 
-def _inside(layout: Layout) -> set[str]:
+def _part_keys(layout: AnswerLayout) -> set[str]:
     """The keys whose value is another part."""
     parts = (*layout.objects, *layout.lists, *layout.maps)
     return {part.path.rpartition(".")[2] for part in parts}
@@ -170,10 +171,13 @@ def _has_scalars(value: Any) -> bool:
     return type(value) is dict and CONTAINERS.isdisjoint(map(type, value.values()))
 
 
-def read_documented(
-    text: str | bytes, expected: Mapping[str, Any], form: Form, allows: Allows = allows_nothing
+def decode_documented(
+    text: str | bytes,
+    expected: Mapping[str, Any],
+    form: AnswerForm,
+    allows: Allows = allows_nothing,
 ) -> dict[str, Any] | None:
-    """The reply if it has the structure of a fitting expected outcome; None proves nothing.
+    """The reply, decoded by its documented form; None if only the full parser can decide.
 
     Every key has a colon: as many colons as keys prove that no key appears twice and that none
     was ignored.
@@ -188,19 +192,19 @@ def read_documented(
     keys = form.count_keys(expected, answer, allows)
     if keys and (
         raw.count(b":") == keys
-        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), keys)
+        or _colons_follow_keys(text if isinstance(text, str) else _decode_leniently(raw), keys)
         or keys_preserved(raw, _ENCODE(answer))
     ):
         return answer
     return None
 
 
-def _readable(raw: bytes) -> str:
-    """The text of a reply; ignored parts need not be UTF-8."""
+def _decode_leniently(raw: bytes) -> str:
+    """The text of a reply; the decoder ignores parts that are not UTF-8."""
     return raw.decode(errors="replace")
 
 
-def _is_every_key_closed(text: str, keys: int) -> bool:
+def _colons_follow_keys(text: str, keys: int) -> bool:
     """Whether colons follow as many quotation marks as there are keys, and never white space.
 
     This also holds if texts contain colons. It takes half the time of encoding the reply again.
@@ -214,10 +218,10 @@ def _is_every_key_closed(text: str, keys: int) -> bool:
     )
 
 
-class Sources(ShapeSources, frozen=True):
+class StructureSources(ShapeSources, frozen=True):
     """What the structure of replies depends on besides the expected outcome."""
 
-    form: Form | None = None
+    form: AnswerForm | None = None
     """The documented form; None if every reply needs the full parser."""
 
 
@@ -233,7 +237,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
     """The structure that every reply to one case must have."""
 
     expected: Mapping[str, Any]
-    sources: Sources
+    sources: StructureSources
     asked_names: AskedNames = no_names_asked
     """A function, because most replies have exactly the names of the expected outcome."""
 
@@ -270,7 +274,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
 
 def structure_of(
-    case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
+    case: Case, sources: StructureSources, asked_names: AskedNames = no_names_asked
 ) -> Structure:
     """The structure of replies to this case; `sources` are those of its task."""
     if case.expected_parts:
@@ -284,14 +288,14 @@ def parse_reply(
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
     form = structure.sources.form if structure.is_documented and is_finished(reply) else None
     if form is not None:
-        documented = read_documented(reply.text, structure.expected, form, structure.allows)
+        documented = decode_documented(reply.text, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented)
     body = body_of(reply, parse)
     if isinstance(body, Malformed):
         return body
     if form is not None and body.flags:
-        documented = read_documented(body.raw, structure.expected, form, structure.allows)
+        documented = decode_documented(body.raw, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented, body.flags)
     parsed = decode_body(body)

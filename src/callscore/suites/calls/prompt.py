@@ -18,13 +18,13 @@ import msgspec
 from callscore.core.case import Case, JsonObject, Message, Prompt, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
-from callscore.suites.calls.parse import Form, Structure, form_from_schema
+from callscore.suites.calls.parse import AnswerForm, Structure, form_from_schema
 from callscore.suites.calls.structure import SCALAR, Shape
 
 NEVER_SHOWN = frozenset({"critical_facts"})
 """Config keys that would give the answer away (C-123)."""
 OMITTED = msgspec.UNSET
-"""The value of a config key that adds nothing to the transcript."""
+"""Replaces a config key that the prompt leaves out, as the transcript has its content."""
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
 """The schema of a value whose name the framework does not document."""
 
@@ -71,7 +71,7 @@ def prompt_file(task: str) -> PromptFile:
 
 
 @cache
-def answer_form(task: str) -> Form:
+def answer_form(task: str) -> AnswerForm:
     """The documented form of a task's replies, from its schema."""
     return form_from_schema(prompt_file(task).schema)
 
@@ -79,17 +79,19 @@ def answer_form(task: str) -> Form:
 def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     """The instructions of the task, then config and transcript as one JSON document.
 
-    `asked` says what is asked for in place of what the config says. The schema of the answer, and
-    its form if it is not the documented one, come from the structure it is checked by (C-130).
-    The call is data, never part of the instructions: it is JSON-encoded, so that nothing
-    said in it can close its block.
+    `asked` replaces keys of the config by what is asked for. The schema of the reply, and its form
+    if it is not the documented one, come from the structure that it is checked with (C-130). The
+    call is data, never part of the instructions: it is JSON-encoded, so that no text in it can end
+    its block.
     """
     file = prompt_file(case.task)
     config = {key: value for key, value in case.config.items() if key not in NEVER_SHOWN}
     config |= asked
     document: dict[str, Any] = {
         "config": {key: value for key, value in config.items() if value is not OMITTED},
-        "transcript": [_shown(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))],
+        "transcript": [
+            _turn_fields(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))
+        ],
     }
     if case.lang:
         document["language"] = case.lang
@@ -97,12 +99,12 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
         document["question"] = case.question
     schema = schema_of(structure.shape, file.schema, structure.asked)
     if not is_documented(schema, file.schema):
-        document["form"] = form_of(schema)
+        document["form"] = example_form(schema)
     data = msgspec.json.encode(document).decode()
     return Prompt((Message("system", file.system), Message("user", data)), schema)
 
 
-def _shown(turn: dict[str, Any]) -> dict[str, Any]:
+def _turn_fields(turn: dict[str, Any]) -> dict[str, Any]:
     return {key: turn[key] for key in ("id", "speaker", "start", "text") if key in turn}
 
 
@@ -119,9 +121,9 @@ def schema_of(
         return {"type": "array", "items": items}
     if shape.kind == "scalar":
         return ANY_SCALAR if documented.get("type") in ("object", "array") else documented
-    names = asked.get(path) or _in_order(shape, documented)
+    names = asked.get(path) or _order_names(shape, documented)
     requested = [name for name in names if name not in shape.unchecked]
-    properties = {name: _member(name, shape, documented, asked, path) for name in requested}
+    properties = {name: _member_schema(name, shape, documented, asked, path) for name in requested}
     optional = frozenset() if path in asked else shape.allowed - shape.required
     return {
         "type": "object",
@@ -131,12 +133,12 @@ def schema_of(
     }
 
 
-def _in_order(shape: Shape, documented: JsonObject) -> Sequence[str]:
+def _order_names(shape: Shape, documented: JsonObject) -> Sequence[str]:
     known = documented.get("properties", {})
     return [*(name for name in known if name in shape.allowed), *sorted(shape.allowed - {*known})]
 
 
-def _member(
+def _member_schema(
     name: str, shape: Shape, documented: JsonObject, asked: NamesByPath, path: str
 ) -> JsonObject:
     inner = documented.get("properties", {}).get(name) or documented.get("additionalProperties")
@@ -145,11 +147,11 @@ def _member(
     return schema_of(shape.containers.get(name, SCALAR), inner, asked, below)
 
 
-def form_of(schema: JsonObject) -> Any:
+def example_form(schema: JsonObject) -> Any:
     """The form of the reply as an example: every name, and `...` for its value."""
     if schema["type"] == "object":
-        return {name: form_of(inner) for name, inner in schema["properties"].items()}
-    return [form_of(schema["items"])] if schema["type"] == "array" else "..."
+        return {name: example_form(inner) for name, inner in schema["properties"].items()}
+    return [example_form(schema["items"])] if schema["type"] == "array" else "..."
 
 
 def is_documented(schema: JsonObject, documented: JsonObject) -> bool:
@@ -185,7 +187,7 @@ def emotion_names(line: bytes) -> Collection[str]:
         return ()
 
 
-def texts(value: object) -> tuple[str, ...]:
+def distinct_texts(value: object) -> tuple[str, ...]:
     """The strings of a list, each once; empty if it is not a list."""
     items = value if isinstance(value, list) else ()
     return tuple(dict.fromkeys(item for item in items if isinstance(item, str) and item.strip()))
@@ -193,11 +195,11 @@ def texts(value: object) -> tuple[str, ...]:
 
 def asked_emotions(config: JsonObject, of_data: DataNames) -> Sequence[str]:
     """config.emotions, else those of the data set, else those of the sample        C-25, C-130"""
-    given = texts(config.get("emotions"))
-    return given or in_known_order(of_data()) or SAMPLE_EMOTIONS
+    given = distinct_texts(config.get("emotions"))
+    return given or order_emotions(of_data()) or SAMPLE_EMOTIONS
 
 
-def in_known_order(emotions: Sequence[str]) -> Sequence[str]:
+def order_emotions(emotions: Sequence[str]) -> Sequence[str]:
     """In the order of the sample, then the others: the order of the cases does not matter."""
     others = sorted(set(emotions) - set(SAMPLE_EMOTIONS))
     return (*(name for name in SAMPLE_EMOTIONS if name in emotions), *others)
@@ -208,7 +210,7 @@ def asked_fields(case: Case) -> Sequence[str]:
     summary = case.expected_outcome.get("summary")
     known = summary.get("call_extracted_info") if isinstance(summary, dict) else None
     known = known if isinstance(known, dict) else {}
-    return tuple(dict.fromkeys((*texts(case.config.get("required_fields")), *known)))
+    return tuple(dict.fromkeys((*distinct_texts(case.config.get("required_fields")), *known)))
 
 
 def asked_sentences(
@@ -218,10 +220,10 @@ def asked_sentences(
 
     A sentence with the same id in the config is worded as there.
     """
-    given = _by_id(case.config.get("sentences"), (id_key, "id"))
+    given = _index_by_id(case.config.get("sentences"), (id_key, "id"))
     spoken = {item_id(turn.id): turn.text for turn in turns(case.transcript)}
     asked: list[JsonObject] = []
-    for item in objects(case.expected_outcome.get(part)):
+    for item in objects_of(case.expected_outcome.get(part)):
         key = item_id(item.get(id_key))
         own = given.get(key, {})
         read = (own.get("text"), own.get(text_key), item.get(text_key), spoken.get(key))
@@ -234,27 +236,27 @@ def asked_sentences(
 
 def asked_questions(case: Case) -> Sequence[JsonObject]:
     """The questions of the expected form, as the config words them, on the expected scale  C-130"""
-    given = _by_id(case.config.get("questions"), ("question_id",))
+    given = _index_by_id(case.config.get("questions"), ("question_id",))
     asked: list[JsonObject] = []
-    for item in objects(case.expected_outcome.get("questions")):
-        names = {key: item[key] for key in _OF_QUESTION if key in item}
+    for item in objects_of(case.expected_outcome.get("questions")):
+        names = {key: item[key] for key in _QUESTION_KEYS if key in item}
         asked.append({**given.get(item_id(item.get("question_id")), {}), **names})
     return asked
 
 
-_OF_QUESTION = ("question_id", "question", "max_score", "type")
+_QUESTION_KEYS = ("question_id", "question", "max_score", "type")
 """The keys of an expected question that do not give the answer away."""
 
 
-def _by_id(items: object, keys: Sequence[str]) -> Mapping[str, JsonObject]:
+def _index_by_id(items: object, keys: Sequence[str]) -> Mapping[str, JsonObject]:
     found: dict[str, JsonObject] = {}
-    for item in objects(items):
+    for item in objects_of(items):
         key = next((item[key] for key in keys if key in item), None)
         if key is not None:
             found.setdefault(item_id(key), item)
     return found
 
 
-def objects(value: object) -> list[dict[str, Any]]:
+def objects_of(value: object) -> list[dict[str, Any]]:
     """The objects of a list; empty if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Which items a verdict may be about: those of a case or of a reply to it."""
+"""The items that a verdict may name: those of a case or of a reply to it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _has_sentence(reference: TranslationReference, output: object, name: str) ->
 
 
 def _has_name(reference: TranslationReference, output: object, name: str) -> bool:
-    return any(name == wording.name for wording in reference.wordings.get(NOUNS, ()))
+    return any(name == term.name for term in reference.terms.get(NOUNS, ()))
 
 
 def _has_fact(reference: TranslationReference, output: object, name: str) -> bool:

@@ -43,7 +43,7 @@ PARTS: Mapping[str, RecordPart] = {
     "translation.drift": _SENTENCES,
 }
 """The part that a metric is about; the whole reply if none is named."""
-BENCHMARKED: Mapping[str, RecordPart] = {
+BENCHMARK_PARTS: Mapping[str, RecordPart] = {
     "qa": _REASONS,
     "text": _SUMMARY,
     "translation": _SENTENCES,
@@ -54,5 +54,5 @@ BENCHMARKED: Mapping[str, RecordPart] = {
 def part_of(slug: str, task: str) -> RecordPart:
     """The part that a metric is about, or that the benchmarks measure."""
     if slug.startswith("bench."):
-        return BENCHMARKED.get(task, _ALL)
+        return BENCHMARK_PARTS.get(task, _ALL)
     return PARTS.get(slug, _ALL)

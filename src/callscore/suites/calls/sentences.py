@@ -25,7 +25,7 @@ _BREAK = lazy_regex(
 )
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text; abbreviations and numbers do not end one"""
     mark = _MARK.search(text)
     if mark is None or _MAY_BREAK.search(text, mark.start()) is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from callscore.core.spec import ScoreSettings, Spec, read_spec
-from callscore.scorecard.suite import checked_settings
+from callscore.scorecard.suite import convert_settings
 
 FILE = Path(__file__).with_name("spec.toml")
 
@@ -39,27 +39,27 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
             raise ValueError("qa.timestamp_tolerance_s must be a number of seconds, at least 0")
 
 
-class Names(NamedTuple):
+class MetricNames(NamedTuple):
     """Slugs by task, and every name of a metric (C-15)."""
 
-    of_task: Mapping[str, tuple[str, ...]]
+    by_task: Mapping[str, tuple[str, ...]]
     by_alias: Mapping[str, str]
 
 
 @cache
-def load() -> Spec:
+def load_spec() -> Spec:
     """The specification; cached."""
     return read_spec(FILE)
 
 
 @cache
-def names() -> Names:
+def metric_names() -> MetricNames:
     """The slugs of each task, and a map from every name of a metric to its slug.
 
     A name that several tasks share (`Response Structure Compliance`) maps only with its task
     in front (`qa Response Structure Compliance`).
     """
-    spec = load()
+    spec = load_spec()
     of_task: dict[str, list[str]] = {task: [] for task in spec.tasks}
     by_alias: dict[str, str] = {}
     shared: set[str] = set()
@@ -76,14 +76,14 @@ def names() -> Names:
         by_alias.setdefault(criterion.label.casefold(), slug)
     for name in shared:
         del by_alias[name]
-    return Names({task: tuple(slugs) for task, slugs in of_task.items()}, by_alias)
+    return MetricNames({task: tuple(slugs) for task, slugs in of_task.items()}, by_alias)
 
 
 def slug_of(name: str) -> str | None:
     """The slug of a slug, a label or an alias; None if the name is unknown (C-15)."""
-    return names().by_alias.get(name) or names().by_alias.get(name.strip().casefold())
+    return metric_names().by_alias.get(name) or metric_names().by_alias.get(name.strip().casefold())
 
 
-def settings(given: Mapping[str, Any] | None = None) -> Settings:
+def make_settings(given: Mapping[str, Any] | None = None) -> Settings:
     """The default settings with some replaced; raises ConfigError on an unknown key or value."""
-    return checked_settings(Settings, load().settings, given or {})
+    return convert_settings(Settings, load_spec().settings, given or {})

@@ -39,12 +39,12 @@ class Shape(msgspec.Struct, frozen=True):
 
 SCALAR = Shape("scalar")
 NO_KEYS: frozenset[str] = frozenset()
-COMPLIES, DEPARTS = ratio(1, 1), ratio(0, 1)
+COMPLIES, DIFFERS = ratio(1, 1), ratio(0, 1)
 """Response Structure Compliance of one reply        003 Response Structure Compliance"""
 
 
 class ShapeSources(msgspec.Struct, frozen=True):
-    """What a shape depends on besides the expected outcome; `absent` is of the case."""
+    """What a shape depends on besides the expected outcome; the last two belong to the case."""
 
     sample_items: Mapping[str, Collection[str]]
     """Item keys of the framework's own sample, by path, for arrays expected empty (C-24)."""
@@ -53,11 +53,14 @@ class ShapeSources(msgspec.Struct, frozen=True):
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
     asked: Mapping[str, Sequence[str]] = {}
-    """By path, the requested names where names are content; of the case."""
+    """By path, the requested names where names are content."""
 
 
 def is_like(expected: Mapping[str, Any], given: Any) -> bool:
-    """Whether a reply has the keys and types of the expected outcome; False proves nothing"""
+    """Whether a reply has exactly the keys and containers of the expected outcome
+
+    False does not mean that it differs: `fault` decides.
+    """
     if type(given) is not dict or given.keys() != expected.keys():
         return False
     for key, value in expected.items():

@@ -30,7 +30,7 @@ class CallsSuite(SpecSuite):
     @cached_property
     def spec(self) -> Spec:
         """The specification, shared by the tasks."""
-        return spec.load()
+        return spec.load_spec()
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:

@@ -17,15 +17,16 @@ _PUNCTUATION = ".,;:!?()[]{}\"'"
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ASKS_BACK = "<response><status>AWAITING_USER_INPUT</status></response>"
 ENOUGH = 1 / 4
+"""The share of the words of an agent's name that must occur in the request."""
 PLAN = "workflow_"
 
 
 def answer_step(prompt: Prompt) -> FakeReply:
     """A step of a scenario: a plan if no tool is offered, else a call or a question."""
     if not prompt.tools:
-        return FakeReply(_plan(prompt.messages))
-    made = _act(prompt.messages, prompt.tools)
-    return FakeReply(ASKS_BACK) if made is None else FakeReply("", (made,))
+        return FakeReply(_write_plan(prompt.messages))
+    call = _choose_call(prompt.messages, prompt.tools)
+    return FakeReply(ASKS_BACK) if call is None else FakeReply("", (call,))
 
 
 def answer_case(messages: Sequence[Message], tools: Sequence[Tool] | None) -> FakeReply:
@@ -34,18 +35,16 @@ def answer_case(messages: Sequence[Message], tools: Sequence[Tool] | None) -> Fa
         node = {"id": 1, "text": messages[-1].content}
         graph = {"nodes": [node], "edges": [["START", "1"], ["1", "END"]]}
         return FakeReply(msgspec.json.encode(graph).decode())
-    made = _act(messages, tools)
-    calls = [] if made is None else [{"name": made.name, "arguments": msgspec.Raw(made.arguments)}]
+    call = _choose_call(messages, tools)
+    calls = [] if call is None else [{"name": call.name, "arguments": msgspec.Raw(call.arguments)}]
     return FakeReply(msgspec.json.encode({"calls": calls}).decode())
 
 
-def _plan(messages: Sequence[Message]) -> str:
-    """One workflow with the agents whose names occur in the last message; at least the
-    best match.
-    """
+def _write_plan(messages: Sequence[Message]) -> str:
+    """One workflow: the agents whose names occur in the last message, or the best match."""
     request = messages[-1].content if messages else ""
     agents = _AGENT.findall(messages[0].content) if messages else []
-    shares = {agent: overlap(topic_words(_spaced(agent)), request) for _, agent in agents}
+    shares = {agent: overlap(topic_words(_split_words(agent)), request) for _, agent in agents}
     chosen = [agent for agent, share in shares.items() if share >= ENOUGH]
     if not chosen and shares:
         chosen = [max(shares, key=lambda agent: shares[agent])]
@@ -54,10 +53,10 @@ def _plan(messages: Sequence[Message]) -> str:
     return msgspec.json.encode({"workflow_1": workflow}).decode()
 
 
-def _act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
+def _choose_call(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
     """The tool with the most words of the task, if its required arguments can be found."""
-    task = _task(messages)
-    best = max(tools, key=lambda tool: overlap(_about(tool), task), default=None)
+    task = _task_text(messages)
+    best = max(tools, key=lambda tool: overlap(_tool_words(tool), task), default=None)
     if best is None:
         return None
     found = _arguments(best.parameters, " ".join(message.content for message in messages))
@@ -67,31 +66,31 @@ def _act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
     return ToolCall(best.name, msgspec.json.encode(found).decode())
 
 
-def _task(messages: Sequence[Message]) -> str:
+def _task_text(messages: Sequence[Message]) -> str:
     """The request since the last plan: the planned query, and later messages of the user."""
     planned = [i for i, message in enumerate(messages) if message.content.startswith(PLAN)]
     since = messages[planned[-1] :] if planned else messages[-1:]
     return "\n".join(message.content for message in since if message.role == "user")
 
 
-def _about(tool: Tool) -> set[str]:
-    return topic_words(f"{_spaced(tool.name)} {tool.description}")
+def _tool_words(tool: Tool) -> set[str]:
+    return topic_words(f"{_split_words(tool.name)} {tool.description}")
 
 
-def _spaced(name: str) -> str:
+def _split_words(name: str) -> str:
     return _CAMEL.sub(" ", name).replace("_", " ")
 
 
-def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
+def _arguments(parameters: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Enum values that occur in the text; for other arguments, the tokens with digits, in order."""
     properties = parameters.get("properties")
-    spoken = set(words(said))
-    codes = iter(dict.fromkeys(_codes(said)))
+    known_words = set(words(text))
+    codes = iter(dict.fromkeys(_codes(text)))
     found: dict[str, Any] = {}
     for name, schema in properties.items() if isinstance(properties, Mapping) else ():
         choices = schema.get("enum") if isinstance(schema, Mapping) else None
         if isinstance(choices, list):
-            named = [c for c in choices if isinstance(c, str) and c.casefold() in spoken]
+            named = [c for c in choices if isinstance(c, str) and c.casefold() in known_words]
             found |= {name: named[0]} if named else {}
         else:
             code = next(codes, None)
@@ -99,9 +98,9 @@ def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
     return found
 
 
-def _codes(said: str) -> Iterator[str]:
+def _codes(text: str) -> Iterator[str]:
     """The tokens with a digit: numbers, dates, references."""
-    for piece in said.split():
+    for piece in text.split():
         code = piece.strip(_PUNCTUATION)
         if any(letter.isdigit() for letter in code):
             yield code

@@ -1,30 +1,36 @@
-"""A scenario that continues with the model's own plans and calls (free-running).
+"""Free runs (`history: own`): scenarios that continue with the model's own plans and calls.
 
-The user and the answers to the user follow the script; so does the order in which agents act.
-Plans are the model's own: an agent that the gold plan names and its own does not is not called,
-and that step is not reached. A tool returns the recorded result where the call matches the one
-that was due, else `NO_RESULT`. None of it enters the teacher-forced score.
+The messages of the user, the replies to the user and the order of agents follow the script. Plans
+are those of the model: if the gold plan names an agent and the model's plan does not, the step of
+that agent is not reached. A tool returns the recorded result if the call matches the expected one,
+else `NO_RESULT`. Free runs never affect the teacher-forced score.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from callscore.core.case import Malformed, Message
+import msgspec
+
+from callscore.core.case import Malformed, Message, Reply
+from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
-from callscore.suites.orchestration.decision.parse import Called, read_answer
+from callscore.suites.orchestration.decision.parse import ToolCalls, read_prediction
 from callscore.suites.orchestration.plan.parse import read_plan
+from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, to_recorded_reply
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.cases import (
-    Asking,
-    Said,
+    HistoryMessage,
     StepCase,
+    StepCaseBuilder,
     agent_messages,
     conversation,
+    step_case,
     tool_result,
 )
+from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -32,89 +38,97 @@ from callscore.suites.orchestration.scenario.model import (
     RawStep,
     Scenario,
 )
-from callscore.suites.orchestration.scenario.protocol import Protocol
-from callscore.suites.orchestration.scenario.queries import Progress, Query
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Run
+from callscore.suites.orchestration.scenario.output_file import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
+from callscore.suites.orchestration.scenario.protocol import PromptProtocol
+from callscore.suites.orchestration.scenario.queries import PlannedQuery, PlanProgress
 from callscore.suites.orchestration.step_record import StepRecord
-from callscore.suites.orchestration.think import without_think
+from callscore.suites.orchestration.think_block import strip_think_block
 
 NO_RESULT = "NO_RECORDED_RESULT"
 UNDECIDED = "undecided_value"
 
 
 class FreeRun:
-    """One run of one scenario: `following` is the next step, None at the end."""
+    """One run of one scenario; `next_step` is the step to request, None at the end."""
 
-    def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
+    def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
         self._tools: Tools = cards.tools
-        self._asking = Asking(scenario, cards, protocol)
+        self._builder = StepCaseBuilder(scenario, cards, protocol)
         self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
         self._due |= {step.step_id: step for step in scenario.agent_steps if step.has_card}
         self._left = iter(scenario.raw)
-        self._said: list[Said] = []
-        self._progress = Progress()
+        self._history: list[HistoryMessage] = []
+        self._progress = PlanProgress()
         self._planned_at = 0
         self._expected: frozenset[str] = frozenset()
-        """Agents of the gold plan that is valid now; annotations also let others act."""
+        """Agents of the current gold plan; other agents may act too."""
         self._plans: dict[int, RecordedReply] = {}
         self._steps: dict[int, RecordedReply] = {}
         self.not_reached: list[int] = []
         """Steps of agents that the model's plan does not name."""
-        self.following: StepCase | None = self._next()
+        self.next_step: StepCase | None = self._next()
 
-    def take(self, answer: RecordedReply) -> None:
-        """Add the reply to `following`; continues with the next step."""
-        asked = self.following
-        assert asked is not None
-        if isinstance(asked.step, PlanStep):
-            workflows = asked.step.gold.workflows
+    def add_reply(self, reply: RecordedReply) -> None:
+        """Add the reply to `next_step`, and continue with the step after it."""
+        step = self.next_step
+        assert step is not None
+        if isinstance(step.step, PlanStep):
+            workflows = step.step.gold.workflows
             self._expected = frozenset(step.agent for flow in workflows for step in flow.steps)
-            self._plans[asked.step_id] = answer
-            self._adopt(asked.step_id, answer)
-        elif isinstance(asked.step, AgentStep):
-            self._steps[asked.step_id] = answer
-            self._act(asked.step, answer)
-        self.following = self._next()
+            self._plans[step.step_id] = reply
+            self._adopt_plan(step.step_id, reply)
+        elif isinstance(step.step, AgentStep):
+            self._steps[step.step_id] = reply
+            self._add_tool_result(step.step, reply)
+        self.next_step = self._next()
 
-    def run(self, number: int) -> Run:
+    def run(self, number: int) -> RecordedRun:
         """The replies as a recorded run; steps that were not reached have none."""
-        return Run(number, self._plans, self._steps)
+        return RecordedRun(number, self._plans, self._steps)
 
     def _next(self) -> StepCase | None:
-        """The next step to request; scripted messages before it join the history."""
+        """The next step to request; scripted messages before it are added to the history."""
         for raw in self._left:
             due = self._due.get(raw.step_id)
             if isinstance(due, PlanStep):
-                history = [each.message for each in self._said]
-                return self._asking.plan(raw.step_id, history, due)
+                history = [each.message for each in self._history]
+                return self._builder.plan(raw.step_id, history, due)
             if due is None:
-                self._said += conversation([raw])
-            elif due.agent in self._expected and not self._progress.has(due.agent):
+                self._history += conversation([raw])
+            elif due.agent in self._expected and not self._progress.has_agent(due.agent):
                 self.not_reached.append(raw.step_id)
             else:
-                return self._asking.agent(due.agent, raw.step_id, self._plan_query(raw, due), due)
+                return self._builder.agent(
+                    due.agent, raw.step_id, self._messages_for(raw, due), due
+                )
         return None
 
-    def _plan_query(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
-        query = self._progress.take(due.agent, raw.workflow)
-        return agent_messages(self._said, Query(query, self._planned_at) if query else None)
+    def _messages_for(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
+        query = self._progress.next_query(due.agent, raw.workflow)
+        return agent_messages(
+            self._history, PlannedQuery(query, self._planned_at) if query else None
+        )
 
-    def _adopt(self, step_id: int, answer: RecordedReply) -> None:
-        """Adopt the model's own plan if it can be parsed; else the previous plan stays valid."""
-        text = without_think(answer.content) if isinstance(answer.content, str) else ""
+    def _adopt_plan(self, step_id: int, reply: RecordedReply) -> None:
+        """Adopt the model's own plan if it can be parsed; else the previous plan stays current."""
+        text = strip_think_block(reply.content) if isinstance(reply.content, str) else ""
         if text.strip():
-            self._said.append(Said(step_id, Message("assistant", text)))
+            self._history.append(HistoryMessage(step_id, Message("assistant", text)))
         plan = read_plan(text)
         if not isinstance(plan, Malformed):
             self._progress.adopt(plan)
             self._planned_at = step_id
 
-    def _act(self, step: AgentStep, answer: RecordedReply) -> None:
-        """Apply a reply: calls get a result; a rejection is left to the script."""
-        prediction = read_answer(answer)
-        self._progress.settle(step.agent, called=isinstance(prediction, Called))
-        if not isinstance(prediction, Called):
+    def _add_tool_result(self, step: AgentStep, reply: RecordedReply) -> None:
+        """Add the result of the calls to the history; after a rejection the script continues."""
+        prediction = read_prediction(reply)
+        self._progress.record_turn(step.agent, called=isinstance(prediction, ToolCalls))
+        if not isinstance(prediction, ToolCalls):
             return
         if matches(prediction, step, self._tools):
             raw = next(raw for raw in self._scenario.raw if raw.step_id == step.step_id)
@@ -122,28 +136,28 @@ class FreeRun:
         else:
             result = no_result(prediction)
         text = json.dumps(result, ensure_ascii=False)
-        self._said.append(Said(step.step_id, Message("assistant", text)))
+        self._history.append(HistoryMessage(step.step_id, Message("assistant", text)))
 
 
-def matches(prediction: Called, step: AgentStep, tools: Tools) -> bool:
+def matches(prediction: ToolCalls, step: AgentStep, tools: Tools) -> bool:
     """Whether the calls are the expected ones, as far as code can decide."""
     due = step.due
     if not isinstance(due, CallsDue) or prediction.malformed:
         return False
     if not due.readable:
         return {call.name for call in prediction.calls} == {due.tool}
-    measured = measure_calls(prediction.calls, due.calls, (), tools, lambda question: None)
-    return all(difference.kind == UNDECIDED for difference in measured.differences)
+    score = measure_calls(prediction.calls, due.calls, (), tools, lambda question: None)
+    return all(difference.kind == UNDECIDED for difference in score.differences)
 
 
-def no_result(prediction: Called) -> dict[str, Any]:
-    """What a tool returns to calls that the script does not have."""
+def no_result(prediction: ToolCalls) -> dict[str, Any]:
+    """The result of calls that the script does not have."""
     names = ", ".join(dict.fromkeys(call.name for call in prediction.calls))
     return {"error": NO_RESULT, "tool": names, "message": "Nothing is recorded for this call."}
 
 
 def is_right(record: StepRecord) -> bool:
-    """Whether code finds nothing wrong."""
+    """Whether code finds no error in the step; undecided values are no error."""
     return record.success or (
         bool(record.differences)
         and all(difference.kind == UNDECIDED for difference in record.differences)
@@ -151,5 +165,106 @@ def is_right(record: StepRecord) -> bool:
 
 
 def own_case_id(case_id: str) -> str:
-    """The id under which the reply to a step with its own history is stored."""
+    """The id under which the reply to a step in a free run is stored."""
     return f"{case_id}/own"
+
+
+class _FreeRunInProgress:
+    """One free run in progress."""
+
+    def __init__(self, model: str, free: FreeRun, run: int) -> None:
+        self.model = model
+        self.free = free
+        self.run = run
+
+    def request(self) -> StepRequest | None:
+        """The request of the next step; None if the run has ended."""
+        step = self.free.next_step
+        if step is None:
+            return None
+        return StepRequest(self.model, self.run, step_case(step, own_case_id(step.id)), step.prompt)
+
+    def add_stored_reply(self, stored: StoredReplies) -> bool:
+        """Add the stored reply to the requested step; False if there is none."""
+        step = self.free.next_step
+        assert step is not None
+        found = stored(self.model, own_case_id(step.id)).get(self.run)
+        if not isinstance(found, Reply):
+            return False
+        self.free.add_reply(to_recorded_reply(found))
+        return True
+
+
+class FreeRuns:
+    """All free runs of a run; a round requests one step of each that has not ended."""
+
+    def __init__(
+        self,
+        sets: Sequence[ScenarioSet],
+        models: Sequence[str],
+        repeats: int,
+        stored: StoredReplies,
+    ) -> None:
+        self._stored = stored
+        self._has_requested = False
+        self._active = [
+            _FreeRunInProgress(model, FreeRun(scenario, part.cards, part.protocol), run)
+            for part in sets
+            for scenario in part.scenarios()
+            for model in models
+            for run in range(1, repeats + 1)
+        ]
+
+    def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
+        """One step of every run; a run whose last step got no reply ends."""
+        if self._has_requested:
+            self._active = [
+                active for active in self._active if active.add_stored_reply(self._stored)
+            ]
+        self._has_requested = True
+        requests = [
+            (active, active.request()) for active in self._active if active.model not in left_out
+        ]
+        self._active = [active for active, request in requests if request is not None]
+        return [request for _, request in requests if request is not None]
+
+
+class FreeReplies(msgspec.Struct, frozen=True):
+    """The replies of a model to one scenario with its own history."""
+
+    replies: ScenarioReplies
+    recording: ScenarioRecording
+    not_reached: int
+    """Number of steps, over all runs, that the model's plans do not reach."""
+
+
+def free_replies(
+    part: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredReplies
+) -> FreeReplies | str:
+    """The stored free runs of a scenario; or why they are incomplete."""
+    steps: list[StepReply] = []
+    runs, not_reached = [], 0
+    for number in range(1, repeats + 1):
+        free = FreeRun(scenario, part.cards, part.protocol)
+        steps += _walk(free, model, number, stored)
+        if free.next_step is not None:
+            return _failure_text(steps[-1])
+        runs.append(free.run(number))
+        not_reached += len(free.not_reached)
+    replies = ScenarioReplies(scenario, model, repeats, steps)
+    recording = ScenarioRecording(scenario.id, tuple(runs), (scenario.raw,) * repeats, model)
+    return FreeReplies(replies, recording, not_reached)
+
+
+def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterator[StepReply]:
+    """The steps of one run up to its end, or to the first step without a reply."""
+    while (case := free.next_step) is not None:
+        found = stored(model, own_case_id(case.id)).get(run)
+        yield StepReply(case, run, found)
+        if not isinstance(found, Reply):
+            return
+        free.add_reply(to_recorded_reply(found))
+
+
+def _failure_text(step: StepReply) -> str:
+    return f"{step.case.id}, run {step.run}: {to_recorded_reply(step.reply).error}"

@@ -1,4 +1,4 @@
-"""The 95 % intervals of a scorecard as document 001 shows them: by the path of each number."""
+"""The 95 % intervals of a scorecard, by the path of each number in the result file."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ ROWS = {
     },
     f"{DECISIONS}rejection_type_accuracy": "rejection_type",
 }
-"""By the path in the document, the row of the scorecard."""
+"""Path in the result file → row of the scorecard."""
 PARTS = {
     f"{KEY}Call Rejection Classification Accuracy": "classification",
     f"{KEY}FC": "fc",
     f"{KEY}Plan": "plan",
 }
+"""Path in the result file → part of the score."""
 
 
 def intervals(
     task: TaskScore, method: IntervalMethod, statistics: Layout, scenarios: int
 ) -> dict[str, Any]:
-    """The intervals of all numbers that a result has        STATS §2"""
+    """`x_extension.intervals`: the intervals of all numbers of a result        STATS §2"""
     return {
         "level": method.level,
         "about": method.about,
@@ -53,13 +54,13 @@ def intervals(
         "seed": method.seed,
         "ci95": {
             path: list(limits)
-            for path, limits in (*_of_rows(task), *of_key_metrics(task))
+            for path, limits in (*_row_intervals(task), *key_metric_intervals(task))
             if limits is not None and _has_value(statistics, path)
         },
     }
 
 
-def _of_rows(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
+def _row_intervals(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     for path, name in ROWS.items():
         yield path, task.metrics[f"{SCENARIO}.{name}"].ci95
     made = task.metrics[f"{SCENARIO}.calls_made"].ci95
@@ -67,7 +68,7 @@ def _of_rows(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     yield f"{CALLS}overall_function_call_failed_rate", failed
 
 
-def of_key_metrics(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
+def key_metric_intervals(task: TaskScore) -> Iterator[tuple[str, Interval | None]]:
     """The intervals of the four headline numbers, by their path."""
     for path, name in PARTS.items():
         yield path, task.subscores[name].ci95

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from callscore.scorecard.five_key_records import Record
-from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.step_record import StepRecord
 
 LONGEST_SHOWN = 1000
@@ -14,7 +14,7 @@ DIFFERENCES_SHOWN = 5
 
 
 def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
-    """A record for every measure of a step; a plan that failed scores 0        C-118"""
+    """One record per measure of a step; a failed plan scores 0        C-118"""
     against = "; ".join(
         f"{difference.kind.replace('_', ' ')}: {difference.detail}"
         for difference in step.differences[:DIFFERENCES_SHOWN]
@@ -26,9 +26,9 @@ def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
             step.run,
             metric,
             score,
-            _cut(step.expected),
-            _cut(_observed(step.answer)),
-            _cut(against),
+            _truncate(step.expected),
+            _truncate(_reply_text(step.reply)),
+            _truncate(against),
         )
 
 
@@ -46,15 +46,15 @@ def step_metrics(step: StepRecord) -> Mapping[str, float]:
     return metrics
 
 
-def _observed(answer: RecordedReply | None) -> str:
-    """The reply: its text, or text and calls as JSON; empty without one."""
-    if answer is None:
+def _reply_text(reply: RecordedReply | None) -> str:
+    """The text of the reply, or text and calls as JSON; empty without a reply."""
+    if reply is None:
         return ""
-    if isinstance(answer.content, str) and not answer.tool_calls:
-        return answer.content
-    given = {"content": answer.content, "tool_calls": answer.tool_calls}
+    if isinstance(reply.content, str) and not reply.tool_calls:
+        return reply.content
+    given = {"content": reply.content, "tool_calls": reply.tool_calls}
     return json.dumps(given, ensure_ascii=False, default=str)
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

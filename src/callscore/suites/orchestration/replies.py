@@ -1,4 +1,4 @@
-"""The replies of one model to one scenario: as a recording to score, with usage."""
+"""The replies of one model to one scenario, as a recording that can be scored, and their usage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import msgspec
 from callscore.core.case import Failed, Reply
 from callscore.suites.orchestration.scenario.cases import StepCase
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.output_file import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
 
 NOT_RUN = "not run"
 
@@ -21,11 +25,11 @@ class StepReply(msgspec.Struct, frozen=True):
 
     case: StepCase
     run: int
-    found: Reply | Failed | None
+    reply: Reply | Failed | None
 
 
 class ScenarioReplies(msgspec.Struct, frozen=True):
-    """Every requested step, with its reply in every run."""
+    """All requested steps of a scenario, with the replies in every run."""
 
     scenario: Scenario
     model: str
@@ -36,42 +40,42 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
     def missing(self) -> str:
         """Why replies are missing; empty if none is."""
         for step in self.steps:
-            if (error := answer_of(step.found).error) != "":
+            if (error := to_recorded_reply(step.reply).error) != "":
                 return f"{step.case.id}, run {step.run}: {error}"
         return ""
 
-    def recording(self) -> Recording:
+    def to_recording(self) -> ScenarioRecording:
         """The replies as a recording: every run, every requested step."""
         runs = range(1, self.repeats + 1)
         plans: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
         steps: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
         for step in self.steps:
             kept = plans if step.case.is_plan else steps
-            kept[step.run][step.case.step_id] = answer_of(step.found)
-        return Recording(
+            kept[step.run][step.case.step_id] = to_recorded_reply(step.reply)
+        return ScenarioRecording(
             self.scenario.id,
-            tuple(Run(run, plans[run], steps[run]) for run in runs),
+            tuple(RecordedRun(run, plans[run], steps[run]) for run in runs),
             (self.scenario.raw,) * self.repeats,
             self.model,
         )
 
-    def usage(self) -> Usage:
+    def usage(self) -> ReplyUsage:
         """The usage of all replies."""
-        return Usage.of(step.found for step in self.steps)
+        return ReplyUsage.of(step.reply for step in self.steps)
 
     def costs(self) -> list[float | None]:
         """What each run cost; None if the price of a reply is unknown."""
         return [
-            Usage.of(step.found for step in self.steps if step.run == run).cost_usd
+            ReplyUsage.of(step.reply for step in self.steps if step.run == run).cost_usd
             for run in range(1, self.repeats + 1)
         ]
 
     def by_step(self) -> Mapping[tuple[str, int], Reply]:
         """The replies, by case and run."""
         return {
-            (step.case.id, step.run): step.found
+            (step.case.id, step.run): step.reply
             for step in self.steps
-            if isinstance(step.found, Reply)
+            if isinstance(step.reply, Reply)
         }
 
 
@@ -85,28 +89,28 @@ def collect_replies(
             yield StepReply(case, run, found.get(run))
 
 
-def answer_of(found: Reply | Failed | None) -> RecordedReply:
-    """The reply as recorded; a failure stays one, so that it never counts against the model."""
+def to_recorded_reply(found: Reply | Failed | None) -> RecordedReply:
+    """The reply as a recorded one; a failure stays a failure and never counts against the model."""
     if found is None:
         return RecordedReply(error=NOT_RUN)
     if isinstance(found, Failed):
         return RecordedReply(error=found.why or found.stage)
     calls = [{"name": call.name, "arguments": call.arguments} for call in found.tool_calls]
-    return RecordedReply(text_of(found), calls)
+    return RecordedReply(reply_text(found), calls)
 
 
-def text_of(reply: Reply) -> str:
-    """The text of a reply, with any bytes."""
+def reply_text(reply: Reply) -> str:
+    """The text of a reply; invalid UTF-8 is replaced."""
     return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
 
 
-def latency_of(reply: Reply) -> float | None:
-    """The latency of a reply, to a tenth of a millisecond; of the run that requested it."""
+def rounded_latency(reply: Reply) -> float | None:
+    """The latency of a reply in the run that sent it, to a tenth of a millisecond."""
     return None if reply.latency_ms is None else round(reply.latency_ms, 1)
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """Tokens and dollars of some replies; unknown ones are counted, not taken as 0."""
+class ReplyUsage(msgspec.Struct, frozen=True):
+    """Tokens and cost of several replies; unknown values are counted, not taken as 0."""
 
     answers: int = 0
     known_input: int = 0
@@ -115,11 +119,12 @@ class Usage(msgspec.Struct, frozen=True):
     """Replies with unknown tokens."""
     known_usd: float = 0.0
     unpriced: int = 0
+    """Replies with unknown cost."""
 
     @classmethod
-    def of(cls, answers: Iterable[Reply | Failed | None]) -> Usage:
-        """The sum over the replies."""
-        replies = [answer for answer in answers if isinstance(answer, Reply)]
+    def of(cls, outcomes: Iterable[Reply | Failed | None]) -> ReplyUsage:
+        """The sum over the replies among the outcomes."""
+        replies = [reply for reply in outcomes if isinstance(reply, Reply)]
         return cls(
             len(replies),
             sum(reply.input_tokens or 0 for reply in replies),
@@ -134,8 +139,8 @@ class Usage(msgspec.Struct, frozen=True):
         """The cost; None if that of a reply is unknown."""
         return None if self.unpriced else self.known_usd
 
-    def shown(self) -> dict[str, Any]:
-        """The usage as written in results."""
+    def as_json(self) -> dict[str, Any]:
+        """The usage as in result files."""
         return {
             "answers": self.answers,
             "input_tokens": None if self.uncounted else self.known_input,
@@ -144,9 +149,9 @@ class Usage(msgspec.Struct, frozen=True):
         }
 
 
-def usage_of_scenarios(used: Mapping[str, Usage]) -> dict[str, Any]:
-    """Tokens and cost of one model: all together, and by scenario."""
-    everything = Usage(
+def usage_by_scenario(used: Mapping[str, ReplyUsage]) -> dict[str, Any]:
+    """Tokens and cost of one model: in total, and by scenario."""
+    everything = ReplyUsage(
         sum(usage.answers for usage in used.values()),
         sum(usage.known_input for usage in used.values()),
         sum(usage.known_output for usage in used.values()),
@@ -154,5 +159,5 @@ def usage_of_scenarios(used: Mapping[str, Usage]) -> dict[str, Any]:
         math.fsum(usage.known_usd for usage in used.values()),
         sum(usage.unpriced for usage in used.values()),
     )
-    by_scenario = {scenario: usage.shown() for scenario, usage in used.items()}
-    return {**everything.shown(), "by_scenario": by_scenario}
+    by_scenario = {scenario: usage.as_json() for scenario, usage in used.items()}
+    return {**everything.as_json(), "by_scenario": by_scenario}

@@ -1,4 +1,4 @@
-"""Evaluated scenarios → one result with its extension, for either reading (C-121, C-128)."""
+"""The result of one model in one language, and its result file, in both modes (C-121, C-128)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from typing import Any
 import msgspec
 
 from callscore.core.interval import IntervalMethod
-from callscore.core.scenarios import NO_ROWS, Finding, Mode, ScenarioRows, ScenarioScore
+from callscore.core.scenarios import NO_ROWS, DataFinding, Mode, ScenarioRows, ScenarioScore
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO
 from callscore.scorecard.tally import TaskTally
-from callscore.suites.orchestration import compat, extension, final, intervals, result_format
+from callscore.suites.orchestration import compat, extra_statistics, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
-from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
-from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
-from callscore.suites.orchestration.scenario_tally import NO_COSTS, Costs, score_of, tally_of
+from callscore.suites.orchestration.overall import (
+    OverallStatistics,
+    mean_of_languages,
+    overall_statistics,
+)
+from callscore.suites.orchestration.result_format import Json, four_decimals, unrounded
+from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
+from callscore.suites.orchestration.scenario_tally import (
+    NO_COSTS,
+    Costs,
+    score_tally,
+    tally_scenarios,
+)
 from callscore.suites.orchestration.spec import spec
-from callscore.suites.orchestration.standard import Evaluated
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 from callscore.suites.orchestration.step_record import StepRecord
 
 HEADLINES = {
@@ -29,11 +38,11 @@ HEADLINES = {
     "orchestration.fc": f"{SCENARIO}/fc",
     "orchestration.plan": f"{SCENARIO}/plan",
 }
-"""What a gate may name, and where it is on the scorecard."""
+"""By the name that a gate may use, its place on the scorecard."""
 
 
-class About(msgspec.Struct, frozen=True):
-    """What a result is about: the folder of the outputs, their model, and the settings."""
+class ResultMetadata(msgspec.Struct, frozen=True):
+    """Where a result comes from: the folder of the outputs, their model, and the settings."""
 
     directory: str
     language: str
@@ -42,33 +51,33 @@ class About(msgspec.Struct, frozen=True):
     data: str
     version: str
     judging: Json | None = None
-    """The cost of judging; never part of the model's cost."""
+    """What judging took; never part of the cost of the model."""
     answered_by: tuple[str, ...] = ()
     """Names under which the model replied, other than the requested one (R-26)."""
     protocol: str = ""
-    """The protocol of the prompts, if Callscore sent them (C-133)."""
+    """The protocol of the requests, if Callscore sent them (C-133)."""
     usage: Json | None = None
-    """Tokens and cost, of all steps and by scenario; without times, to be reproducible."""
+    """Tokens and cost, in total and by scenario; without times, so that it is reproducible."""
     free_running: Json | None = None
-    """The pass in which the model saw its own history; never part of the scores above it."""
+    """The pass in which the model saw its own history; never part of the scores."""
 
 
 class LanguageResult(msgspec.Struct, frozen=True):
-    """One language of one model, scored."""
+    """The scores of one model in one language."""
 
-    about: About
+    metadata: ResultMetadata
     mode: Mode
-    overall: Overall
-    rows: tuple[Row | FailedRow, ...]
+    overall: OverallStatistics
+    rows: tuple[ResultRow | FailedRow, ...]
     tally: TaskTally
-    """What the scenarios add up to, for the scorecard."""
+    """The scenarios added up, for the scorecard."""
     records: tuple[StepRecord, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DataFinding, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def approximate(self) -> bool:
-        """Whether a value depends on an undecided item or an unfinished search (C-115, C-117)."""
+        """Whether a score depends on an undecided value or an unfinished search (C-115, C-117)."""
         return self.has_undecided_calls or self.has_unfinished_plans
 
     @property
@@ -81,38 +90,38 @@ class LanguageResult(msgspec.Struct, frozen=True):
         """Whether a search for the distance of two plans was cut off (C-117)."""
         return any(
             record.plan is not None and record.plan.approximate for record in self.records
-        ) or any(isinstance(row, Row) and row.approximate_plans for row in self.rows)
+        ) or any(isinstance(row, ResultRow) and row.approximate_plans for row in self.rows)
 
     @property
     def signature(self) -> str:
-        """The signature: two results may be compared only if it is equal (C-126)."""
-        about = self.about
+        """The signature; two results may be compared only if it is equal (C-126)."""
+        metadata = self.metadata
         parts = {
             "doc": spec().framework,
             "mode": self.mode,
-            **({"protocol": about.protocol} if about.protocol else {}),
-            "lang": about.language,
-            "data": about.data,
-            "judge": about.judge,
+            **({"protocol": metadata.protocol} if metadata.protocol else {}),
+            "lang": metadata.language,
+            "data": metadata.data,
+            "judge": metadata.judge,
             "n": self.overall.total_files,
             **({"repeats": runs} if (runs := len({each.run for each in self.records})) else {}),
             "ged": spec().plan.budget,
-            "callscore": about.version,
+            "callscore": metadata.version,
         }
         return "orchestration|" + "|".join(f"{key}:{value}" for key, value in parts.items())
 
     def document(self, task: TaskScore | None = None, card: ScenarioRows = NO_ROWS) -> Json:
-        """The result file; `task` has its rows with their intervals, if there are any      C-121"""
-        rounding = four_decimals if self.mode == "standard" else as_calculated
-        about = self.about
-        body = result_format.document(about.directory, self.overall, self.rows, rounding)
-        extension = _rounded(self._extension(task, card.method))
-        if about.judging is not None:
-            extension["judging"] = about.judging  # not rounded: it may be tiny
-        if about.usage is not None:
-            extension["usage"] = about.usage
-        if about.free_running is not None:
-            extension["free_running"] = _rounded(about.free_running)
+        """The result file; `task` has the intervals of its rows, if there are any        C-121"""
+        rounding = four_decimals if self.mode == "standard" else unrounded
+        metadata = self.metadata
+        body = result_format.document(metadata.directory, self.overall, self.rows, rounding)
+        extension = _round_floats(self._extension(task, card.method))
+        if metadata.judging is not None:
+            extension["judging"] = metadata.judging  # not rounded: the cost may be tiny
+        if metadata.usage is not None:
+            extension["usage"] = metadata.usage
+        if metadata.free_running is not None:
+            extension["free_running"] = _round_floats(metadata.free_running)
         return body | {"x_extension": extension}
 
     def _extension(self, task: TaskScore | None, method: IntervalMethod | None) -> Json:
@@ -122,10 +131,14 @@ class LanguageResult(msgspec.Struct, frozen=True):
         shown: Json = {
             "mode": self.mode,
             "signature": self.signature,
-            "language": self.about.language,
-            "model": self.about.model,
-            **({"answered_by": list(self.about.answered_by)} if self.about.answered_by else {}),
-            "judge": self.about.judge,
+            "language": self.metadata.language,
+            "model": self.metadata.model,
+            **(
+                {"answered_by": list(self.metadata.answered_by)}
+                if self.metadata.answered_by
+                else {}
+            ),
+            "judge": self.metadata.judge,
             "status": "valid" if self.overall.complete else "incomplete",
             "warnings": list(self.warnings),
             "undefined": list(paths),
@@ -145,14 +158,14 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
-        rows = [row for row in self.rows if isinstance(row, Row)]
-        totals = compat_evaluation.exact_plan(rows)
-        as_shown = result_format.as_calculated
+        rows = [row for row in self.rows if isinstance(row, ResultRow)]
+        totals = compat_evaluation.mean_exact_plan(rows)
+        as_shown = result_format.unrounded
         return {
-            "exact": result_format.written(result_format.workflow_scores(totals), as_shown),
+            "exact": result_format.render(result_format.workflow_scores(totals), as_shown),
             "undercounted": [
                 {"file_path": row.file_path}
-                | result_format.written(result_format.workflow_scores(row.exact_plan), as_shown)
+                | result_format.render(result_format.workflow_scores(row.exact_plan), as_shown)
                 for row in rows
                 if row.exact_plan is not None and row.exact_plan != row.plan
             ],
@@ -165,46 +178,46 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     def _standard_extension(self) -> Json:
         records = self.records
-        open_items = extension.undecided(records)
+        open_items = extra_statistics.undecided_values(records)
         positive = self.overall.call.value_positive_only.value
         return {
             "approximate": self.approximate,
             "undecided": {"count": len(open_items), "items": open_items},
             "value_score_positive_only": positive,
-            "choice": extension.choice_extension(self.overall.confusion, records),
-            "plan": extension.plan_extension(records),
-            "runs": extension.repeated_runs(records),
-            "breakdown": extension.breakdowns(records),
-            "errors": extension.error_taxonomy(records),
+            "choice": extra_statistics.decision_statistics(self.overall.confusion, records),
+            "plan": extra_statistics.plan_statistics(records),
+            "runs": extra_statistics.run_consistency(records),
+            "breakdown": extra_statistics.breakdowns(records),
+            "errors": extra_statistics.error_taxonomy(records),
             "data_report": [msgspec.structs.asdict(finding) for finding in self.findings],
         }
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     if isinstance(value, float):
         return four_decimals(value)
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list) else value
+        return {key: _round_floats(item) for key, item in value.items()}
+    return [_round_floats(item) for item in value] if isinstance(value, list) else value
 
 
-def standard_outcome(
-    about: About,
-    evaluated: Sequence[Evaluated],
+def standard_result(
+    metadata: ResultMetadata,
+    evaluated: Sequence[ScenarioEvaluation],
     failed: Sequence[FailedRow],
     costs: Costs = NO_COSTS,
 ) -> LanguageResult:
-    """The standard reading        C-104 … C-121"""
-    ran = Ran(
-        plans=any(scenario.plans_ran for scenario in evaluated),
-        calls=any(scenario.calls_ran for scenario in evaluated),
-    )
-    evaluated = [_drop_not_run(scenario, ran) for scenario in evaluated]
+    """The result of one language in the mode `standard`        C-104 … C-121"""
+    plans_ran = any(scenario.plans_ran for scenario in evaluated)
+    calls_ran = any(scenario.calls_ran for scenario in evaluated)
+    evaluated = [
+        _drop_not_run(scenario, plans_ran=plans_ran, calls_ran=calls_ran) for scenario in evaluated
+    ]
     rows = [scenario.row for scenario in evaluated]
-    tally = tally_of(rows, failed, costs)
-    totals = final.overall(rows, score_of(tally))
+    tally = tally_scenarios(rows, failed, costs)
+    totals = overall_statistics(rows, score_tally(tally))
     return LanguageResult(
-        about=about,
+        metadata=metadata,
         mode="standard",
         overall=totals,
         rows=(*rows, *failed),
@@ -215,13 +228,15 @@ def standard_outcome(
     )
 
 
-def _drop_not_run(scenario: Evaluated, ran: Ran) -> Evaluated:
-    """Without the half of the suite that no file has a reply for: not run is not failed."""
+def _drop_not_run(
+    scenario: ScenarioEvaluation, *, plans_ran: bool, calls_ran: bool
+) -> ScenarioEvaluation:
+    """Drop plans or calls if no file has a reply to one: not run is not failed."""
     row, records = scenario.row, scenario.records
-    if not ran.plans:
+    if not plans_ran:
         row = msgspec.structs.replace(row, plan=PlanRow())
         records = tuple(record for record in records if record.kind != "plan")
-    if not ran.calls:
+    if not calls_ran:
         row = msgspec.structs.replace(
             row, call=CallRow(), confusion=Confusion(), call_cases=0, rejection_cases=0
         )
@@ -229,28 +244,31 @@ def _drop_not_run(scenario: Evaluated, ran: Ran) -> Evaluated:
     return msgspec.structs.replace(scenario, row=row, records=records)
 
 
-def compat_outcome(
-    about: About, rows: Sequence[Row], failed: Sequence[FailedRow], costs: Costs = NO_COSTS
+def compat_result(
+    metadata: ResultMetadata,
+    rows: Sequence[ResultRow],
+    failed: Sequence[FailedRow],
+    costs: Costs = NO_COSTS,
 ) -> LanguageResult:
-    """The public evaluator's reading        C-128
+    """The result of one language in the mode `compat`        C-128
 
-    The document has its numbers to the digit. The scorecard is made of the same rows without its
-    roundings on the way, and may differ in the fourth decimal.
+    The document has exactly the numbers of the public evaluator. The scorecard is made of the same
+    rows without its intermediate rounding, and may differ in the fourth decimal.
     """
-    totals = compat_evaluation.overall(rows, len(rows) + len(failed))
-    tally = tally_of(rows, failed, costs, is_compat=True)
-    listed: tuple[Row | FailedRow, ...] = (*rows, *failed)
-    return LanguageResult(about, "compat", totals, listed, tally, warnings=(compat.NOTE,))
+    totals = compat_evaluation.overall_statistics(rows, len(rows) + len(failed))
+    tally = tally_scenarios(rows, failed, costs, is_compat=True)
+    listed: tuple[ResultRow | FailedRow, ...] = (*rows, *failed)
+    return LanguageResult(metadata, "compat", totals, listed, tally, warnings=(compat.NOTE,))
 
 
-def _warnings(overall: Overall) -> list[str]:
+def _warnings(overall: OverallStatistics) -> list[str]:
     warnings = []
     if not overall.complete:
         warnings.append(
             f"incomplete: {overall.failed_files} of {overall.total_files} scenarios could not be "
             "evaluated (C-119)"
         )
-    for name, measure in _named(overall.key_metrics):
+    for name, measure in result_format.key_metrics(overall.key_metrics).items():
         if measure.absence == "not_run":
             warnings.append(f"{name} is unavailable: {measure.why} (C-120)")
     confusion = overall.confusion
@@ -263,51 +281,53 @@ def _warnings(overall: Overall) -> list[str]:
     return warnings
 
 
-def _named(metrics: KeyMetrics) -> list[tuple[str, Any]]:
-    return list(result_format.key_metrics(metrics).items())
-
-
-def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
-    """The scenarios of one model, added up, and how their document is written."""
-    languages = [outcome.about.language for outcome in outcomes]
-    first = outcomes[0]
+def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
+    """The scenarios of one model, added up, and the function that writes their document."""
+    languages = [result.metadata.language for result in results]
+    first = results[0]
 
     def document(card: ScenarioRows) -> Json:
-        return combine_languages(outcomes, card)
+        return combine_languages(results, card)
 
     return ScenarioScore(
-        tallies={outcome.about.language: outcome.tally for outcome in outcomes},
+        tallies={result.metadata.language: result.tally for result in results},
         identity={
             "mode": first.mode,
-            **({"protocol": first.about.protocol} if first.about.protocol else {}),
+            **({"protocol": first.metadata.protocol} if first.metadata.protocol else {}),
             "lang": "+".join(languages),
             "ged": str(spec().plan.budget),
         },
-        data="+".join(outcome.about.data for outcome in outcomes),
-        judge="+".join(dict.fromkeys(o.about.judge for o in outcomes if o.about.judge != "none")),
+        data="+".join(result.metadata.data for result in results),
+        judge="+".join(
+            dict.fromkeys(o.metadata.judge for o in results if o.metadata.judge != "none")
+        ),
         document=document,
-        judging=[outcome.about.judging for outcome in outcomes if outcome.about.judging],
-        warnings=[warning for outcome in outcomes for warning in outcome.warnings],
+        judging=[result.metadata.judging for result in results if result.metadata.judging],
+        warnings=[warning for result in results for warning in result.warnings],
     )
 
 
-def combine_languages(outcomes: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
+def combine_languages(results: Sequence[LanguageResult], card: ScenarioRows = NO_ROWS) -> Json:
     """One result in the format of document 001; with several languages, each and their mean   §7"""
     documents = {
-        outcome.about.language: outcome.document(card.languages.get(outcome.about.language), card)
-        for outcome in outcomes
+        result.metadata.language: result.document(
+            card.languages.get(result.metadata.language), card
+        )
+        for result in results
     }
-    if len(outcomes) == 1:
-        return documents[outcomes[0].about.language]
-    rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated
-    mean = final.mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
-    found = intervals.of_key_metrics(card.mean) if card.mean is not None and card.method else ()
-    limits = _rounded({path: list(of) for path, of in found if of is not None})
+    if len(results) == 1:
+        return documents[results[0].metadata.language]
+    rounding = four_decimals if results[0].mode == "standard" else unrounded
+    mean = mean_of_languages([result.overall.key_metrics for result in results])
+    found = (
+        intervals.key_metric_intervals(card.mean) if card.mean is not None and card.method else ()
+    )
+    limits = _round_floats({path: list(of) for path, of in found if of is not None})
     return {
         "languages": documents,
-        "mean": result_format.written(result_format.key_metrics(mean), rounding),
+        "mean": result_format.render(result_format.key_metrics(mean), rounding),
         "x_extension": {
-            "mode": outcomes[0].mode,
+            "mode": results[0].mode,
             **({"intervals": {"ci95": limits}} if limits else {}),
         },
     }

@@ -1,7 +1,7 @@
 """The result file of document 001: names, nesting and rows exactly as documented (C-121).
 
-The file is first built with measures instead of numbers. `written` then turns each measure
-into a number, and `undefined_paths` finds those without a value.
+The file is first built with measures instead of numbers. `render` then replaces each measure by
+a number, and `undefined_paths` finds the measures without a value.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from callscore.core.measure import Measure
 from callscore.metrics.rounding import half_even
-from callscore.suites.orchestration.decision.confusion import Confusion, Decision, or_zero
-from callscore.suites.orchestration.final import KeyMetrics, Overall
-from callscore.suites.orchestration.rows import FailedRow, PlanRow, Row
+from callscore.suites.orchestration.decision.confusion import Confusion, DecisionScores, or_zero
+from callscore.suites.orchestration.overall import KeyMetrics, OverallStatistics
+from callscore.suites.orchestration.rows import FailedRow, PlanRow, ResultRow
 from callscore.suites.orchestration.spec import spec
 
 Rounding = Callable[[float], float]
@@ -28,32 +28,35 @@ def four_decimals(value: float) -> float:
     return half_even(value, spec().decimals)
 
 
-def as_calculated(value: float) -> float:
-    """The value unchanged: the public evaluator rounds intermediate values (Q38)."""
+def unrounded(value: float) -> float:
+    """The value itself: in the mode `compat` it is already rounded (Q38)."""
     return value
 
 
 def document(
-    directory: str, overall: Overall, rows: Sequence[Row | FailedRow], rounding: Rounding
+    directory: str,
+    overall: OverallStatistics,
+    rows: Sequence[ResultRow | FailedRow],
+    rounding: Rounding,
 ) -> Json:
     """The whole file without `x_extension`; rows sorted by path."""
-    in_order = sorted(rows, key=lambda row: natural_order(row.file_path))
+    in_order = sorted(rows, key=lambda row: natural_sort_key(row.file_path))
     return {
         "directory": directory,
-        "overall_statistics": written(statistics(overall), rounding),
-        "detailed_results": [written(_row(row), rounding) for row in in_order],
+        "overall_statistics": render(statistics(overall), rounding),
+        "detailed_results": [render(_row(row), rounding) for row in in_order],
     }
 
 
-def written(layout: Layout, rounding: Rounding) -> Json:
-    """Numbers for measures: undefined is 0.0, unavailable is null        C-113, C-120"""
-    return {key: _written(value, rounding) for key, value in layout.items()}
+def render(layout: Layout, rounding: Rounding) -> Json:
+    """Replace measures by numbers: undefined is 0.0, not run is null        C-113, C-120"""
+    return {key: _render_value(value, rounding) for key, value in layout.items()}
 
 
-def _written(value: Any, rounding: Rounding) -> Any:
+def _render_value(value: Any, rounding: Rounding) -> Any:
     if isinstance(value, Measure):
         return None if value.absence == "not_run" else rounding(or_zero(value))
-    return written(value, rounding) if isinstance(value, Mapping) else value
+    return render(value, rounding) if isinstance(value, Mapping) else value
 
 
 def undefined_paths(layout: Layout, path: str = "") -> Iterator[str]:
@@ -65,7 +68,7 @@ def undefined_paths(layout: Layout, path: str = "") -> Iterator[str]:
             yield f"{path}{key}"
 
 
-def statistics(overall: Overall) -> Layout:
+def statistics(overall: OverallStatistics) -> Layout:
     """`overall_statistics`"""
     return {
         "total_files": overall.total_files,
@@ -103,7 +106,7 @@ def workflow_scores(plan: PlanRow) -> Layout:
     }
 
 
-def _function_call_scores(overall: Overall) -> Layout:
+def _function_call_scores(overall: OverallStatistics) -> Layout:
     return {
         "function_name_accuracy": overall.call.name,
         "arguments_key_score": overall.call.key,
@@ -114,7 +117,7 @@ def _function_call_scores(overall: Overall) -> Layout:
     }
 
 
-def _call_rejection_scores(overall: Overall) -> Layout:
+def _call_rejection_scores(overall: OverallStatistics) -> Layout:
     return {
         "total_rejection_cases": overall.rejection_cases,
         "reject_decision_performance": _decision(overall.reject_decision),
@@ -130,7 +133,7 @@ def _call_rejection_scores(overall: Overall) -> Layout:
     }
 
 
-def _decision(decision: Decision) -> Layout:
+def _decision(decision: DecisionScores) -> Layout:
     return {
         "precision": decision.precision,
         "recall": decision.recall,
@@ -153,7 +156,7 @@ def confusion_matrix(c: Confusion) -> Layout:
     }
 
 
-def _row(row: Row | FailedRow) -> Layout:
+def _row(row: ResultRow | FailedRow) -> Layout:
     if isinstance(row, FailedRow):
         return {"file_path": row.file_path, "error": row.error}
     plan_counts = {
@@ -171,7 +174,7 @@ def _row(row: Row | FailedRow) -> Layout:
         **confusion_matrix(row.confusion),
         "total_function_call_cases": row.call_cases,
         "function_name_accuracy": row.call.name,
-        **_quiet_counts(row.confusion),
+        **_dropped_counts(row.confusion),
         "detail": {
             "workflow_detail": {
                 "total_score_with_failure": row.plan.with_failure,
@@ -186,8 +189,8 @@ def _row(row: Row | FailedRow) -> Layout:
     }
 
 
-def _quiet_counts(c: Confusion) -> Layout:
-    """The two counts that the public evaluator drops from its rows (Q29)        C-121"""
+def _dropped_counts(c: Confusion) -> Layout:
+    """The two counts that the public evaluator leaves out of its rows (Q29)        C-121"""
     return {
         "total_rejection_type_mismatch": c.type_mismatch,
         "total_failed_generation": c.failed,
@@ -202,8 +205,8 @@ _MISSING_AFTER_A_CRASH = (
 )
 
 
-def _arguments_detail(row: Row) -> Layout:
-    """The details of the calls; after a crash the public evaluator writes fewer (Q47)."""
+def _arguments_detail(row: ResultRow) -> Layout:
+    """The details of the calls; after a crash the public evaluator writes fewer keys (Q47)."""
     detail = {
         "total_perfect_function_calls": row.call.perfect,
         "total_fc_successful_calls": row.confusion.tn_reject,
@@ -212,7 +215,7 @@ def _arguments_detail(row: Row) -> Layout:
         "function_name_score": {"f1-score": row.call.name},
         "total_rejection_cases": row.rejection_cases,
         **confusion_matrix(row.confusion),
-        **_quiet_counts(row.confusion),
+        **_dropped_counts(row.confusion),
         "llm_failed_trials": list(row.call.without_values),
         "total_function_call_cases": row.call_cases,
     }
@@ -222,8 +225,8 @@ def _arguments_detail(row: Row) -> Layout:
     return kept | {"error": row.crash}
 
 
-def natural_order(path: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts 2 before 10: a run of digits counts as a number."""
+def natural_sort_key(path: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key with digits as numbers, so that 2 comes before 10."""
     parts: list[tuple[int, int, str]] = []
     for piece in re.split(r"(\d+)", path, flags=re.ASCII):
         parts.append((0, int(piece), "") if piece.isdecimal() else (1, 0, piece))

@@ -1,4 +1,4 @@
-"""The row of one scenario in `detailed_results`, in both readings."""
+"""The row of one scenario in `detailed_results`, in both modes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class CallRow(msgspec.Struct, frozen=True):
     without_values: tuple[str, ...] = ()
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One evaluated output file.
+class ResultRow(msgspec.Struct, frozen=True):
+    """The scores of one output file.
 
     `call_cases` and `rejection_cases` are separate from the confusion because the public
-    evaluator takes them from the label, for any reply. `crash` and `plan_crash` are the
-    errors at which it gives up a file's calls or plans while still counting the file as
-    evaluated; `exact_plan` holds the plan scores without its too low costs (C-128).
+    evaluator takes them from the label, for any reply. `crash` and `plan_crash` are the errors
+    at which it skips the calls or plans of a file, and still counts the file as evaluated;
+    `exact_plan` has the plan scores with the exact edit cost (C-128).
     """
 
     file_path: str
@@ -69,14 +69,14 @@ class FailedRow(msgspec.Struct, frozen=True):
     error: str
     scenario: str = ""
     not_run: bool = False
-    """Whether no step of it was requested, as of a model that a race has eliminated."""
+    """Whether no step was requested, as for a model that a race has eliminated."""
 
 
 Mean = Callable[[Iterable[Measure]], Measure]
-"""How a reading averages over scenarios."""
+"""How a mode averages over scenarios."""
 
 
-def mean_plan(rows: Sequence[Row], mean: Mean) -> PlanRow:
+def mean_plan(rows: Sequence[ResultRow], mean: Mean) -> PlanRow:
     """The plan scores over all scenarios; counts are summed."""
     return PlanRow(
         with_failure=mean(row.plan.with_failure for row in rows),
@@ -88,7 +88,7 @@ def mean_plan(rows: Sequence[Row], mean: Mean) -> PlanRow:
     )
 
 
-def mean_call(rows: Sequence[Row], mean: Mean) -> CallRow:
+def mean_call(rows: Sequence[ResultRow], mean: Mean) -> CallRow:
     """The call scores over all scenarios."""
     return CallRow(
         name=mean(row.call.name for row in rows),

@@ -1,4 +1,4 @@
-"""The scenarios of document 001, behind the interface of `core.scenarios`."""
+"""The scenarios of document 001 as a `ScenarioSuite` of `core.scenarios`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from callscore.core.case import Failed, Reply
+from callscore.core.errors import DataError
 from callscore.core.scenarios import (
     GivenVerdict,
     PublicProtocol,
@@ -16,13 +17,13 @@ from callscore.core.scenarios import (
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.recorded_scores import RecordedAttempts, read_outputs
+from callscore.suites.orchestration.recorded_scorer import RecordedScorer, read_outputs
 from callscore.suites.orchestration.result import HEADLINES
-from callscore.suites.orchestration.run_scores import RunScenarios
+from callscore.suites.orchestration.run_scorer import RunScenarios
 from callscore.suites.orchestration.scenario.data import (
     ScenarioSet,
     check_scenarios,
-    chosen_protocol,
+    select_protocol,
 )
 from callscore.suites.orchestration.spec import spec
 
@@ -36,7 +37,7 @@ class OrchestrationScenarios:
 
     @property
     def public_protocol(self) -> PublicProtocol:
-        """The protocol of the public runner (C-133)."""
+        """The settings of the public runner (C-133)."""
         return spec().public_protocol
 
     def open_cases(
@@ -46,19 +47,27 @@ class OrchestrationScenarios:
         limit: int | None,
         files: ScenarioFiles,
     ) -> RunScenarios:
-        """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
-        protocol = chosen_protocol(settings, files)
-        sets = [ScenarioSet(folders, files, limit, protocol) for folders in data]
-        return RunScenarios(sets, settings)
+        """The scenarios of a run; raises DataError if folders or prompts cannot be used."""
+        protocol = select_protocol(settings, files)
+        sets: dict[str, ScenarioSet] = {}
+        for folders in data:
+            found = ScenarioSet(folders, files, limit, protocol)
+            if found.lang in sets:
+                raise DataError(
+                    f"{sets[found.lang].folder} and {found.folder} are both of the language "
+                    f"{found.lang}; expected one folder of scenarios per language"
+                )
+            sets[found.lang] = found
+        return RunScenarios([*sets.values()], settings)
 
     def open_outputs(
         self,
         recorded: RecordedOutputs,
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
-    ) -> RecordedAttempts:
-        """Recorded runs, to be judged and scored."""
-        return RecordedAttempts(recorded, verdicts, files)
+    ) -> RecordedScorer:
+        """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
+        return RecordedScorer(recorded, verdicts, files)
 
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles

@@ -1,4 +1,4 @@
-"""Scenarios as cases of the scorecard: measured row by row, added up over scenarios (C-118, C-119).
+"""Scenarios as cases of the scorecard: their measures, added up over scenarios (C-118, C-119).
 
 A scenario is one case, and the replies to all its steps in all its runs are one answer to it: its
 runs are pooled, not averaged first. A scenario with a failed request is a case that failed.
@@ -24,7 +24,7 @@ from callscore.suites.orchestration.decision.confusion import (
     or_zero,
     public_cells,
 )
-from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.rows import FailedRow, ResultRow
 from callscore.suites.orchestration.spec import card_spec
 
 Costs = Mapping[str, Sequence[float | None]]
@@ -35,8 +35,8 @@ SETTINGS = ScoreSettings()
 NOT_DUE = undefined("nothing of this kind was due")
 
 
-def measured(row: Row, *, is_compat: bool = False) -> Measured:
-    """Every row of the scorecard on one scenario        001, C-113 … C-119"""
+def measure_scenario(row: ResultRow, *, is_compat: bool = False) -> Measured:
+    """The value of every row of the scorecard on one scenario        001, C-113 … C-119"""
     if is_compat:
         confusion, cases = public_cells(row.confusion), row.call_cases
     else:
@@ -49,8 +49,8 @@ def measured(row: Row, *, is_compat: bool = False) -> Measured:
     return Measured({f"{SCENARIO}.{name}": measure for name, measure in found.items()})
 
 
-def _plan_measures(row: Row, *, is_compat: bool) -> dict[str, Measure]:
-    """Σ score / due plans, and means over the scored ones        C-118"""
+def _plan_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
+    """Σ score / expected plans, and means over the scored ones        C-118"""
     plan = row.plan
     due = is_compat or plan.evaluated + plan.failed > 0
     found = {
@@ -67,15 +67,15 @@ def _plan_measures(row: Row, *, is_compat: bool) -> dict[str, Measure]:
     return found
 
 
-def _call_measures(row: Row, cases: int, *, is_compat: bool) -> dict[str, Measure]:
+def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, Measure]:
     """The mean over the steps where a call was due and made        C-115
 
-    Pooled with the weight 1, so that the row is the mean over the scenarios that have a pair; where
-    calls were due and none was made anywhere, it is 0 (C-113).
+    A scenario has the weight 1, so that the row is the mean over the scenarios with such a step. If
+    calls were due and none was made in any scenario, it is 0 (C-113).
     """
     call = row.call
     found = {
-        name: _of_one(measure, is_due=cases > 0, is_compat=is_compat)
+        name: _per_scenario(measure, is_due=cases > 0, is_compat=is_compat)
         for name, measure in (("name", call.name), ("key", call.key), ("value", call.value))
     }
     if row.undecided_values and found["value"].value is not None:
@@ -83,7 +83,7 @@ def _call_measures(row: Row, cases: int, *, is_compat: bool) -> dict[str, Measur
     return found
 
 
-def _of_one(measure: Measure, *, is_due: bool, is_compat: bool) -> Measure:
+def _per_scenario(measure: Measure, *, is_due: bool, is_compat: bool) -> Measure:
     if is_compat:  # a file without a pair counts 0 (Q17)
         return ratio(or_zero(measure), 1)
     if measure.value is not None:
@@ -116,8 +116,8 @@ def _decision_measures(c: Confusion, cases: int, *, is_compat: bool) -> dict[str
     return {**found, "rejection_type": types, "calls_made": made}
 
 
-def tally_of(
-    rows: Sequence[Row],
+def tally_scenarios(
+    rows: Sequence[ResultRow],
     failed: Sequence[FailedRow] = (),
     costs: Costs = NO_COSTS,
     *,
@@ -132,7 +132,7 @@ def tally_of(
         of_runs = costs.get(row.scenario, (None,) * row.runs)
         tally.add_calls(of_runs, 0)
         tally.most_runs = max(tally.most_runs, row.runs)
-        found = measured(row, is_compat=is_compat)
+        found = measure_scenario(row, is_compat=is_compat)
         cases.append((row.file_path, [ScoredReply(found, scenario_score(found))]))
         charges.append(_charge(row.scenario, of_runs))
     if cases:
@@ -150,9 +150,9 @@ def tally_of(
 
 
 def scenario_score(found: Measured) -> CaseScore:
-    """The mean of the parts that a scenario has, each over the rows that it defines
+    """The mean of the parts that a scenario has, each over the rows that have a value
 
-    The Average is made of rows over all scenarios; this is what a race adds up.
+    A race adds up these scores; the Average is computed from the rows of all scenarios.
     """
     values = {slug: measure.value for slug, measure in found.measures.items()}
     parts = [
@@ -171,11 +171,11 @@ def _weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:
 
 
 def _charge(scenario: str, costs: Sequence[float | None], *, answered: bool = True) -> Charge:
-    """The unit that is resampled: the scenario, in all its languages (STATS §2)."""
+    """The unit of resampling: the scenario, in all its languages (STATS §2)."""
     spend = math.fsum(cost or 0.0 for cost in costs)
     return Charge(call_key(f"{SCENARIO}/{scenario}", ""), spend, len(costs) if answered else 0)
 
 
-def score_of(tally: TaskTally) -> TaskScore:
+def score_tally(tally: TaskTally) -> TaskScore:
     """The rows, the sub-scores and the Average        001 Key Metrics, C-120"""
     return score_task(formula_for(card_spec(), SCENARIO, SETTINGS), tally, SETTINGS).score

@@ -9,8 +9,7 @@ import msgspec
 
 from callscore.core.resources import read_table
 from callscore.core.scenarios import PublicProtocol
-from callscore.core.spec import Spec as CardSpec
-from callscore.core.spec import read_spec
+from callscore.core.spec import Spec, read_spec
 
 
 class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,15 +23,15 @@ class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budget: int
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits on untrusted texts."""
+class TextLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits on the size and nesting of untrusted texts."""
 
     text_bytes: int
     nesting: int
 
 
 class SingleTurnSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which calls of an action list change nothing, and when two node texts are equal."""
+    """Which calls of an action list are read-only, and how similar the texts of equal nodes are."""
 
     reading_prefixes: tuple[str, ...]
     reading_tools: tuple[str, ...]
@@ -48,25 +47,25 @@ class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     merged_aliases: int
 
 
-class Spec(msgspec.Struct, frozen=True):
-    """What `spec.toml` has besides the rows of the scorecard, which `core.spec.Spec` reads."""
+class OrchestrationSpec(msgspec.Struct, frozen=True):
+    """The numbers in `spec.toml` besides the rows of the scorecard, which `core.spec.Spec` has."""
 
     framework: str
     decimals: int
     plan: PlanSpec
-    limits: Limits
-    foreign: SingleTurnSpec
+    limits: TextLimits
     compat: CompatSpec
     public_protocol: PublicProtocol
+    single_turn: SingleTurnSpec = msgspec.field(name="foreign")
 
 
 @cache
-def card_spec() -> CardSpec:
+def card_spec() -> Spec:
     """The rows of the scorecard and their weights; cached."""
     return read_spec(Path(__file__).with_name("spec.toml"))
 
 
 @cache
-def spec() -> Spec:
+def spec() -> OrchestrationSpec:
     """The numbers of document 001; cached."""
-    return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), Spec)
+    return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), OrchestrationSpec)

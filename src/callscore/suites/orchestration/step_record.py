@@ -1,4 +1,4 @@
-"""The record of one step of one run, from which the numbers of the extension are computed."""
+"""The record of one step of one run, from which the extra statistics are computed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Literal
 
 import msgspec
 
-from callscore.suites.orchestration.call.measures import CallMeasured, Difference
+from callscore.suites.orchestration.call.measures import CallScore, Difference
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.plan.measures import PlanMeasured
-from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.plan.measures import PlanScore
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 
 
 class StepRecord(msgspec.Struct, frozen=True):
     """One step: what was due (`kind`), its agent, whether it was right, and the differences.
 
-    `tool` is the tool that was due, or the type of the rejection; `size` the number of agent
-    steps in the gold plan; `expected` the step as annotated, `answer` the reply.
+    `tool` is the tool that was due, or the type of the rejection; `size` is the number of agent
+    steps in the gold plan; `expected` is the annotated text of the step.
     """
 
     case_id: str
@@ -27,10 +27,15 @@ class StepRecord(msgspec.Struct, frozen=True):
     tool: str = ""
     size: int = 0
     success: bool = False
-    plan: PlanMeasured | None = None
-    call: CallMeasured | None = None
+    plan: PlanScore | None = None
+    call: CallScore | None = None
     confusion: Confusion = Confusion()
     differences: tuple[Difference, ...] = ()
     flags: tuple[str, ...] = ()
     expected: str = ""
-    answer: RecordedReply | None = None
+    reply: RecordedReply | None = None
+
+    @property
+    def step_id(self) -> int:
+        """The number of the step in its scenario."""
+        return int(self.case_id.rpartition("#")[2])

@@ -1,4 +1,4 @@
-"""Every step of a scenario: request, reply, expected step, and verdict."""
+"""The trajectory of a scenario: every step with request, reply, expected step and verdict."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from callscore.suites.orchestration.replies import (
     NOT_RUN,
     ScenarioReplies,
     StepReply,
-    latency_of,
-    text_of,
+    reply_text,
+    rounded_latency,
 )
-from callscore.suites.orchestration.scenario.gold import gold_of
+from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.step_record import StepRecord
 
 
@@ -40,9 +40,9 @@ def _line(model: str, step: StepReply, record: StepRecord | None, history: Histo
         "kind": "plan" if case.is_plan else "agent" if record is None else record.kind,
         "agent": case.agent,
         "request": _request(case.prompt),
-        "reply": _reply(step.found) if isinstance(step.found, Reply) else None,
-        "gold": gold_of(case.step),
-        "verdict": _verdict(step.found, record),
+        "reply": _reply(step.reply) if isinstance(step.reply, Reply) else None,
+        "gold": gold_reply(case.step),
+        "verdict": _verdict(step.reply, record),
     }
 
 
@@ -55,36 +55,36 @@ def _request(prompt: Prompt) -> Json:
 
 def _reply(reply: Reply) -> Json:
     return {
-        "text": text_of(reply),
+        "text": reply_text(reply),
         "tool_calls": [msgspec.structs.asdict(call) for call in reply.tool_calls],
         "finish_reason": reply.finish_reason,
         "answered_by": reply.model,
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
         "cost_usd": reply.cost_usd,
-        "latency_ms": latency_of(reply),
+        "latency_ms": rounded_latency(reply),
     }
 
 
 def _verdict(found: Reply | Failed | None, record: StepRecord | None) -> Json:
-    """The verdict on the step; `not_scored` if scenario or gold are incomplete."""
+    """The scores of the step; `not_scored` if the scenario or the expected step is incomplete."""
     if record is None:
         status = "not_scored" if isinstance(found, Reply) else "error" if found else "not_run"
         why = (
             found.why or found.stage if isinstance(found, Failed) else NOT_RUN if not found else ""
         )
         return {"status": status, "why": why, "success": None, "flags": [], "differences": []}
-    measured: Mapping[str, float] = {}
+    metrics: Mapping[str, float] = {}
     if record.plan is not None:
-        measured = {"plan": record.plan.score}
+        metrics = {"plan": record.plan.score}
     elif record.call is not None:
-        called = record.call
-        measured = {"name": called.name, "key": called.key, "value": called.value}
+        call = record.call
+        metrics = {"name": call.name, "key": call.key, "value": call.value}
     return {
         "status": "valid",
         "why": "",
         "success": record.success,
         "flags": list(record.flags),
         "differences": [difference._asdict() for difference in record.differences],
-        "metrics": measured,
+        "metrics": metrics,
     }

@@ -1,7 +1,7 @@
-"""Untrusted YAML: safe tags only, bounded, and two ways to read plain scalars.
+"""Parses untrusted YAML: safe tags only, limited in size, with two rules for plain scalars.
 
-`read_strict` reads `no`, `1:30` and `2025-07-16` as strings; `read_public` is YAML 1.1 as the
-public evaluator reads it, for `compat` only.
+`read_strict` reads `no`, `1:30` and `2025-07-16` as strings; `read_public` reads YAML 1.1 like
+the public evaluator and runner, for `compat` and the public protocol.
 """
 
 from __future__ import annotations
@@ -15,13 +15,25 @@ from callscore.suites.orchestration.spec import spec
 
 
 class YamlFault(ValueError):
-    """Why a text was not accepted as YAML."""
+    """The text is not accepted as YAML, and why."""
+
+
+PUBLIC_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionError)
+"""What `read_public` raises: YamlFault, and errors that PyYAML does not wrap."""
+_CORE_TAGS = ("map", "seq", "str", "null", "bool", "int", "float")
 
 
 class _StrictLoader(yaml.CSafeLoader):
-    """YAML 1.2 core scalars: null, true, false, integers, floats; all else is a string."""
+    """YAML 1.2 core scalars: null, true, false, integers, floats; all else is a string.
+
+    Other tags are refused, even if a text states them: their values are not JSON.
+    """
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+    yaml_constructors = {  # noqa: RUF012
+        tag: yaml.CSafeLoader.yaml_constructors[tag]
+        for tag in (None, *(f"tag:yaml.org,2002:{name}" for name in _CORE_TAGS))
+    }
 
 
 for _tag, _pattern, _first in (
@@ -41,7 +53,15 @@ _DEEP_LINE = re.compile(r"^[ \-?]{64}", re.MULTILINE)
 
 def read_strict(text: str) -> Any:
     """The one YAML value in `text`; raises YamlFault."""
-    return _read(text, _StrictLoader)
+    try:
+        _check_limits(text)
+        return _load(text, _StrictLoader)
+    except YamlFault:
+        raise
+    except yaml.YAMLError as error:
+        raise YamlFault(_first_line(error)) from None
+    except (ValueError, LookupError) as error:  # not wrapped by PyYAML: `!!int abc`, `!!bool x`
+        raise YamlFault(f"a value is not of its tag: {error}") from None
 
 
 _CHARACTER = r"[ -~\xa1-\u2027\u202a-\ud7ff\uf900-\ufaff\uff00-\uffef]"
@@ -56,10 +76,10 @@ _LINE = re.compile(rf" *+(?:- )?{_KEY}:(?: ++(?:{_PLAIN}|(?:{_QUOTED}|{_NAMES}) 
 def read_public(text: str) -> Any:
     """The value as PyYAML reads it        Q41
 
-    Raises YamlFault; ValueError for an invalid date; RecursionError for deep nesting.
-    libyaml is seven times faster and disagrees about tabs, flow collections and much else, so
-    it reads only what is made of simple lines. Long texts and merges of many aliases, which
-    would take PyYAML minutes, are refused.
+    Raises one of PUBLIC_ERRORS: ValueError for an invalid date, RecursionError for deep nesting.
+    libyaml is seven times faster, but reads tabs, flow collections and more differently, so it is
+    used only for texts of simple lines. Long texts and merges of many aliases, which would take
+    PyYAML minutes, are refused.
     """
     if all(_LINE.fullmatch(line) or not line.strip(" ") for line in text.split("\n")):
         return _load(text, yaml.CSafeLoader)
@@ -69,14 +89,6 @@ def read_public(text: str) -> Any:
     if "<<" in text and text.count("*") > limits.merged_aliases:
         raise YamlFault(f"more than {limits.merged_aliases} aliases that may be merged")
     return _load(text, yaml.SafeLoader)
-
-
-def _read(text: str, kind: type[yaml.CSafeLoader]) -> Any:
-    try:
-        _vet(text)
-    except yaml.YAMLError as error:
-        raise YamlFault(_first_line(error)) from None
-    return _load(text, kind)
 
 
 def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
@@ -90,11 +102,11 @@ def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
         raise YamlFault(_first_line(error)) from None
 
 
-def _vet(text: str) -> None:
-    """Refuse what libyaml would expand or recurse into without a limit.
+def _check_limits(text: str) -> None:
+    """Refuse aliases and deep nesting, which libyaml expands and recurses into without a limit.
 
-    These texts need no aliases, and deep nesting shows in brackets or in long indentation; only a
-    text that may have either is checked event by event.
+    Deep nesting needs many brackets or a long indentation; only a text that has these, or may have
+    aliases, is checked event by event.
     """
     limits = spec().limits
     if len(text) > limits.text_bytes:

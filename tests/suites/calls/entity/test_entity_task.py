@@ -14,11 +14,11 @@ from calls_suite import formula_of
 from callscore.core.case import Case, Reply
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls.entity.task import OFFERED, EntityOutput, EntityTask
-from callscore.suites.calls.spec import names, settings
+from callscore.suites.calls.spec import make_settings, metric_names
 from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values
 from shared_cases import BUNDLED, cases_of, shared_file
 
-ALL_SLUGS = set(names().of_task["entity"])
+ALL_SLUGS = set(metric_names().by_task["entity"])
 
 WORD = st.sampled_from(
     ["refund", "Refund ", "account", "billing", "loan", "insurance", "ＫＹＣ", "a"]
@@ -207,7 +207,7 @@ def test_real_recogniser_output_is_measured_and_sometimes_wrong() -> None:
 
 
 def test_a_strict_setting_refuses_a_fence() -> None:
-    task = EntityTask(settings({"parse": "strict"}))
+    task = EntityTask(make_settings({"parse": "strict"}))
     reference = task.reference(entity_case())
     reply = Reply("```\n" + json.dumps(outcome()) + "\n```")
     assert task.measure(reference, task.read(reference, reply), {}).flags == ["fence"]

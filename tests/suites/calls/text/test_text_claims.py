@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.text.claims import claims
 from text_cases import summary
 
@@ -77,7 +77,7 @@ def test_a_field_is_written_the_same_whatever_its_type(value: object, text: str)
     ],
 )
 def test_sentences_end_where_a_reader_would_end_them(text: str, parts: list[str]) -> None:
-    assert sentences(text) == parts
+    assert split_sentences(text) == parts
 
 
 @given(
@@ -97,5 +97,5 @@ def test_claims_are_distinct_and_numbered_whatever_the_summary_holds(told: dict[
 def test_splitting_stays_linear_in_the_length(piece: str) -> None:
     text = piece * 200_000
     started = time.process_time()
-    sentences(text)
+    split_sentences(text)
     assert time.process_time() - started < 5

@@ -28,7 +28,7 @@ from text_cases import TASK, outcome, sentences, summary, text_case
         (
             outcome(sentiment=[{"sentence_id": None, "text": "", "label": None}]),
             "sentiment[0].sentence_id",
-            "None is no id; expected text or a number",
+            "None is not an id; expected text or a number",
         ),
         (
             outcome(sentiment=[{"sentence_id": 1, "label": "neutral"}]),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
-from callscore.suites.calls.spec import names, settings
+from callscore.suites.calls.spec import make_settings, metric_names
 from callscore.suites.calls.text.task import OFFERED, VALUES, TextTask
 from shared_cases import BUNDLED, cases_of, shared_file
 from text_cases import (
@@ -31,7 +31,7 @@ from text_cases import (
     verdicts,
 )
 
-SLUGS = set(names().of_task["text"])
+SLUGS = set(metric_names().by_task["text"])
 ZERO_AT_BEST = {"text.missing_labels", "text.hallucination_rate"}
 HARMLESS = {"resolution_limited"}
 SUMMARY_SLUGS = {
@@ -358,14 +358,14 @@ def test_small_slips_in_copying_are_no_new_cut() -> None:
 
 
 def test_strict_parsing_refuses_a_fence() -> None:
-    task = TextTask(settings({"parse": "strict"}))
+    task = TextTask(make_settings({"parse": "strict"}))
     reference = task.reference(text_case())
     reply = Reply("```json\n" + json.dumps(outcome()) + "\n```")
     assert task.measure(reference, task.read(reference, reply), {}).flags == ("fence",)
 
 
 def test_open_maps_of_the_settings_are_obeyed_without_a_crash() -> None:
-    changed = settings({"structure.open_maps": ["", "summary", "sentiment[]", "emotion"]})
+    changed = make_settings({"structure.open_maps": ["", "summary", "sentiment[]", "emotion"]})
     found = measured(text_case(), {"summary": {}, "sentiment": [{}]}, changed=changed)
     assert found.measures["text.structure"].value == 1
     assert found.measures["text.missing_labels"].value == 3

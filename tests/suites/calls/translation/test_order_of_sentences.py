@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.suites.calls.translation.facts import Fact, GivenFact, drift, extract, fact_sheet
+from callscore.metrics.facts.extraction import extract
+from callscore.metrics.facts.fact import Fact
+from callscore.suites.calls.translation.facts import GivenFact, drift, fact_sheet
 from translation_cases import cosine, measured, outcome, translation_case, value, word
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Verdict
-from callscore.suites.calls.spec import names
+from callscore.suites.calls.spec import metric_names
 from callscore.suites.calls.translation.task import OFFERED, VALUES
 from translation_cases import (
     TASK,
@@ -25,7 +25,7 @@ from translation_cases import (
     word,
 )
 
-SLUGS = names().of_task["translation"]
+SLUGS = metric_names().by_task["translation"]
 EXPECTED = outcome(
     ["आपका KYC पूरा है", "प्रिया शर्मा ने ₹49 लिए"],
     sources=["Your KYC is done", "Priya Sharma took ₹49"],

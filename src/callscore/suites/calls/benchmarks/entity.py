@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from callscore.core.judging import Verdicts
 from callscore.metrics.sets import counts
-from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View
+from callscore.suites.calls.benchmarks.view import (
+    ClosedFields,
+    FactFindings,
+    ReplyFindings,
+    ReplyView,
+)
 from callscore.suites.calls.entity.reference import EntityReference
 from callscore.suites.calls.entity.task import EntityOutput
 
 
-def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
+def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindings:
     """The reported and the expected entities; a keyword is not a topic (C-49)."""
-    reference: EntityReference = subject.reference
-    output: EntityOutput = subject.output
+    reference: EntityReference = view.reference
+    output: EntityOutput = view.output
     keywords = counts(reference.keywords, output.keywords)
     topics = counts(reference.topics, output.topics)
     both, only_given, missed = (
@@ -20,6 +25,6 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
         keywords.fp + topics.fp,
         keywords.fn + topics.fn,
     )
-    facts = Facts([True] * both + [False] * missed, [True] * both + [False] * only_given)
+    facts = FactFindings([True] * both + [False] * missed, [True] * both + [False] * only_given)
     is_configured = output.keywords | output.topics <= reference.configured
-    return View((), facts, Closed(both, both + only_given + missed), [is_configured])
+    return ReplyFindings((), facts, ClosedFields(both, both + only_given + missed), [is_configured])

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from callscore.core.case import Case
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.suites.calls.benchmarks.measures import Findings
-from callscore.suites.calls.benchmarks.view import Subject, finding
+from callscore.suites.calls.benchmarks.view import ReplyView
 from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
-from callscore.suites.calls.items import is_empty
+from callscore.suites.calls.items import is_confirmed, is_empty
+from callscore.suites.calls.text.measures import Findings
 
 KEPT_BY_SHAPE = (True, True)
 """Valid JSON, and exactly the requested keys: a parsed reply has followed both."""
@@ -27,31 +27,31 @@ def instructions_of(case: Case) -> Sequence[str]:
     ]
 
 
-def questions(subject: Subject) -> list[Question]:
+def questions(view: ReplyView) -> list[Question]:
     """For every free-text instruction: was it followed?"""
     return [
         Question(
             INSTRUCTIONS,
-            _item(number),
+            _item_id(number),
             instruction,
-            subject.text,
+            view.text,
             OFFERED[INSTRUCTIONS],
             "model_output",
         )
-        for number, instruction in enumerate(instructions_of(subject.case), start=1)
+        for number, instruction in enumerate(instructions_of(view.case), start=1)
     ]
 
 
-def followed(
-    subject: Subject, rules: Sequence[bool], verdicts: Verdicts, flags: set[str]
+def instruction_findings(
+    view: ReplyView, rules: Sequence[bool], verdicts: Verdicts, flags: set[str]
 ) -> Findings:
     """For every instruction, those of the task first: was it followed?"""
     free = [
-        finding(verdicts, Item(INSTRUCTIONS, _item(number)), "followed", flags)
-        for number, _ in enumerate(instructions_of(subject.case), start=1)
+        is_confirmed(verdicts, Item(INSTRUCTIONS, _item_id(number)), "followed", flags)
+        for number, _ in enumerate(instructions_of(view.case), start=1)
     ]
     return [*KEPT_BY_SHAPE, *rules, *free]
 
 
-def _item(number: int) -> str:
+def _item_id(number: int) -> str:
     return f"instruction:{number}"

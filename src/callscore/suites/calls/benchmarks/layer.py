@@ -10,7 +10,7 @@ from callscore.core.judging import Item, Question, Verdicts
 from callscore.core.measure import ABSENT, Measure, not_run, percent, ratio
 from callscore.core.strict_json import Parsed, read_object
 from callscore.core.task import ItemCount
-from callscore.scorecard.criteria import CONSISTENCY, Benchmarked
+from callscore.scorecard.criteria import CONSISTENCY, CriterionMeasures
 from callscore.suites.calls.benchmarks import (
     context,
     entity,
@@ -21,7 +21,7 @@ from callscore.suites.calls.benchmarks import (
     translation,
 )
 from callscore.suites.calls.benchmarks import measures as formulas
-from callscore.suites.calls.benchmarks.view import Subject, View
+from callscore.suites.calls.benchmarks.view import ReplyFindings, ReplyView
 from callscore.suites.calls.benchmarks.words import (
     ARGUMENT,
     CORRECTNESS,
@@ -36,20 +36,23 @@ from callscore.suites.calls.benchmarks.words import (
     criteria_of,
 )
 from callscore.suites.calls.item_counts import count_benchmark_items
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.verdict_rules import RULES
 
-_VIEWS: Mapping[str, Callable[[Subject, Verdicts, set[str]], View]] = {
-    "qa": qa.view,
-    "entity": entity.view,
-    "text": text.view,
-    "translation": translation.view,
+_FINDINGS: Mapping[str, Callable[[ReplyView, Verdicts, set[str]], ReplyFindings]] = {
+    "qa": qa.findings,
+    "entity": entity.findings,
+    "text": text.findings,
+    "translation": translation.findings,
 }
-_QUESTIONS: Mapping[str, Callable[[Subject], list[Question]]] = {
+_QUESTIONS: Mapping[str, Callable[[ReplyView], list[Question]]] = {
     "qa": qa.questions,
     "text": text.questions,
 }
-_SAID: Mapping[str, Callable[[Subject], Sequence[str]]] = {"qa": qa.said, "text": text.said}
+_CITED_TEXTS: Mapping[str, Callable[[ReplyView], Sequence[str]]] = {
+    "qa": qa.cited_texts,
+    "text": text.cited_texts,
+}
 
 ONLY_LEXICAL = not_run("no embedder reads this language; the limit means nothing for chrF")
 
@@ -59,19 +62,21 @@ class CallBenchmarks:
 
     def __init__(self, parse: Literal["fenced", "strict"]) -> None:
         self._parse = parse
-        self.tasks: Collection[str] = frozenset(task for task in load().tasks if criteria_of(task))
+        self.tasks: Collection[str] = frozenset(
+            task for task in load_spec().tasks if criteria_of(task)
+        )
 
     def ask_case(self, case: Case) -> Sequence[Question]:
         """Questions about the case itself, independent of the replies        C-94"""
         return context.needed_questions(case) if _applies(case, PRECISION) else []
 
-    def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> Subject:
+    def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> ReplyView:
         """The reply with its reference and its JSON."""
         parsed = read_object(reply, self._parse)
         assert isinstance(parsed, Parsed)  # the task has parsed the same reply
-        return Subject(case, reference, output, parsed.value)
+        return ReplyView(case, reference, output, parsed.value)
 
-    def ask(self, view: Subject) -> Sequence[Question]:
+    def ask(self, view: ReplyView) -> Sequence[Question]:
         """Questions about one reply, besides those of its task."""
         case, absent = view.case, absent_criteria(view.case)
         found = [*similarity.similarity_questions(view), *instructions.questions(view)]
@@ -79,44 +84,44 @@ class CallBenchmarks:
             asked = _QUESTIONS[case.task](view)
             found += [question for question in asked if question.metric not in absent]
         if _applies(case, PRECISION):
-            found += context.used_questions(case, _SAID[case.task](view))
+            found += context.used_questions(case, _CITED_TEXTS[case.task](view))
         return found
 
-    def measure(self, view: Subject, verdicts: Verdicts) -> Benchmarked:
+    def measure(self, view: ReplyView, verdicts: Verdicts) -> CriterionMeasures:
         """Every criterion of one reply except consistency        C-90"""
         case, flags = view.case, set[str]()
-        seen = _VIEWS[case.task](view, verdicts, flags)
+        seen = _FINDINGS[case.task](view, verdicts, flags)
         cosine = similarity.cosine(view, CORRECTNESS, verdicts)
         found = {
             FAITHFULNESS: formulas.faithfulness(seen.supported),
             HALLUCINATION: formulas.hallucination_rate(seen.supported),
-            RELEVANCY: _relevancy(view, verdicts),
+            RELEVANCY: _measure_relevancy(view, verdicts),
             CORRECTNESS: formulas.answer_correctness(formulas.fact_f1(*seen.facts), cosine),
             ARGUMENT: formulas.argument_correctness(seen.steps),
             INSTRUCTIONS: formulas.instruction_following(
-                instructions.followed(view, seen.rules, verdicts, flags)
+                instructions.instruction_findings(view, seen.rules, verdicts, flags)
             ),
             EXACT_MATCH: formulas.exact_match(seen.closed.matches, seen.closed.fields),
         }
         if _applies(case, PRECISION):
-            found |= context.measure(case, _SAID[case.task](view), verdicts, flags)
-        return _of_task(case, RULES.mark_approximate(found, verdicts))
+            found |= context.measure(case, _CITED_TEXTS[case.task](view), verdicts, flags)
+        return _task_criteria(case, RULES.mark_approximate(found, verdicts))
 
-    def malformed(self, case: Case) -> Benchmarked:
+    def malformed(self, case: Case) -> CriterionMeasures:
         """A malformed reply scores 0 in every criterion        C-90"""
-        criteria = load().benchmarks.criteria
+        criteria = load_spec().benchmarks.criteria
         worst = {
             slug: ratio(0, 1) if entry.unit == "fraction" else percent(1, 1)
             for slug, entry in criteria.items()
         }
-        return _of_task(case, worst)
+        return _task_criteria(case, worst)
 
     def count_items(self, case: Case) -> ItemCount:
         """The most items that a judge can be asked about for the criteria."""
         return count_benchmark_items(case)
 
 
-def _of_task(case: Case, found: Mapping[str, Measure]) -> Benchmarked:
+def _task_criteria(case: Case, found: Mapping[str, Measure]) -> CriterionMeasures:
     absent = absent_criteria(case)
     return {
         slug: ABSENT if slug in absent else found[slug]
@@ -129,10 +134,10 @@ def _applies(case: Case, slug: str) -> bool:
     return slug in criteria_of(case.task) and slug not in absent_criteria(case)
 
 
-def _relevancy(subject: Subject, verdicts: Verdicts) -> Measure:
-    metrics = (RELEVANCY,) if subject.case.question else (RELEVANCY, CORRECTNESS)
+def _measure_relevancy(view: ReplyView, verdicts: Verdicts) -> Measure:
+    metrics = (RELEVANCY,) if view.case.question else (RELEVANCY, CORRECTNESS)
     given = [v for name in metrics for v in verdicts.get(Item(name, OUTPUT), ())]
-    cosine = similarity.cosine(subject, RELEVANCY, verdicts)
+    cosine = similarity.cosine(view, RELEVANCY, verdicts)
     if given and all(verdict.approximate for verdict in given):
         return ONLY_LEXICAL
     return formulas.answer_relevancy(cosine)

@@ -1,8 +1,4 @@
-"""The eleven criteria (003 Standard Benchmarks). Formulas only; limits live in spec.toml.
-
-In findings, True means that the item counts, False that it does not, and None that it is not
-judged yet.
-"""
+"""The eleven criteria (003 Standard Benchmarks). Formulas only; limits live in spec.toml."""
 
 from __future__ import annotations
 
@@ -11,15 +7,14 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from callscore.core.measure import Measure, not_run, percent, ratio, undefined, vacuous
-
-Findings = Sequence[bool | None]
+from callscore.suites.calls.text.measures import Findings, share_of_findings
 
 NO_SIMILARITY = not_run("1 of 1 answers awaits a similarity")
 
 
 def faithfulness(supported: Findings) -> Measure:
     """claims_supported / total_claims; 1 without claims        003 Faithfulness, C-91"""
-    return _share(supported, "claims") if supported else vacuous(1.0)
+    return share_of_findings(supported, "claims") if supported else vacuous(1.0)
 
 
 def hallucination_rate(supported: Findings) -> Measure:
@@ -27,13 +22,13 @@ def hallucination_rate(supported: Findings) -> Measure:
     if not supported:
         return vacuous(0.0)
     if None in supported:
-        return _share(supported, "claims")
+        return share_of_findings(supported, "claims")
     return percent(supported.count(False), len(supported))
 
 
 def answer_relevancy(cosine: float | None) -> Measure:
     """clamp(cosine(output, question or expected_outcome), 0, 1)    003 Answer Relevancy, C-92"""
-    return NO_SIMILARITY if cosine is None else ratio(_clamped(cosine), 1)
+    return NO_SIMILARITY if cosine is None else ratio(_clamp(cosine), 1)
 
 
 def answer_correctness(f1: Measure, cosine: float | None) -> Measure:
@@ -42,7 +37,7 @@ def answer_correctness(f1: Measure, cosine: float | None) -> Measure:
         return f1
     if cosine is None:
         return NO_SIMILARITY
-    return ratio((f1.value + _clamped(cosine)) / 2, 1)
+    return ratio((f1.value + _clamp(cosine)) / 2, 1)
 
 
 def fact_f1(expected: Findings, given: Findings) -> Measure:
@@ -100,7 +95,7 @@ def argument_correctness(steps: Sequence[float | None]) -> Measure:
 
 def instruction_following(followed: Findings) -> Measure:
     """instructions_followed / total_instructions        003 Instruction Following, C-96"""
-    return _share(followed, "instructions")
+    return share_of_findings(followed, "instructions")
 
 
 def exact_match(matches: int, fields: int) -> Measure:
@@ -108,13 +103,5 @@ def exact_match(matches: int, fields: int) -> Measure:
     return ratio(matches, fields) if fields else vacuous(1.0)
 
 
-def _clamped(cosine: float) -> float:
+def _clamp(cosine: float) -> float:
     return min(1.0, max(0.0, cosine))
-
-
-def _share(findings: Findings, what: str) -> Measure:
-    """Items that count / all, once none is undecided"""
-    waiting = findings.count(None)
-    if waiting:
-        return not_run(f"{waiting} of {len(findings)} {what} await a verdict")
-    return ratio(findings.count(True), len(findings))

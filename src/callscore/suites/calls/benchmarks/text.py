@@ -7,8 +7,15 @@ from typing import Any
 
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.metrics.text import n2
-from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View, finding, ids_of
+from callscore.suites.calls.benchmarks.view import (
+    ClosedFields,
+    FactFindings,
+    ReplyFindings,
+    ReplyView,
+    id_usage,
+)
 from callscore.suites.calls.benchmarks.words import CORRECTNESS, OFFERED
+from callscore.suites.calls.items import is_confirmed
 from callscore.suites.calls.text import fabrication, sentiment
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.measures import CLASSES, dominant_emotion, top_emotions
@@ -16,56 +23,62 @@ from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.text.task import TextOutput
 
 
-def said(subject: Subject) -> Sequence[str]:
+def cited_texts(view: ReplyView) -> Sequence[str]:
     """What the reply takes from the call: the claims of its summary."""
-    return [claim.text for claim in claims(subject.output.summary)]
+    return [claim.text for claim in claims(view.output.summary)]
 
 
-def questions(subject: Subject) -> list[Question]:
+def questions(view: ReplyView) -> list[Question]:
     """For every fact of one side that the other does not have verbatim: does it state it?   C-93"""
-    expected, given = _both_sides(subject)
+    expected, given = _both_sides(view)
     return [
-        *_ask(expected, "expected", given, "model_output.summary"),
-        *_ask(given, "claim", expected, "expected_outcome.summary"),
+        *_fact_questions(expected, "expected", given, "model_output.summary"),
+        *_fact_questions(given, "claim", expected, "expected_outcome.summary"),
     ]
 
 
-def _ask(facts: Sequence[Claim], kind: str, others: Sequence[Claim], place: str) -> list[Question]:
+def _fact_questions(
+    facts: Sequence[Claim], kind: str, others: Sequence[Claim], place: str
+) -> list[Question]:
     if not others:
         return []
     forms = {other.form for other in others}
     joined = "\n".join(other.text for other in others)
     return [
-        Question(CORRECTNESS, _item(kind, number), fact.text, joined, OFFERED[CORRECTNESS], place)
+        Question(
+            CORRECTNESS, _item_id(kind, number), fact.text, joined, OFFERED[CORRECTNESS], place
+        )
         for number, fact in enumerate(facts, start=1)
         if fact.form not in forms
     ]
 
 
-def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
+def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindings:
     """The claims, facts, closed fields and rules of the reply."""
-    reference: TextReference = subject.reference
-    output: TextOutput = subject.output
-    expected, given = _both_sides(subject)
-    facts = Facts(
-        _matched(expected, "expected", given, verdicts, flags),
-        _matched(given, "claim", expected, verdicts, flags),
+    reference: TextReference = view.reference
+    output: TextOutput = view.output
+    expected, given = _both_sides(view)
+    facts = FactFindings(
+        _match_facts(expected, "expected", given, verdicts, flags),
+        _match_facts(given, "claim", expected, verdicts, flags),
     )
     known = reference.claim_forms
-    supported = fabrication.without_padding(
-        fabrication.supported(given, known, verdicts, flags), len(known), flags
+    supported = fabrication.limit_supported(
+        fabrication.claim_findings(given, known, verdicts, flags), len(known), flags
     )
-    return View(supported, facts, _closed(reference, output, subject.value), _rules(subject))
+    return ReplyFindings(
+        supported, facts, _closed_fields(reference, output, view.value), _check_rules(view)
+    )
 
 
-def _both_sides(subject: Subject) -> tuple[Sequence[Claim], Sequence[Claim]]:
+def _both_sides(view: ReplyView) -> tuple[Sequence[Claim], Sequence[Claim]]:
     """The facts of the expected summary, and those of the reply's."""
-    case = subject.case
+    case = view.case
     summary = {} if case.is_absent("summary") else case.expected_outcome["summary"]
-    return claims(summary), claims(subject.output.summary)
+    return claims(summary), claims(view.output.summary)
 
 
-def _matched(
+def _match_facts(
     facts: Sequence[Claim],
     kind: str,
     others: Sequence[Claim],
@@ -78,36 +91,38 @@ def _matched(
     forms = {other.form for other in others}
     return [
         fact.form in forms
-        or finding(verdicts, Item(CORRECTNESS, _item(kind, number)), "match", flags)
+        or is_confirmed(verdicts, Item(CORRECTNESS, _item_id(kind, number)), "match", flags)
         for number, fact in enumerate(facts, start=1)
     ]
 
 
-def _item(kind: str, number: int) -> str:
+def _item_id(kind: str, number: int) -> str:
     return f"{kind}:{number}"
 
 
-def _closed(reference: TextReference, output: TextOutput, value: Mapping[str, Any]) -> Closed:
+def _closed_fields(
+    reference: TextReference, output: TextOutput, value: Mapping[str, Any]
+) -> ClosedFields:
     """Labels under N2, and the top emotion        C-97"""
     pairs = sentiment.label_pairs(reference.sentences, output.sentences, set())
     matches, fields = sum(expected == given for expected, given in pairs), len(pairs)
     if reference.sentences:
-        ids = ids_of(value.get("sentiment", ()), "sentence_id", reference.sentences)
+        ids = id_usage(value.get("sentiment", ()), "sentence_id", reference.sentences)
         fields += sum(item.get("label") is not None for item in ids.unexpected)
     if reference.emotions:
         given_top = top_emotions(output.emotion)
         matches += dominant_emotion(reference.top_emotions, given_top).value == 1
         fields += 1
-    return Closed(matches, fields)
+    return ClosedFields(matches, fields)
 
 
-def _rules(subject: Subject) -> list[bool]:
+def _check_rules(view: ReplyView) -> list[bool]:
     """Every id once, none unexpected, labels from the set        C-96"""
-    reference: TextReference = subject.reference
+    reference: TextReference = view.reference
     if not reference.sentences:
         return []
-    items = subject.value.get("sentiment", ())
-    ids = ids_of(items, "sentence_id", reference.sentences)
+    items = view.value.get("sentiment", ())
+    ids = id_usage(items, "sentence_id", reference.sentences)
     labels = [item.get("label") for item in items]
     known = [isinstance(label, str) and n2(label) in CLASSES for label in labels]
     return [ids.once, not ids.unexpected, all(known)]

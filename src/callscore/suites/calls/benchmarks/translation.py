@@ -7,43 +7,49 @@ from typing import Any
 
 from callscore.core.judging import Verdicts
 from callscore.metrics.text import n1
-from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View, ids_of
-from callscore.suites.calls.text.fabrication import without_padding
-from callscore.suites.calls.translation.facts import stated
+from callscore.suites.calls.benchmarks.view import (
+    ClosedFields,
+    FactFindings,
+    ReplyFindings,
+    ReplyView,
+    id_usage,
+)
+from callscore.suites.calls.text.fabrication import limit_supported
+from callscore.suites.calls.translation.facts import count_supported
 from callscore.suites.calls.translation.reference import SENTENCES, TERMS, TranslationReference
 from callscore.suites.calls.translation.task import TranslationOutput, fact_count
 
 
-def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
+def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindings:
     """The facts, closed fields and rules of the reply; added facts are unsupported claims."""
-    reference: TranslationReference = subject.reference
-    output: TranslationOutput = subject.output
+    reference: TranslationReference = view.reference
+    output: TranslationOutput = view.output
     if not reference.sentences:
-        return View((), Facts((), ()), _closed(subject), ())
-    facts = stated(reference.facts, output.rendered.text)
+        return ReplyFindings((), FactFindings((), ()), _closed_fields(view), ())
+    facts = count_supported(reference.facts, output.translation.text)
     claims = [True] * facts.supported + [False] * facts.added
-    supported = without_padding(claims, reference.total_facts, flags)
-    counted = fact_count(reference, output.rendered, verdicts, flags)
+    supported = limit_supported(claims, reference.total_facts, flags)
+    counted = fact_count(reference, output.translation, verdicts, flags)
     kept = counted.total - counted.lost
-    return View(
+    return ReplyFindings(
         supported,
-        Facts([True] * kept + [False] * counted.lost, [True] * kept + [False] * facts.added),
-        _closed(subject),
-        _rules(subject),
+        FactFindings([True] * kept + [False] * counted.lost, [True] * kept + [False] * facts.added),
+        _closed_fields(view),
+        _check_rules(view),
     )
 
 
-def _closed(subject: Subject) -> Closed:
+def _closed_fields(view: ReplyView) -> ClosedFields:
     """The listed domain terms with their renderings, N1        C-97"""
-    if subject.case.is_absent(TERMS):
-        return Closed(0, 0)
-    expected = _renderings(subject.case.expected_outcome.get(TERMS, ()))
-    given = _renderings(subject.value.get(TERMS, ()))
+    if view.case.is_absent(TERMS):
+        return ClosedFields(0, 0)
+    expected = _forms_by_term(view.case.expected_outcome.get(TERMS, ()))
+    given = _forms_by_term(view.value.get(TERMS, ()))
     matches = sum(given.get(term) == forms for term, forms in expected.items())
-    return Closed(matches, len(expected.keys() | given.keys()))
+    return ClosedFields(matches, len(expected.keys() | given.keys()))
 
 
-def _renderings(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, frozenset[str]]:
+def _forms_by_term(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, frozenset[str]]:
     """Every term with all renderings in a list."""
     found: dict[str, set[str]] = {}
     for entry in entries:
@@ -53,8 +59,8 @@ def _renderings(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, frozenset[
     return {term: frozenset(forms) for term, forms in found.items()}
 
 
-def _rules(subject: Subject) -> list[bool]:
+def _check_rules(view: ReplyView) -> list[bool]:
     """Every id once, none unexpected, every sentence translated        C-96"""
-    ids = ids_of(subject.value.get(SENTENCES, ()), "source_id", subject.reference.sentences)
-    renderings = subject.output.rendered.by_id.values()
-    return [ids.once, not ids.unexpected, all(r.is_translated for r in renderings)]
+    ids = id_usage(view.value.get(SENTENCES, ()), "source_id", view.reference.sentences)
+    sentences = view.output.translation.by_id.values()
+    return [ids.once, not ids.unexpected, all(r.is_translated for r in sentences)]

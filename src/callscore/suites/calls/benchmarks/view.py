@@ -1,4 +1,4 @@
-"""One reply in the terms of the benchmarks, for any task."""
+"""One reply as the benchmarks see it, for any task, and what they find in it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, JsonObject
-from callscore.core.judging import Item, Verdicts
 from callscore.metrics.text import item_id
-from callscore.suites.calls.benchmarks.measures import Findings
-from callscore.suites.calls.benchmarks.words import CANNOT_TELL
+from callscore.suites.calls.text.measures import Findings
 
 ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
 
@@ -34,7 +32,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-class Subject(msgspec.Struct, frozen=True, dict=True):
+class ReplyView(msgspec.Struct, frozen=True, dict=True):
     """One well-formed reply: the case's reference, the output as its task parsed it, its JSON."""
 
     case: Case
@@ -53,34 +51,34 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         return text_of(self.case.expected_outcome)
 
 
-class Facts(NamedTuple):
+class FactFindings(NamedTuple):
     """For each fact of the reference whether the reply has it, and the other way round."""
 
     expected: Findings
     given: Findings
 
 
-class Closed(NamedTuple):
+class ClosedFields(NamedTuple):
     """Closed fields that agree, of all that were expected or predicted        C-97"""
 
     matches: int
     fields: int
 
 
-class View(msgspec.Struct, frozen=True):
-    """What the criteria count in one reply (C-90)."""
+class ReplyFindings(msgspec.Struct, frozen=True):
+    """What the criteria count in one reply        C-90"""
 
     supported: Findings
     """Every claim: is it supported?"""
-    facts: Facts
-    closed: Closed
+    facts: FactFindings
+    closed: ClosedFields
     rules: Sequence[bool]
     """The instructions that code checks."""
     steps: Sequence[float | None] = ()
     """The points of each argument."""
 
 
-class Ids(NamedTuple):
+class IdUsage(NamedTuple):
     """How a reply uses the ids of its prompt."""
 
     once: bool
@@ -89,7 +87,7 @@ class Ids(NamedTuple):
     """Items under other ids, the first of each id."""
 
 
-def ids_of(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, Any]) -> Ids:
+def id_usage(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, Any]) -> IdUsage:
     """Compare the ids of a reply with the expected ones."""
     seen: dict[str, int] = {}
     unexpected: list[Mapping[str, Any]] = []
@@ -98,12 +96,4 @@ def ids_of(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, 
         seen[given] = seen.get(given, 0) + 1
         if given not in expected and seen[given] == 1:
             unexpected.append(item)
-    return Ids(all(seen.get(key_) == 1 for key_ in expected), unexpected)
-
-
-def finding(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
-    """Whether every verdict on an item is the good word; None if there is none."""
-    words = [verdict.verdict for verdict in verdicts.get(item, ()) if verdict.verdict is not None]
-    if CANNOT_TELL in words:
-        flags.add("abstained")
-    return all(word == good for word in words) if words else None
+    return IdUsage(all(seen.get(key_) == 1 for key_ in expected), unexpected)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.core.case import Case
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.items import CANNOT_TELL
+from callscore.suites.calls.spec import load_spec
 
 FAITHFULNESS, HALLUCINATION = "bench.faithfulness", "bench.hallucination_rate"
 RELEVANCY, CORRECTNESS = "bench.answer_relevancy", "bench.answer_correctness"
@@ -14,7 +15,6 @@ CONTEXTUAL = "bench.contextual_relevancy"
 ARGUMENT, INSTRUCTIONS = "bench.argument_correctness", "bench.instruction_following"
 EXACT_MATCH = "bench.exact_match"
 
-CANNOT_TELL = "cannot_tell"
 SUPPORT = (
     "supported_by_transcript",
     "supported_by_reference",
@@ -48,7 +48,7 @@ _OF_SUMMARY = frozenset({FAITHFULNESS, HALLUCINATION, CORRECTNESS, PRECISION, RE
 
 def criteria_of(task: str) -> Sequence[str]:
     """The criteria that apply to a task        C-90"""
-    return [slug for slug, entry in load().benchmarks.criteria.items() if task in entry.tasks]
+    return [slug for slug, entry in load_spec().benchmarks.criteria.items() if task in entry.tasks]
 
 
 def absent_criteria(case: Case) -> frozenset[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.metrics.text import n2
-from callscore.suites.calls.entity.identity import Aliases, distinct
+from callscore.suites.calls.entity.identity import Aliases, distinct_entities
 
 
-def strings(items: Any, path: str) -> list[str]:
+def check_strings(items: Any, path: str) -> list[str]:
     """The value as a list of strings; raises DataError if it is not one."""
     if not isinstance(items, list):
         raise DataError("expected an array of strings", field=path)
@@ -27,10 +27,10 @@ def configured_list(config: Mapping[str, Any]) -> list[str] | None:
     keywords, topics = config.get("keywords"), config.get("topics")
     if keywords is None and topics is None:
         entities = config.get("entities")
-        return None if entities is None else strings(entities, "config.entities")
+        return None if entities is None else check_strings(entities, "config.entities")
     return [
-        *(strings(keywords, "config.keywords") if keywords is not None else ()),
-        *(strings(topics, "config.topics") if topics is not None else ()),
+        *(check_strings(keywords, "config.keywords") if keywords is not None else ()),
+        *(check_strings(topics, "config.topics") if topics is not None else ()),
     ]
 
 
@@ -42,7 +42,7 @@ def configured_keys(forms: list[str]) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def _keys_without_aliases(forms: tuple[str, ...]) -> frozenset[str]:
     """Cached, as the calls of one business share one long list."""
-    return distinct(forms, {}).keys
+    return distinct_entities(forms, {}).keys
 
 
 def read_aliases(config: Mapping[str, Any], configured: frozenset[str]) -> Aliases:
@@ -62,12 +62,12 @@ def read_aliases(config: Mapping[str, Any], configured: frozenset[str]) -> Alias
             is_entity_first = pair[0] in configured and pair[1] not in configured
             pairs.append(pair[::-1] if is_entity_first else pair)
         else:
-            forms = strings(value, f"config.aliases[{name!r}]")
+            forms = check_strings(value, f"config.aliases[{name!r}]")
             pairs += [(n2(form), n2(name)) for form in forms]
-    return _one_entity_each(pairs)
+    return _map_forms(pairs)
 
 
-def _one_entity_each(pairs: list[tuple[str, str]]) -> Aliases:
+def _map_forms(pairs: list[tuple[str, str]]) -> Aliases:
     entities = {entity for _, entity in pairs}
     aliases: dict[str, str] = {}
     for form, entity in pairs:

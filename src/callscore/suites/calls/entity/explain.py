@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.scorecard.explain import quoted
+from callscore.scorecard.explain import quote
 from callscore.suites.calls.entity.measures import fabricated_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
@@ -25,21 +25,26 @@ def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts)
     made_up = fabricated_entities(keywords, topics, reference)
     missed = (reference.keywords - keywords, reference.topics - topics)  # in both counts twice
     return {
-        **_detection(OF_KEYWORDS, reference.keywords, keywords),
-        **_detection(OF_TOPICS, reference.topics, topics),
-        ADHERENCE: _named("not configured", (keywords | topics) - reference.configured),
+        **_detection_faults(OF_KEYWORDS, reference.keywords, keywords),
+        **_detection_faults(OF_TOPICS, reference.topics, topics),
+        ADHERENCE: _describe("not configured", (keywords | topics) - reference.configured),
         CROSS_LANGUAGE: [
-            name for of in missed for name in _named("missing", of & reference.foreign)
+            name for of in missed for name in _describe("missing", of & reference.foreign)
         ],
-        FABRICATED: _named("made up", made_up),
+        FABRICATED: _describe("made up", made_up),
     }
 
 
-def _detection(slugs: Sequence[str], expected: frozenset[str], found: frozenset[str]) -> Faults:
+def _detection_faults(
+    slugs: Sequence[str], expected: frozenset[str], found: frozenset[str]
+) -> Faults:
     precision, recall, f1 = slugs
-    missing, extra = _named("missing", expected - found), _named("not expected", found - expected)
+    missing, extra = (
+        _describe("missing", expected - found),
+        _describe("not expected", found - expected),
+    )
     return {precision: extra, recall: missing, f1: [*missing, *extra]}
 
 
-def _named(what: str, keys: frozenset[str]) -> list[str]:
-    return [f"{what} {quoted(key.strip())}" for key in sorted(keys)]
+def _describe(what: str, keys: frozenset[str]) -> list[str]:
+    return [f"{what} {quote(key.strip())}" for key in sorted(keys)]

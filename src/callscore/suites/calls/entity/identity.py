@@ -16,7 +16,7 @@ NO_ENTITIES: frozenset[str] = frozenset()
 NO_FLAGS: frozenset[str] = frozenset()
 
 
-class Distinct(msgspec.Struct, frozen=True, gc=False):
+class EntityKeys(msgspec.Struct, frozen=True, gc=False):
     """The entities of a list, each once, and flags."""
 
     keys: frozenset[str]
@@ -29,20 +29,20 @@ def key_of(form: str, aliases: Aliases) -> str:
     return aliases.get(normal, normal)
 
 
-def distinct(items: Sequence[object], aliases: Aliases) -> Distinct:
+def distinct_entities(items: Sequence[object], aliases: Aliases) -> EntityKeys:
     """The distinct entities of a list; empty strings dropped, other non-strings kept      C-41"""
     forms: list[str] = []
     for item in items:
         if type(item) is not str:
-            return _distinct_and_flagged(items, aliases)
+            return _distinct_with_flags(items, aliases)
         forms.append(key_of(item, aliases) if aliases else n2(item))
     keys = frozenset(forms)
     if len(keys) < len(forms) or "" in keys:
-        return _distinct_and_flagged(items, aliases)
-    return Distinct(keys, NO_FLAGS)
+        return _distinct_with_flags(items, aliases)
+    return EntityKeys(keys, NO_FLAGS)
 
 
-def _distinct_and_flagged(items: Sequence[object], aliases: Aliases) -> Distinct:
+def _distinct_with_flags(items: Sequence[object], aliases: Aliases) -> EntityKeys:
     keys: set[str] = set()
     flags: set[str] = set()
     for item in items:
@@ -57,7 +57,7 @@ def _distinct_and_flagged(items: Sequence[object], aliases: Aliases) -> Distinct
             flags.add("duplicates_removed")
         else:
             keys.add(key)
-    return Distinct(frozenset(keys), frozenset(flags))
+    return EntityKeys(frozenset(keys), frozenset(flags))
 
 
 def _key_of_non_string(item: object) -> str:

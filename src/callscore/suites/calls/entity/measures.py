@@ -53,7 +53,7 @@ def fabricated_entities(
     """
     if keywords <= reference.configured and topics <= reference.configured:
         return NO_ENTITIES
-    unknown = (keywords | topics) - reference.known
+    unknown = (keywords | topics) - reference.known_entities
     return frozenset(key for key in unknown if not reference.is_spoken(key))
 
 

@@ -11,15 +11,21 @@ from callscore.core.case import Case, spoken_text
 from callscore.core.errors import DataError
 from callscore.metrics.text import contains, n2
 from callscore.suites.calls.entity.entity_list import (
+    check_strings,
     configured_keys,
     configured_list,
     read_aliases,
-    strings,
 )
-from callscore.suites.calls.entity.identity import NO_ENTITIES, Aliases, distinct, is_text, key_of
-from callscore.suites.calls.items import NO_PARTS, documented_keys, listed
-from callscore.suites.calls.parse import Sources, Structure, structure_of
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.entity.identity import (
+    NO_ENTITIES,
+    Aliases,
+    distinct_entities,
+    is_text,
+    key_of,
+)
+from callscore.suites.calls.items import NO_PARTS, check_keys, expected_list
+from callscore.suites.calls.parse import Structure, StructureSources, structure_of
+from callscore.suites.calls.spec import load_spec
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"
 PARTS = (KEYWORDS, TOPICS, VALID_SET)
@@ -65,16 +71,16 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
     flags: tuple[str, ...]
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def known_entities(self) -> frozenset[str]:
         """Not fabricated: expected in any of the three lists, or configured (C-45).
 
         Computed on first use: few replies name an entity that is not configured.
         """
-        valid = distinct(self.valid_set, self.aliases).keys
+        valid = distinct_entities(self.valid_set, self.aliases).keys
         return self.keywords | self.topics | self.configured | valid
 
     @cached_property
-    def spoken(self) -> str:
+    def n2_transcript(self) -> str:
         """The whole transcript as N2; computed on first use, for the same reason."""
         return n2(spoken_text(self.case.transcript))
 
@@ -83,12 +89,12 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
         if not is_text(key):
             return False
         forms = [form for form, entity in self.aliases.items() if entity == key]
-        return any(contains(self.spoken, form) for form in (key, *forms))
+        return any(contains(self.n2_transcript, form) for form in (key, *forms))
 
 
-def read_reference(case: Case, sources: Sources) -> EntityReference:
+def read_reference(case: Case, sources: StructureSources) -> EntityReference:
     """The entities of a case; raises DataError (C-20)."""
-    documented_keys(case.expected_outcome, PARTS, case)
+    check_keys(case.expected_outcome, PARTS, case)
     given_keywords, given_topics = _entities(case, KEYWORDS), _entities(case, TOPICS)
     valid_set = _entities(case, VALID_SET)
     in_config = configured_list(case.config)
@@ -96,9 +102,9 @@ def read_reference(case: Case, sources: Sources) -> EntityReference:
     configured = configured_keys(as_written)
     aliases = read_aliases(case.config, configured)
     if aliases:
-        configured = distinct(as_written, aliases).keys
-    keywords = distinct(given_keywords, aliases).keys
-    topics = distinct(given_topics, aliases).keys
+        configured = distinct_entities(as_written, aliases).keys
+    keywords = distinct_entities(given_keywords, aliases).keys
+    topics = distinct_entities(given_topics, aliases).keys
     either = keywords | topics
     no_list = in_config is None and case.is_absent(VALID_SET)
     contradicted = not no_list and not either <= configured
@@ -127,7 +133,7 @@ def refuse_blocked(reference: EntityReference) -> None:
         KEYWORDS: sorted(reference.keywords - configured),
         TOPICS: sorted(reference.topics - configured),
     }
-    gate = load().metrics[ADHERENCE].gate
+    gate = load_spec().metrics[ADHERENCE].gate
     assert gate is not None  # the framework makes it a blocker
     if ADHERENCE in reference.absent or not gate.breached(
         1 - sum(map(len, outside.values())) / total
@@ -135,20 +141,20 @@ def refuse_blocked(reference: EntityReference) -> None:
         return
     part = KEYWORDS if outside[KEYWORDS] else TOPICS
     raise DataError(
-        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which contains"
-        f" {_some(configured)}: a perfect answer would be blocked; expected entities of the list",
+        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which contains "
+        f"{_shorten(configured)}: a perfect answer would be blocked; expected entities of the list",
         field=f"expected_outcome.{part}",
     )
 
 
-def _some(names: frozenset[str]) -> str:
+def _shorten(names: frozenset[str]) -> str:
     named = ", ".join(map(repr, sorted(names)[:MOST_NAMED]))
     return f"{named}, …" if len(names) > MOST_NAMED else named or "nothing"
 
 
 def _entities(case: Case, part: str) -> list[str]:
-    items = listed(case.expected_outcome, part, case, filled=False)
-    return strings(items, _PATHS[part])
+    items = expected_list(case.expected_outcome, part, case, filled=False)
+    return check_strings(items, _PATHS[part])
 
 
 def _absent_metrics(case: Case, no_list: bool) -> frozenset[str]:

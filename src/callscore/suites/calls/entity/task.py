@@ -16,7 +16,7 @@ from callscore.suites.calls import spec
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas
 from callscore.suites.calls.entity.entity_list import configured_list
-from callscore.suites.calls.entity.identity import distinct
+from callscore.suites.calls.entity.identity import distinct_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     CROSS_LANGUAGE,
@@ -35,10 +35,10 @@ from callscore.suites.calls.entity.reference import (
     read_reference,
     refuse_blocked,
 )
-from callscore.suites.calls.parse import Sources, parse_reply, structure_of
-from callscore.suites.calls.prompt import answer_form, build_prompt, texts
+from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
+from callscore.suites.calls.prompt import answer_form, build_prompt, distinct_texts
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 
 STRUCTURE = "entity.structure"
 OFFERED: Mapping[str, tuple[str, ...]] = {}
@@ -63,7 +63,9 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources({}, open_maps=settings.open_maps, form=answer_form("entity"))
+        self._sources = StructureSources(
+            {}, open_maps=settings.open_maps, form=answer_form("entity")
+        )
 
     def reference(self, case: Case) -> EntityReference:
         """The expected entities, checked: the configured list must have them   C-20, C-131"""
@@ -79,7 +81,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         """The configured list and the transcript."""
         asked: dict[str, Any] = {}
         if configured_list(case.config) is None:
-            asked["entities"] = texts(case.expected_outcome.get(VALID_SET))
+            asked["entities"] = distinct_texts(case.expected_outcome.get(VALID_SET))
         return build_prompt(case, asked, structure_of(case, self._sources))
 
     def read(self, reference: EntityReference, reply: Reply) -> EntityOutput | Malformed:
@@ -87,8 +89,12 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         parsed = parse_reply(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        keywords = distinct(_given(KEYWORDS, parsed.value, reference), reference.aliases)
-        topics = distinct(_given(TOPICS, parsed.value, reference), reference.aliases)
+        keywords = distinct_entities(
+            _reported_entities(KEYWORDS, parsed.value, reference), reference.aliases
+        )
+        topics = distinct_entities(
+            _reported_entities(TOPICS, parsed.value, reference), reference.aliases
+        )
         flags = keywords.flags | topics.flags
         if parsed.flags or reference.flags:
             flags = flags.union(parsed.flags, reference.flags)
@@ -105,7 +111,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
     ) -> Measured:
         """All Entity measures of one reply."""
         if isinstance(output, Malformed):
-            return _malformed(reference, output)
+            return _malformed_measures(reference, output)
         keywords, topics = output.keywords, output.topics
         fabricated = formulas.fabricated_entities(keywords, topics, reference)
         of_keywords = counts(reference.keywords, keywords)
@@ -127,7 +133,9 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         return Measured(measures, output.flags)
 
 
-def _given(part: str, answer: Mapping[str, Any], reference: EntityReference) -> list[Any]:
+def _reported_entities(
+    part: str, answer: Mapping[str, Any], reference: EntityReference
+) -> list[Any]:
     """A list of the reply; empty if the case declares it absent (C-127)."""
     case = reference.case
     return [] if case.expected_parts and case.is_absent(part) else answer[part]
@@ -140,11 +148,11 @@ def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) ->
     given = answer[VALID_SET]
     if given == reference.as_written:
         return False
-    return distinct(given, reference.aliases).keys != reference.configured
+    return distinct_entities(given, reference.aliases).keys != reference.configured
 
 
-def _malformed(reference: EntityReference, output: Malformed) -> Measured:
-    measures = dict.fromkeys(spec.names().of_task["entity"], MALFORMED)
+def _malformed_measures(reference: EntityReference, output: Malformed) -> Measured:
+    measures = dict.fromkeys(spec.metric_names().by_task["entity"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
-    measures[STRUCTURE] = DEPARTS
+    measures[STRUCTURE] = DIFFERS
     return Measured(measures, sorted({output.cause, *reference.flags}))

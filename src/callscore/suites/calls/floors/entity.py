@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -11,20 +10,20 @@ from callscore.core.case import spoken_text
 from callscore.metrics.text import contains
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.entity.entity_list import configured_keys
-from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct
+from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     KEYWORD_F1,
     TOPIC_F1,
     EntityReference,
 )
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
 
 
-class _Reported(NamedTuple):
-    """What a strategy reports in one call."""
+class _EntityReport(NamedTuple):
+    """The entities that a strategy reports in one call."""
 
     keywords: frozenset[str]
     topics: frozenset[str]
@@ -38,7 +37,7 @@ class _StrategyCounts:
         self.configured = self.reported = 0
         self.silent = self.calls = 0
 
-    def add(self, reference: EntityReference, given: _Reported) -> None:
+    def add(self, reference: EntityReference, given: _EntityReport) -> None:
         """Count one call."""
         absent = reference.absent
         for slug, expected, found in (
@@ -58,7 +57,7 @@ class _StrategyCounts:
 
     def strategy(self, name: str) -> Strategy:
         """The rows over all calls."""
-        rows = {slug: _mean(counts) for slug, counts in self.f1.items()}
+        rows = {slug: mean_share(counts) for slug, counts in self.f1.items()}
         adherence = share(self.configured, self.reported)
         if adherence is None and self.calls:
             rows[ADHERENCE] = 0.0 if self.silent else 1.0
@@ -75,12 +74,12 @@ class EntityFloor(FloorTally):
 
     def add(self, reference: EntityReference) -> None:
         """Count the entities of one call."""
-        listed = _listed(reference)
+        listed = _configured_entities(reference)
         self._strategies[WHOLE].add(reference, listed)
-        self._strategies[NOTHING].add(reference, _Reported(NO_ENTITIES, NO_ENTITIES))
-        spoken = _spoken(reference, listed.keywords | listed.topics)
+        self._strategies[NOTHING].add(reference, _EntityReport(NO_ENTITIES, NO_ENTITIES))
+        spoken = _spoken_entities(reference, listed.keywords | listed.topics)
         self._strategies[LITERAL].add(
-            reference, _Reported(listed.keywords & spoken, listed.topics & spoken)
+            reference, _EntityReport(listed.keywords & spoken, listed.topics & spoken)
         )
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
@@ -88,23 +87,23 @@ class EntityFloor(FloorTally):
         return [way.strategy(name) for name, way in self._strategies.items()]
 
 
-def _listed(reference: EntityReference) -> _Reported:
-    """The configured keywords and topics; one list is used for both."""
+def _configured_entities(reference: EntityReference) -> _EntityReport:
+    """The configured keywords and topics; a single list is used for both."""
     config = reference.case.config
     keywords, topics = config.get("keywords"), config.get("topics")
     if keywords is None and topics is None:
         both = reference.configured
-        found = _Reported(both, both)
+        found = _EntityReport(both, both)
     else:
-        found = _Reported(_keys(keywords, reference), _keys(topics, reference))
+        found = _EntityReport(_entity_keys(keywords, reference), _entity_keys(topics, reference))
     is_absent = reference.case.is_absent
-    return _Reported(
+    return _EntityReport(
         NO_ENTITIES if is_absent("detected_keywords") else found.keywords,
         NO_ENTITIES if is_absent("detected_topics") else found.topics,
     )
 
 
-def _spoken(reference: EntityReference, entities: frozenset[str]) -> frozenset[str]:
+def _spoken_entities(reference: EntityReference, entities: frozenset[str]) -> frozenset[str]:
     """The entities that a search for their forms finds in the transcript, in any case.
 
     A trivial answer does not normalise, which would take longer than everything else.
@@ -115,20 +114,15 @@ def _spoken(reference: EntityReference, entities: frozenset[str]) -> frozenset[s
     return entities.intersection(found)
 
 
-def _keys(forms: list[str] | None, reference: EntityReference) -> frozenset[str]:
+def _entity_keys(forms: list[str] | None, reference: EntityReference) -> frozenset[str]:
     if not forms:
         return NO_ENTITIES
     if not reference.aliases:
         return configured_keys(forms)
-    return distinct(forms, reference.aliases).keys
+    return distinct_entities(forms, reference.aliases).keys
 
 
 def _f1(expected: frozenset[str], found: frozenset[str]) -> tuple[int, int]:
     """2 TP / (|expected| + |found|) as a fraction; 1 if both are empty        C-13"""
     both = len(expected) + len(found)
     return (2 * len(expected & found), both) if both else (1, 1)
-
-
-def _mean(counts: Counter[tuple[int, int]]) -> float | None:
-    values = (count * part / whole for (part, whole), count in counts.items())
-    return share(math.fsum(values), counts.total())

@@ -10,15 +10,15 @@ from typing import NamedTuple
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 from callscore.suites.calls.qa.measures import EVIDENCE, Mark, is_correct, normalised_gap
-from callscore.suites.calls.qa.reference import FormQuestion, QAReference
+from callscore.suites.calls.qa.reference import ExpectedQuestion, QAReference
 
 MOST_COUNTED = 20_000
-"""Kinds of marks that are counted per question; beyond, all questions are counted together,
-to bound memory."""
+"""Distinct counts by question; beyond this number all questions are counted together, to bound
+memory."""
 FALSE_PASS = "qa.false_pass_rate"
 
 
-class _Question(NamedTuple):
+class _AskedQuestion(NamedTuple):
     """A question as every call asks it."""
 
     id: str
@@ -26,10 +26,10 @@ class _Question(NamedTuple):
     pass_fail: bool
 
 
-class _Expected(NamedTuple):
+class _HumanMark(NamedTuple):
     """A question with the mark that a person gave, in a call with this many questions."""
 
-    asked: _Question
+    question: _AskedQuestion
     score: float
     questions: int
 
@@ -57,24 +57,26 @@ class QAFloor(FloorTally):
         for q in applicable:
             counts["" if is_full else q.id, q.max_score, q.pass_fail, q.score, number] += 1
 
-    def _expected(self) -> Iterable[tuple[_Expected, int]]:
+    def _human_marks(self) -> Iterable[tuple[_HumanMark, int]]:
         for (name, scale, kind, score, number), count in self._counts.items():
             assert score is not None  # only applicable questions are counted
-            yield _Expected(_Question(name, scale, kind), score, number), count
+            yield _HumanMark(_AskedQuestion(name, scale, kind), score, number), count
 
     @property
     def failures(self) -> tuple[int, int]:
-        """PASS_FAIL questions that people failed, of all        C-35, C-135"""
+        """PASS_FAIL questions that people failed, and all        C-35, C-135"""
         pass_fail = [
-            (expected, count) for expected, count in self._expected() if expected.asked.pass_fail
+            (expected, count)
+            for expected, count in self._human_marks()
+            if expected.question.pass_fail
         ]
         failed = sum(count for expected, count in pass_fail if expected.score == 0)
         return failed, sum(count for _, count in pass_fail)
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
         """Each way to mark, without reasons and with a quoted line as reason."""
-        usual = self._usual()
-        marks: Mapping[str, Callable[[_Question], float]] = {
+        usual = self._usual_marks()
+        marks: Mapping[str, Callable[[_AskedQuestion], float]] = {
             "always full marks": lambda asked: asked.max_score,
             "always zero": lambda asked: 0.0,
             "the question's usual mark": usual.__getitem__,
@@ -83,27 +85,29 @@ class QAFloor(FloorTally):
             for reasons, evidence in ((", a quoted line as reason", 1.0), (", no reasons", 0.0)):
                 yield self._strategy(name + reasons, mark, evidence)
 
-    def _usual(self) -> Mapping[_Question, float]:
-        """The mark that people gave most often to each question, the lowest of several."""
-        given: dict[_Question, Counter[float]] = {}
-        for expected, count in self._expected():
-            given.setdefault(expected.asked, Counter())[expected.score] += count
+    def _usual_marks(self) -> Mapping[_AskedQuestion, float]:
+        """The mark that people gave most often to each question; of several the lowest."""
+        given: dict[_AskedQuestion, Counter[float]] = {}
+        for expected, count in self._human_marks():
+            given.setdefault(expected.question, Counter())[expected.score] += count
         return {
             asked: min(marks, key=lambda mark: (-marks[mark], mark))
             for asked, marks in given.items()
         }
 
-    def _strategy(self, name: str, mark: Callable[[_Question], float], evidence: float) -> Strategy:
+    def _strategy(
+        self, name: str, mark: Callable[[_AskedQuestion], float], evidence: float
+    ) -> Strategy:
         right: list[float] = []
         close: list[float] = []
         asked = passed = 0
-        for expected, count in self._expected():
-            given = _marked(expected, mark(expected.asked))
+        for expected, count in self._human_marks():
+            given = _make_mark(expected, mark(expected.question))
             right.append(count * is_correct(given, self._margin) / expected.questions)
             close.append(count * (1 - normalised_gap(given)) / expected.questions)
-            if expected.asked.pass_fail:
+            if expected.question.pass_fail:
                 asked += count
-                is_full = given.given == expected.asked.max_score
+                is_full = given.given == expected.question.max_score
                 passed += count * (expected.score == 0 and is_full)
         rows = {
             "qa.question_score_accuracy": share(math.fsum(right), self._calls),
@@ -113,10 +117,10 @@ class QAFloor(FloorTally):
         return Strategy(name, rows, {FALSE_PASS: share(100 * passed, asked)})
 
 
-def _marked(expected: _Expected, mark: float) -> Mark:
-    asked = expected.asked
+def _make_mark(expected: _HumanMark, mark: float) -> Mark:
+    asked = expected.question
     kind = "PASS_FAIL" if asked.pass_fail else "SCORE"
-    question = FormQuestion(
+    question = ExpectedQuestion(
         asked.id, expected.score, asked.max_score, asked.pass_fail, kind, reason=""
     )
     return Mark(question, mark)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ from callscore.core.suite import Floor
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.formula import TaskFormula, formula_for, task_score
 from callscore.scorecard.tally import TaskTally
-from callscore.suites.calls.spec import Settings, load
+from callscore.suites.calls.spec import Settings, load_spec
 
 
 class Strategy(NamedTuple):
@@ -29,7 +31,7 @@ class FloorTally(ABC):
 
     @property
     def failures(self) -> tuple[int, int]:
-        """PASS_FAIL questions that people failed, of all; only QA has any."""
+        """PASS_FAIL questions that people failed, and all; only QA has any."""
         return 0, 0
 
     @abstractmethod
@@ -41,7 +43,7 @@ class FloorTally(ABC):
         """The rows of every strategy over all cases so far."""
 
 
-def best(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:
+def best_floor(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:
     """max over unblocked strategies of the task's formula        C-135"""
     found = Floor(None, None)
     for strategy in strategies:
@@ -63,14 +65,21 @@ def share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def mean_share(counts: Counter[tuple[int, int]]) -> float | None:
+    """The mean of part / whole over calls that are counted by (part, whole); None without calls"""
+    values = (count * part / whole for (part, whole), count in counts.items())
+    return share(math.fsum(values), counts.total())
+
+
 ENOUGH = 1_000
+"""Cases of a task that are enough for a floor."""
 
 
 class CallFloors:
     """The scores of trivial answers on the cases added so far        C-135
 
-    In a large data set every k-th case of a task is counted, about `ENOUGH` in all, which gives
-    floors to a hundredth in little time. The strategy mentions it.
+    In a large data set every k-th case of a task is counted, about `ENOUGH` in all, which is exact
+    to about 0.01. The name of the strategy mentions it.
     """
 
     def __init__(self, settings: Settings, cases: int = 0) -> None:
@@ -93,13 +102,13 @@ class CallFloors:
     def found(self) -> Mapping[str, Floor]:
         """The floor of every task that has a case."""
         return {
-            task: self._labelled(best(tally.strategies(formula), formula))
+            task: self._note_sampling(best_floor(tally.strategies(formula), formula))
             for task, tally in self._tallies.items()
             if tally is not None
-            for formula in (formula_for(load(), task, self._settings),)
+            for formula in (formula_for(load_spec(), task, self._settings),)
         }
 
-    def _labelled(self, floor: Floor) -> Floor:
+    def _note_sampling(self, floor: Floor) -> Floor:
         if self._step == 1 or floor.strategy is None:
             return floor
         return floor._replace(strategy=f"{floor.strategy} (1 of {self._step} cases counted)")
@@ -110,7 +119,7 @@ class CallFloors:
 
     @property
     def failures(self) -> tuple[int, int]:
-        """PASS_FAIL questions that people failed, of all        C-135"""
+        """PASS_FAIL questions that people failed, and all        C-135"""
         tally = self._tallies.get("qa")
         return tally.failures if tally is not None else (0, 0)
 
@@ -145,7 +154,7 @@ def undemonstrated_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]]
 ) -> Sequence[str]:
     """Notes if passing every question would block no model        C-135"""
-    unseen = [_undemonstrated(model, tallies.get(model.model, {})) for model in models]
+    unseen = [_undemonstrated_note(model, tallies.get(model.model, {})) for model in models]
     return list(dict.fromkeys(note for note in unseen if note))
 
 
@@ -158,11 +167,11 @@ def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator
                 f" {floor.strategy}"
             )
     if asked and not _shows_failures(failed, asked):
-        yield f"QA: {_people(failed, asked)}{UNDEMONSTRATED}"
+        yield f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"
 
 
-def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str | None:
-    """If passing every question would block no model: people failed too few        C-135"""
+def _undemonstrated_note(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str | None:
+    """A note if passing every question would block no model, as people failed too few    C-135"""
     qa, tally = model.tasks.get("qa"), tallies.get("qa")
     if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
         return None
@@ -172,10 +181,11 @@ def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str 
     if not asked or _shows_failures(failed, asked):
         return None
     if of_failures is None or not failed:
-        return f"QA: {_people(failed, asked)}{UNDEMONSTRATED}"
+        return f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"
     passed = of_failures.numerator
     return (
-        f"{model.model}, QA: {_people(failed, asked)}, the model passed {_of(passed, failed)}"
+        f"{model.model}, QA: {_failures_text(failed, asked)}, "
+        f"the model passed {_passes_text(passed, failed)}"
         f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
     )
 
@@ -186,15 +196,15 @@ def _shows_failures(failed: float, asked: float) -> bool:
     True as well if a single false pass would: with that few questions the resolution is shown next
     to the rate.
     """
-    gate = load().metrics[FALSE_PASS].gate
+    gate = load_spec().metrics[FALSE_PASS].gate
     return gate is not None and gate.breached(100 * max(failed, 1) / asked)
 
 
-def _people(failed: float, asked: float) -> str:
+def _failures_text(failed: float, asked: float) -> str:
     return f"people failed {f'{failed:g}' if failed else 'none'} of {asked:g} questions"
 
 
-def _of(passed: float, failed: float) -> str:
+def _passes_text(passed: float, failed: float) -> str:
     if not passed:
         return "none"
     if passed < failed:

@@ -53,22 +53,22 @@ class TextFloor(FloorTally):
             self._judged[slug] += slug not in absent
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The only strategy, which is the best of its kind."""
+        """The only strategy: the most frequent label and emotion, every field empty."""
         rows: dict[str, float | None] = {
             slug: 1.0 if self._judged[slug] else None for slug in LENIENT
         }
-        rows |= self._sentiment()
+        rows |= self._sentiment_rows()
         rows[FIELDS] = share(self._fields[False], self._fields.total())
         named = {name for top in self._emotions for name in top}
-        usual = max((self._named(name) for name in named), default=0)
+        usual = max((self._count_calls_with(name) for name in named), default=0)
         rows[EMOTION] = share(usual, self._emotions.total())
         return [Strategy("the usual label and emotion, every field empty", rows)]
 
-    def _named(self, emotion: str) -> int:
+    def _count_calls_with(self, emotion: str) -> int:
         """The calls in which this emotion is the greatest, or one of the greatest."""
         return sum(count for top, count in self._emotions.items() if emotion in top)
 
-    def _sentiment(self) -> dict[str, float | None]:
+    def _sentiment_rows(self) -> dict[str, float | None]:
         totals = [
             sum(count * labels[at] for labels, count in self._labels.items())
             for at in range(len(CLASSES))

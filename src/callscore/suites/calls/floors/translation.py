@@ -5,13 +5,12 @@ The source contains the facts of the call, so all of them count as preserved.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.metrics.text import comparable, contains, n2
+from callscore.metrics.text import contains, n2, search_form
 from callscore.scorecard.formula import TaskFormula
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
 from callscore.suites.calls.items import is_empty
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
@@ -20,8 +19,8 @@ from callscore.suites.calls.translation.judge_questions import (
     PROPER_NOUNS,
 )
 from callscore.suites.calls.translation.reference import NOUNS, TERMS, TranslationReference
-from callscore.suites.calls.translation.sentence_match import Sentence, is_near
-from callscore.suites.calls.translation.terms import Wording
+from callscore.suites.calls.translation.sentence_match import SourceSentence, is_near
+from callscore.suites.calls.translation.terms import TermTranslation
 
 LONGEST_SHORT = 64
 """Longer sources that equal their translation are near it too, unless they have few letters."""
@@ -33,7 +32,7 @@ class TranslationFloor(FloorTally):
 
     def __init__(self) -> None:
         self._sentences: Counter[tuple[int, int]] = Counter()
-        """Calls by how many of how many sentences may be copied."""
+        """Calls by (sentences that may be copied, all sentences)."""
         self._terms: list[int] = [0, 0]
         self._calls_with_terms = 0
         self._nouns: Counter[tuple[int, int]] = Counter()
@@ -44,13 +43,13 @@ class TranslationFloor(FloorTally):
             return
         translated = sum(map(may_copy, reference.sentences.values()))
         self._sentences[translated, len(reference.sentences)] += 1
-        if TERMS in reference.wordings:
-            kept, total = _kept(TERMS, reference)
+        if TERMS in reference.terms:
+            kept, total = _count_kept(TERMS, reference)
             self._calls_with_terms += 1
             self._terms[0] += kept
             self._terms[1] += total
-        if NOUNS in reference.wordings:
-            kept, total = _kept(NOUNS, reference)
+        if NOUNS in reference.terms:
+            kept, total = _count_kept(NOUNS, reference)
             self._nouns[(kept, total) if total else (1, 1)] += 1
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
@@ -58,17 +57,17 @@ class TranslationFloor(FloorTally):
         calls = self._sentences.total()
         terms = share(*self._terms)
         rows = {
-            COMPLETENESS: _mean(self._sentences),
-            MEANING: _mean(self._sentences),
+            COMPLETENESS: mean_share(self._sentences),
+            MEANING: mean_share(self._sentences),
             FLUENCY: share(sum(n for (done, _), n in self._sentences.items() if done), calls),
             DOMAIN_TERMS: terms if terms is not None else 1.0 if self._calls_with_terms else None,
-            PROPER_NOUNS: _mean(self._nouns),
+            PROPER_NOUNS: mean_share(self._nouns),
             CRITICAL_FACTS: 1.0 if calls else None,
         }
         return [Strategy("the source copied", rows, {DOMAIN_TERMS: terms})]
 
 
-def may_copy(sentence: Sentence) -> bool:
+def may_copy(sentence: SourceSentence) -> bool:
     """Whether the source counts as a translation of itself        C-66"""
     source, human = sentence.source, sentence.translation
     if source == human or is_near(source, human):
@@ -79,21 +78,21 @@ def may_copy(sentence: Sentence) -> bool:
     return not any(map(str.isalpha, source)) or (not is_long and n2(source) == n2(human))
 
 
-def _kept(part: str, reference: TranslationReference) -> tuple[int, int]:
-    """The terms, or names, that a copy renders as people did, of how many        C-70, C-72"""
-    wordings: Sequence[Wording] = reference.wordings[part]
-    if not wordings:
+def _count_kept(part: str, reference: TranslationReference) -> tuple[int, int]:
+    """How many terms, or names, a copy renders as people did, and their number      C-70, C-72"""
+    terms: Sequence[TermTranslation] = reference.terms[part]
+    if not terms:
         return 0, 0
     sentences = [(one.source, one.translation) for one in reference.sentences.values()]
     is_noun = part == NOUNS
     if is_noun:
         sentences = [(source.casefold(), human.casefold()) for source, human in sentences]
     lost = {
-        wording.name
-        for wording in wordings
-        if not _is_kept(comparable(wording.form, ignore_case=is_noun), sentences)
+        term.name
+        for term in terms
+        if not _is_kept(search_form(term.form, ignore_case=is_noun), sentences)
     }
-    total = len({wording.name for wording in wordings})
+    total = len({term.name for term in terms})
     return total - len(lost), total
 
 
@@ -107,8 +106,3 @@ def _is_kept(form: str, sentences: Sequence[tuple[str, str]]) -> bool:
     if as_words:
         return all(contains(source, form) for source in as_words)
     return all(form in source for source, _ in holding)
-
-
-def _mean(counts: Counter[tuple[int, int]]) -> float | None:
-    values = (count * part / whole for (part, whole), count in counts.items())
-    return share(math.fsum(values), counts.total())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.scorecard.explain import quoted
+from callscore.scorecard.explain import quote
 from callscore.suites.calls.qa.measures import (
     EVIDENCE,
     MOST_POINTS,
@@ -35,7 +35,7 @@ def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faul
             _scores_of(mark) for mark in marks if mark.question.pass_fail and is_false_pass(mark)
         ],
         EVIDENCE: [
-            f"{quoted(question.id)} ({points} of {MOST_POINTS} points)"
+            f"{quote(question.id)} ({points} of {MOST_POINTS} points)"
             for question in applicable
             if (
                 points := evidence_points(
@@ -52,4 +52,4 @@ def _scores_of(mark: Mark) -> str:
     given = "no score" if mark.given is None else f"{mark.given:g}"
     scale = "" if mark.same_scale else " on another scale"
     question = mark.question
-    return f"{quoted(question.id)} (given {given}{scale}, expected {question.score:g})"
+    return f"{quote(question.id)} (given {given}{scale}, expected {question.score:g})"

@@ -14,7 +14,7 @@ from callscore.core.measure import Measure, count, not_run, percent, ratio, unde
 from callscore.core.spec import TOLERANCE
 from callscore.metrics.text import n2
 from callscore.suites.calls.items import is_empty
-from callscore.suites.calls.qa.reference import FormQuestion
+from callscore.suites.calls.qa.reference import ExpectedQuestion
 
 NO_QUESTION = undefined("no question of the form applies")
 NO_PASS_FAIL = undefined("no PASS_FAIL question")
@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 class Mark(msgspec.Struct, frozen=True, gc=False):
     """One applicable question with the model's mark; `given` is None if there is none."""
 
-    question: FormQuestion
+    question: ExpectedQuestion
     given: float | None
     same_scale: bool = True
     full_marks: bool = False
@@ -177,7 +177,7 @@ def _is_bare_time(reason: str) -> bool:
 
 
 def evidence_points(
-    reason: str | None, question: FormQuestion, verdicts: Verdicts, flags: set[str]
+    reason: str | None, question: ExpectedQuestion, verdicts: Verdicts, flags: set[str]
 ) -> int | None:
     """The points of a reason; the lowest of several verdicts, None without one        C-37
 

@@ -11,8 +11,8 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
-from callscore.suites.calls.items import ItemFields, documented_keys, expected_id, listed, number
-from callscore.suites.calls.parse import Sources, Structure, structure_of
+from callscore.suites.calls.items import ItemFields, check_keys, expected_id, expected_list, number
+from callscore.suites.calls.parse import Structure, StructureSources, structure_of
 from callscore.suites.calls.spec import Settings
 
 QUESTION_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})
@@ -21,7 +21,7 @@ _QUESTIONS = "expected_outcome.questions"
 _FIELDS = ItemFields("question_id", "score", "max_score", "type", "reason")
 
 
-class FormQuestion(msgspec.Struct, frozen=True, gc=False):
+class ExpectedQuestion(msgspec.Struct, frozen=True, gc=False):
     """One question of the form; `score` is None if it is not applicable (C-33).
 
     `reason` is the human's, as N1.
@@ -40,19 +40,19 @@ class QAReference(msgspec.Struct, frozen=True):
 
     case: Case
     settings: Settings
-    questions: Mapping[str, FormQuestion]
+    questions: Mapping[str, ExpectedQuestion]
     structure: Structure
     reasons_absent: bool = False
     """Whether the case declares the reasons absent (C-127)."""
 
 
-def read_reference(case: Case, settings: Settings, sources: Sources) -> QAReference:
+def read_reference(case: Case, settings: Settings, sources: StructureSources) -> QAReference:
     """The form of a case; raises DataError (C-20)."""
     expected = case.expected_outcome
-    documented_keys(expected, ("questions",), case)
-    items = listed(expected, "questions", case)
-    questions: dict[str, FormQuestion] = {}
-    for index, fields in enumerate(_FIELDS.of(items, case, _QUESTIONS)):
+    check_keys(expected, ("questions",), case)
+    items = expected_list(expected, "questions", case)
+    questions: dict[str, ExpectedQuestion] = {}
+    for index, fields in enumerate(_FIELDS.read(items, case, _QUESTIONS)):
         question = _question(fields, index)
         if question.id in questions:
             raise DataError(
@@ -64,7 +64,7 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
     return QAReference(case, settings, questions, structure, "reason" in structure.sources.absent)
 
 
-def _question(fields: tuple[Any, ...], index: int) -> FormQuestion:
+def _question(fields: tuple[Any, ...], index: int) -> ExpectedQuestion:
     given_id, score, given_maximum, kind, reason = fields
     question_id = expected_id(given_id, "question_id", _QUESTIONS, index)
     if kind not in ("PASS_FAIL", "SCORE"):
@@ -80,7 +80,7 @@ def _question(fields: tuple[Any, ...], index: int) -> FormQuestion:
             field=f"{_QUESTIONS}[{index}].max_score",
         )
     pass_fail = kind == "PASS_FAIL"
-    return FormQuestion(
+    return ExpectedQuestion(
         question_id,
         _score(score, maximum, pass_fail, index),
         maximum,

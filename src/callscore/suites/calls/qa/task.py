@@ -13,19 +13,19 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import TOLERANCE
 from callscore.core.task import Measured
 from callscore.suites.calls.call_task import CallTask
-from callscore.suites.calls.items import match, number
-from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.items import match_items, number
+from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import answer_form, asked_questions, build_prompt
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
-    FormQuestion,
+    ExpectedQuestion,
     QAReference,
     read_reference,
 )
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
@@ -44,7 +44,7 @@ class QATask(CallTask[QAReference, QAOutput]):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(
+        self._sources = StructureSources(
             SAMPLE_ITEMS, "question_id", settings.open_maps, form=answer_form("qa")
         )
 
@@ -62,7 +62,7 @@ class QATask(CallTask[QAReference, QAOutput]):
         parsed = parse_reply(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        matched = match(parsed.value.get("questions", ()), "question_id", reference.questions)
+        matched = match_items(parsed.value.get("questions", ()), "question_id", reference.questions)
         return QAOutput(matched.by_id, parsed.flags + matched.flags)
 
     def ask(self, reference: QAReference, output: QAOutput) -> Sequence[Question]:
@@ -83,7 +83,7 @@ class QATask(CallTask[QAReference, QAOutput]):
         """All QA measures of one reply."""
         reasons_absent = reference.reasons_absent
         if isinstance(output, Malformed):
-            return _malformed(reasons_absent, output)
+            return _malformed_measures(reasons_absent, output)
         flags = set(output.flags)
         marks: list[Mark] = []
         points: list[int | None] = []
@@ -120,18 +120,18 @@ class QATask(CallTask[QAReference, QAOutput]):
         )
 
 
-def _malformed(reasons_absent: bool, output: Malformed) -> Measured:
+def _malformed_measures(reasons_absent: bool, output: Malformed) -> Measured:
     missing: dict[str, Measure] = {
         "qa.question_score_accuracy": MALFORMED,
         "qa.score_gap_accuracy": MALFORMED,
         EVIDENCE: ABSENT if reasons_absent else MALFORMED,
         "qa.false_pass_rate": MALFORMED,
-        "qa.structure": DEPARTS,
+        "qa.structure": DIFFERS,
     }
     return Measured(missing, (output.cause,))
 
 
-def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
+def mark_of(question: ExpectedQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
     """One question as the model marked it; anomalies are flagged."""
     if item is None:
         flags.add("missing_item")
@@ -141,7 +141,7 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
         flags.add("bad_scalar")
         return Mark(question, None)
     if not 0 <= given <= highest:
-        given = _brought_to_scale(given, highest)
+        given = _snap_to_scale(given, highest)
         if not 0 <= given <= highest:
             flags.add("score_out_of_range")
     same_scale, full = True, given - highest >= -TOLERANCE
@@ -158,7 +158,7 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
     return Mark(question, given, same_scale, full)
 
 
-def _brought_to_scale(given: float, maximum: float) -> float:
+def _snap_to_scale(given: float, maximum: float) -> float:
     """The end of the scale that a score misses by no more than the tolerance        C-08"""
     ends = (end for end in (0.0, maximum) if abs(given - end) <= TOLERANCE)
     return next(ends, given)

@@ -13,7 +13,7 @@ import msgspec
 from callscore.core.case import JsonObject
 from callscore.metrics.text import n2
 from callscore.suites.calls.items import is_empty
-from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.sentences import split_sentences
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
@@ -54,17 +54,17 @@ def _statements(summary: JsonObject) -> Iterator[tuple[str, object, str]]:
     if isinstance(highlights, list):
         for index, highlight in enumerate(highlights):
             if isinstance(highlight, str):
-                for sentence in sentences(highlight):
+                for sentence in split_sentences(highlight):
                     if not is_empty(sentence):
                         yield "highlights[{}]", index, sentence
     fields = summary.get("call_extracted_info")
     if isinstance(fields, dict):
         for name, value in fields.items():
             if not is_empty(value):
-                yield "call_extracted_info.{}", name, f"{name}: {_written(value)}"
+                yield "call_extracted_info.{}", name, f"{name}: {_field_text(value)}"
 
 
-def _written(value: Any) -> str:
+def _field_text(value: Any) -> str:
     """A field's value as text, so that 140, 140.0 and "140" are the same fact."""
     if isinstance(value, str):
         return value.strip()

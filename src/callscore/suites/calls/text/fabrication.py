@@ -1,9 +1,8 @@
 """Which claims of a summary are supported: by code, or by verdicts on `claim:N` (C-60).
 
-Verdicts come in two kinds. Those without `text` answer the claims that code has split, in
-order. Those with `text` bring their own claim list, which then is the claim list; but where
-each repeats a claim of ours under our number, they answer our questions, and the claims
-that code had decided still count.
+There are two kinds of verdicts. Those without `text` are about the claims that code has split, in
+order. Those with `text` bring their own claims, which replace ours; if each repeats the claim that
+has its number here, they answer our questions, and the claims that code has decided still count.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from callscore.core.judging import Verdict, Verdicts
 from callscore.metrics.text import n2
 from callscore.suites.calls.text.claims import Claim
-from callscore.suites.calls.text.summary import by_verdicts, stated_in
+from callscore.suites.calls.text.summary import find_stated, verdict_finding
 
 FABRICATION_FREE = "text.fabrication_free"
 HALLUCINATION_RATE = "text.hallucination_rate"
@@ -24,7 +23,7 @@ CLAIM_METRICS = (
     "bench.faithfulness",
     "bench.hallucination_rate",
 )
-"""One claim list serves them all (C-60)."""
+"""All of them use one claim list (C-60)."""
 CLAIM_PREFIX = "claim:"
 
 MOST_TIMES, FEWEST_COUNTED = 3, 12
@@ -33,28 +32,28 @@ MOST_TIMES, FEWEST_COUNTED = 3, 12
 GivenClaims = Mapping[str, Sequence[Verdict]]
 
 
-def supported(
+def claim_findings(
     claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts, flags: set[str]
 ) -> list[bool | None]:
     """For every claim: supported, fabricated, or None: not judged.
 
     A claim that the expected summary states too (`known`) is supported.
     """
-    found = stated_in(known, claims)
-    given = _given(verdicts) if verdicts else {}
+    found = find_stated(known, claims)
+    given = _claim_verdicts(verdicts) if verdicts else {}
     if not given:
         return found
     if _brings_own_claims(given, claims):
-        return [by_verdicts(answers, flags) for answers in given.values()]
+        return [verdict_finding(answers, flags) for answers in given.values()]
     if not _has_text(given):
-        return _in_order(found, given, flags)
+        return _match_by_order(found, given, flags)
     return [
-        by_verdicts(given.get(claim.item, ()), flags) if supported is None else supported
+        verdict_finding(given.get(claim.item, ()), flags) if supported is None else supported
         for claim, supported in zip(claims, found, strict=True)
     ]
 
 
-def without_padding(
+def limit_supported(
     found: Sequence[bool | None], reference_facts: int, flags: set[str]
 ) -> Sequence[bool | None]:
     """All claims, but at most max(12, 3 × reference facts) supported ones        C-136
@@ -68,13 +67,15 @@ def without_padding(
     return [True] * most + [finding for finding in found if finding is not True]
 
 
-def fabricated(claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts) -> list[str]:
+def fabricated_claims(
+    claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts
+) -> list[str]:
     """The claims that are not supported, as the model or the judge worded them."""
-    given = _given(verdicts)
+    given = _claim_verdicts(verdicts)
     texts = [claim.text for claim in claims]
     if _brings_own_claims(given, claims):
         texts = [next((v.text for v in of_claim if v.text), "") for of_claim in given.values()]
-    found = supported(claims, known, verdicts, set())
+    found = claim_findings(claims, known, verdicts, set())
     return [text for text, supported in zip(texts, found, strict=True) if supported is False]
 
 
@@ -83,10 +84,10 @@ def _has_text(given: GivenClaims) -> bool:
 
 
 def _brings_own_claims(given: GivenClaims, claims: Sequence[Claim]) -> bool:
-    return _has_text(given) and not _are_ours(given, claims)
+    return _has_text(given) and not _repeat_our_claims(given, claims)
 
 
-def _given(verdicts: Verdicts) -> GivenClaims:
+def _claim_verdicts(verdicts: Verdicts) -> GivenClaims:
     """The verdicts on claims, in the order of their numbers."""
     given: dict[str, list[Verdict]] = {}
     for (metric, item), answers in verdicts.items():
@@ -101,7 +102,7 @@ def _claim_number(item: str) -> tuple[int, str]:
     return len(digits), digits
 
 
-def _are_ours(given: GivenClaims, claims: Sequence[Claim]) -> bool:
+def _repeat_our_claims(given: GivenClaims, claims: Sequence[Claim]) -> bool:
     form_of = {claim.item: claim.form for claim in claims}
     return all(
         any(n2(verdict.text) == form_of.get(item) for verdict in answers)
@@ -109,7 +110,9 @@ def _are_ours(given: GivenClaims, claims: Sequence[Claim]) -> bool:
     )
 
 
-def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> list[bool | None]:
+def _match_by_order(
+    found: list[bool | None], given: GivenClaims, flags: set[str]
+) -> list[bool | None]:
     """Verdicts on all claims, or on all that code left open; others match nothing.
 
     Those on open claims have the numbers of these claims, or count from 1. With a gap in the
@@ -131,6 +134,6 @@ def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> 
         flags.add("claims_unmatched")
         return found
     return [
-        by_verdicts(words, flags) if supported is None else supported
+        verdict_finding(words, flags) if supported is None else supported
         for supported, words in zip(found, answers, strict=True)
     ]

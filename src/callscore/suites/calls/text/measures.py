@@ -1,8 +1,4 @@
-"""Text measures (003 Task 3). Formulas only; weights, bands and gates live in spec.toml.
-
-In findings, True means that the item counts, False that it does not, and None that it is not
-judged yet.
-"""
+"""Text measures (003 Task 3). Formulas only; weights, bands and gates live in spec.toml."""
 
 from __future__ import annotations
 
@@ -16,9 +12,18 @@ from callscore.suites.calls.items import number
 CLASSES = ("positive", "neutral", "negative")
 
 Findings = Sequence[bool | None]
+"""For each item: True if it counts, False if it does not, None if it is not judged yet."""
 
 _NO_FACTS = vacuous(1.0)
 _NO_FACTS_PERCENT = vacuous(0.0)
+
+
+def share_of_findings(findings: Findings, what: str) -> Measure:
+    """items that count / items; not run while one is undecided        C-137"""
+    waiting = findings.count(None)
+    if waiting:
+        return not_run(f"{waiting} of {len(findings)} {what} await a verdict")
+    return ratio(findings.count(True), len(findings))
 
 
 def sentiment_accuracy(pairs: Sequence[Pair]) -> Measure:
@@ -53,7 +58,7 @@ def highlight_recall(captured: Findings) -> Measure:
     """highlights_captured / highlights_expected        003 Text Metric 4, C-55, C-57"""
     if not captured:
         return vacuous(1.0)
-    return _share(captured, "expected highlights")
+    return share_of_findings(captured, "expected highlights")
 
 
 def highlight_correctness(accurate: Findings, *, any_expected: bool) -> Measure:
@@ -63,7 +68,7 @@ def highlight_correctness(accurate: Findings, *, any_expected: bool) -> Measure:
     """
     if not accurate:
         return Measure(0.0) if any_expected else vacuous(1.0)
-    return _share(accurate, "highlights")
+    return share_of_findings(accurate, "highlights")
 
 
 def field_presence(filled: Sequence[bool]) -> Measure:
@@ -73,7 +78,7 @@ def field_presence(filled: Sequence[bool]) -> Measure:
 
 def fabrication_free(supported: Findings) -> Measure:
     """1 − fabricated_facts / total_facts        003 Text Metric 7, C-60, C-62"""
-    return _share(supported, "claims") if supported else _NO_FACTS
+    return share_of_findings(supported, "claims") if supported else _NO_FACTS
 
 
 def hallucination_rate(supported: Findings) -> Measure:
@@ -81,7 +86,7 @@ def hallucination_rate(supported: Findings) -> Measure:
     if not supported:
         return _NO_FACTS_PERCENT
     if None in supported:
-        return _share(supported, "claims")
+        return share_of_findings(supported, "claims")
     return percent(supported.count(False), len(supported))
 
 
@@ -102,11 +107,3 @@ def top_emotions(emotion: Mapping[str, object]) -> frozenset[str]:
 def dominant_emotion(expected_top: frozenset[str], given_top: frozenset[str]) -> Measure:
     """1 if ∅ ≠ given top ⊆ expected top, else 0        003 Text Metric 8, C-63"""
     return ratio(bool(given_top) and given_top <= expected_top, 1)
-
-
-def _share(findings: Findings, what: str) -> Measure:
-    """Items that count / all, once none is undecided"""
-    waiting = findings.count(None)
-    if waiting:
-        return not_run(f"{waiting} of {len(findings)} {what} await a verdict")
-    return ratio(findings.count(True), len(findings))

@@ -14,15 +14,15 @@ from callscore.metrics.text import n2
 from callscore.suites.calls.items import (
     ItemFields,
     absent_parts,
-    documented_keys,
+    check_keys,
     expected_id,
+    expected_list,
     is_empty,
-    listed,
 )
 from callscore.suites.calls.parse import (
     AskedNames,
-    Sources,
     Structure,
+    StructureSources,
     no_names_asked,
     structure_of,
 )
@@ -57,7 +57,7 @@ _SENTENCES = ItemFields(*SENTENCE_FIELDS)
 _KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an object"))
 
 
-class Sentence(msgspec.Struct, frozen=True, gc=False):
+class LabelledSentence(msgspec.Struct, frozen=True, gc=False):
     """One expected sentence; without a label it is not counted (C-50)."""
 
     text: str | None
@@ -71,7 +71,7 @@ class TextReference(msgspec.Struct, frozen=True):
     structure: Structure
     absent: frozenset[str]
     """Slugs of the metrics that this case cannot measure."""
-    sentences: Mapping[str, Sentence]
+    sentences: Mapping[str, LabelledSentence]
     purpose: str
     highlights: Sequence[Claim]
     required_fields: Sequence[str]
@@ -83,13 +83,13 @@ class TextReference(msgspec.Struct, frozen=True):
 
 
 def read_reference(
-    case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
+    case: Case, sources: StructureSources, asked_names: AskedNames = no_names_asked
 ) -> TextReference:
     """The expected outcome of a case; raises DataError (C-20)."""
     expected = case.expected_outcome
-    documented_keys(expected, PARTS, case)
+    check_keys(expected, PARTS, case)
     parts = absent_parts(case)
-    absent = _unmeasurable(parts) if parts else parts
+    absent = _unmeasurable_metrics(parts) if parts else parts
     emotions: Sequence[str] = ()
     top: frozenset[str] = frozenset()
     if "emotion" not in parts:
@@ -103,7 +103,7 @@ def read_reference(
         sentences={} if "text.missing_labels" in absent else _sentences(expected, case),
         purpose="" if "text.call_intent" in absent else summary["call_purpose"],
         highlights=highlights,
-        required_fields=[] if "text.field_presence" in absent else _required(summary, parts),
+        required_fields=[] if "text.field_presence" in absent else _required_fields(summary, parts),
         highlight_forms=frozenset(map(_form, highlights)),
         claim_forms=claim_forms(summary),
         emotions=emotions,
@@ -111,21 +111,21 @@ def read_reference(
     )
 
 
-def _unmeasurable(absent: frozenset[str]) -> frozenset[str]:
+def _unmeasurable_metrics(absent: frozenset[str]) -> frozenset[str]:
     return frozenset([slug for part in absent for slug in METRICS_OF_PART.get(part, ())])
 
 
-def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
-    sentences: dict[str, Sentence] = {}
-    items = listed(expected, "sentiment", case)
-    for index, (given_id, text, label) in enumerate(_SENTENCES.of(items, case, _SENTIMENT_PATH)):
+def _sentences(expected: JsonObject, case: Case) -> Mapping[str, LabelledSentence]:
+    sentences: dict[str, LabelledSentence] = {}
+    items = expected_list(expected, "sentiment", case)
+    for index, (given_id, text, label) in enumerate(_SENTENCES.read(items, case, _SENTIMENT_PATH)):
         key = expected_id(given_id, "sentence_id", _SENTIMENT_PATH, index)
         if key in sentences:
             raise DataError(
                 f"the id {key!r} appears twice; expected unique ids",
                 field=f"{_SENTIMENT_PATH}[{index}].sentence_id",
             )
-        sentences[key] = Sentence(
+        sentences[key] = LabelledSentence(
             text if isinstance(text, str) else None,
             label if label is None or label in CLASSES else _label(label, index),
         )
@@ -143,7 +143,7 @@ def _label(given: object, index: int) -> str:
 
 
 def _summary(summary: Any, case: Case) -> Mapping[str, Any]:
-    documented_keys(summary, SUMMARY_KEYS, case, _SUMMARY)
+    check_keys(summary, SUMMARY_KEYS, case, _SUMMARY)
     checked: Mapping[str, Any] = summary
     for key, kind, kind_name in _KINDS:
         if not isinstance(summary.get(key), kind) and not case.is_absent(key):
@@ -154,7 +154,9 @@ def _summary(summary: Any, case: Case) -> Mapping[str, Any]:
 def _highlights(summary: Mapping[str, Any], case: Case) -> list[Claim]:
     """The highlights that a reply must capture; empty ones are left out."""
     highlights: list[Claim] = []
-    for index, text in enumerate(listed(summary, "highlights", case, path=_SUMMARY, filled=False)):
+    for index, text in enumerate(
+        expected_list(summary, "highlights", case, path=_SUMMARY, filled=False)
+    ):
         field = f"highlights[{index}]"
         if not isinstance(text, str):
             raise DataError("expected text", field=f"{_SUMMARY}.{field}")
@@ -163,7 +165,7 @@ def _highlights(summary: Mapping[str, Any], case: Case) -> list[Claim]:
     return highlights
 
 
-def _required(summary: Mapping[str, Any], absent: frozenset[str]) -> list[str]:
+def _required_fields(summary: Mapping[str, Any], absent: frozenset[str]) -> list[str]:
     """The fields whose expected value is not empty        C-58"""
     info = summary["call_extracted_info"]
     return [name for name, value in info.items() if not is_empty(value) and name not in absent]

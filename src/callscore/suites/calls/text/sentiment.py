@@ -8,7 +8,7 @@ from typing import Any
 from callscore.metrics.labels import Pair
 from callscore.metrics.text import n2
 from callscore.suites.calls.text.measures import CLASSES
-from callscore.suites.calls.text.reference import Sentence
+from callscore.suites.calls.text.reference import LabelledSentence
 
 LEAST_SIMILARITY = 80.0
 """Below this similarity in percent a sentence is a different one."""
@@ -18,7 +18,9 @@ TOLERATED_SHARE = 0.10
 Items = Mapping[str, Mapping[str, Any]]
 
 
-def label_pairs(sentences: Mapping[str, Sentence], items: Items, flags: set[str]) -> list[Pair]:
+def label_pairs(
+    sentences: Mapping[str, LabelledSentence], items: Items, flags: set[str]
+) -> list[Pair]:
     """(expected, given) for every sentence with an expected label; None if none was given."""
     pairs: list[Pair] = []
     for key, sentence in sentences.items():
@@ -32,12 +34,12 @@ def label_pairs(sentences: Mapping[str, Sentence], items: Items, flags: set[str]
             continue
         given = item.get("label")
         if given != expected and given not in CLASSES:
-            given = _other_label(given, flags)
+            given = _normalise_label(given, flags)
         pairs.append((expected, given))
     return pairs
 
 
-def _other_label(given: object, flags: set[str]) -> str | None:
+def _normalise_label(given: object, flags: set[str]) -> str | None:
     """One of the three written otherwise, another word (wrong), or None (missing)  C-51, C-53"""
     if not isinstance(given, str):
         flags.add("bad_scalar")
@@ -48,7 +50,7 @@ def _other_label(given: object, flags: set[str]) -> str | None:
     return label or None
 
 
-def is_resegmented(sentences: Mapping[str, Sentence], items: Items) -> bool:
+def is_resegmented(sentences: Mapping[str, LabelledSentence], items: Items) -> bool:
     """Whether over 10 % of the sentences read differently under the same id        C-50"""
     tolerated = TOLERATED_SHARE * len(items)
     changed: list[tuple[str | None, object]] = []
@@ -58,10 +60,10 @@ def is_resegmented(sentences: Mapping[str, Sentence], items: Items) -> bool:
             changed.append((expected, given))
     if len(changed) <= tolerated:
         return False
-    return sum(_is_another(expected, given) for expected, given in changed) > tolerated
+    return sum(_is_other_sentence(expected, given) for expected, given in changed) > tolerated
 
 
-def _is_another(expected: str | None, given: object) -> bool:
+def _is_other_sentence(expected: str | None, given: object) -> bool:
     if expected is None or not isinstance(given, str):
         return False
     # only needed by replies that do not repeat the text

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from callscore.core.judging import Item, Verdict, Verdicts
-from callscore.metrics.card_numbers import card_leaks
+from callscore.metrics.payment_cards import card_leaks
 from callscore.metrics.text import n2
-from callscore.suites.calls.items import is_empty
+from callscore.suites.calls.items import is_empty, verdict_words
 from callscore.suites.calls.text.claims import Claim
 from callscore.suites.calls.text.reference import TextReference
 
@@ -70,7 +70,7 @@ def intent_by_verdicts(verdicts: Verdicts, flags: set[str]) -> float | None:
         *verdicts.get(Item(CALL_INTENT, PURPOSE), ()),
         *verdicts.get(Item(CALL_INTENT, OTHER_GOAL), ()),
     )
-    words = _words(given, flags)
+    words = verdict_words(given, flags)
     points = [INTENT_POINTS[word] for word in words if word in INTENT_POINTS]
     points += [v.value for v in given if v.value is not None and v.value in INTENT_POINTS.values()]
     if not points:
@@ -78,17 +78,17 @@ def intent_by_verdicts(verdicts: Verdicts, flags: set[str]) -> float | None:
     return min([*points, WITH_ANOTHER_GOAL] if "yes" in words else points)
 
 
-def captured(reference: TextReference, given: Highlights) -> list[bool | None]:
+def capture_findings(reference: TextReference, given: Highlights) -> list[bool | None]:
     """For every expected highlight: do the model's highlights state it?        C-55"""
     if not given.texts:
         return [False] * len(reference.highlights)
     forms: set[str] = set()
     for highlight in given.texts:
         forms.add(highlight.form)
-    return stated_in(forms, reference.highlights)
+    return find_stated(forms, reference.highlights)
 
 
-def stated_in(forms: Collection[str], statements: Sequence[Claim]) -> list[bool | None]:
+def find_stated(forms: Collection[str], statements: Sequence[Claim]) -> list[bool | None]:
     """True for each statement whose form is among these; None if only a judge can decide"""
     found: list[bool | None] = []
     for statement in statements:
@@ -101,7 +101,7 @@ def filled_fields(reference: TextReference, info: Mapping[str, Any]) -> list[boo
     return [not is_empty(info.get(name)) for name in reference.required_fields]
 
 
-def settle(
+def apply_verdicts(
     metric: str,
     statements: Sequence[Claim],
     found: list[bool | None],
@@ -112,40 +112,33 @@ def settle(
     if not verdicts or None not in found:
         return found
     return [
-        by_verdicts(verdicts.get(Item(metric, statement.item), ()), flags)
+        verdict_finding(verdicts.get(Item(metric, statement.item), ()), flags)
         if supported is None
         else supported
         for statement, supported in zip(statements, found, strict=True)
     ]
 
 
-def by_verdicts(given: Sequence[Verdict], flags: set[str]) -> bool | None:
+def verdict_finding(given: Sequence[Verdict], flags: set[str]) -> bool | None:
     """Whether all verdicts on an item are in its favour; None if there is none."""
-    words = _words(given, flags)
+    words = verdict_words(given, flags)
     return COUNTING.issuperset(words) if words else None
 
 
-def _words(given: Sequence[Verdict], flags: set[str]) -> list[str]:
-    words = [verdict.verdict for verdict in given if verdict.verdict is not None]
-    if "cannot_tell" in words:
-        flags.add("abstained")
-    return words
-
-
-def leaked_card_data(given: Mapping[str, Any]) -> Sequence[str]:
+def card_data_flags(given: Mapping[str, Any]) -> Sequence[str]:
     """Flags for card numbers and security codes that a summary repeats; no metric counts them."""
-    text = "\n".join(_texts(given))
+    text = "\n".join(_strings(given))
     if sum(map(text.count, "0123456789")) < FEWEST_DIGITS:
         return ()
     return card_leaks(text)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from _texts(inner)
+            yield from _strings(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _texts(inner)
+            yield from _strings(inner)

@@ -16,8 +16,8 @@ from callscore.core.spec import holds
 from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Measured
 from callscore.suites.calls.call_task import CallTask
-from callscore.suites.calls.items import match, number
-from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.items import match_items, number
+from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import (
     OMITTED,
     answer_form,
@@ -26,8 +26,8 @@ from callscore.suites.calls.prompt import (
     asked_sentences,
     build_prompt,
 )
-from callscore.suites.calls.spec import Settings, load, names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.spec import Settings, load_spec, metric_names
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
@@ -79,7 +79,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
 
     def __init__(self, settings: Settings, emotions: DataNames = no_data_names) -> None:
         self.settings = settings
-        self._sources = Sources(
+        self._sources = StructureSources(
             SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=answer_form("text")
         )
         self._emotions = emotions
@@ -118,7 +118,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
         if isinstance(parsed, Malformed):
             return parsed
         value = parsed.value
-        matched = match(
+        matched = match_items(
             value.get("sentiment", ()) if reference.sentences else (),
             "sentence_id",
             reference.sentences,
@@ -136,13 +136,13 @@ class TextTask(CallTask[TextReference, TextOutput]):
         joined = "\n".join(highlight.text for highlight in given.texts)
         listed = "\n".join(highlight.text for highlight in reference.highlights)
         facts = claims(output.summary)
-        stated_in = summary.stated_in
+        stated_in = summary.find_stated
         return [
             *_ask_intent(reference, output),
             *_ask_about(
                 HIGHLIGHT_RECALL,
                 reference.highlights,
-                summary.captured(reference, given),
+                summary.capture_findings(reference, given),
                 joined,
                 "model_output.summary.highlights",
             ),
@@ -160,20 +160,20 @@ class TextTask(CallTask[TextReference, TextOutput]):
     ) -> Measured:
         """All Text measures of one reply."""
         if isinstance(output, Malformed):
-            return _malformed(reference, output)
+            return _malformed_measures(reference, output)
         flags = set(output.flags)
         measures = {
-            **self._sentiment(reference, output, flags),
-            **_summary(reference, output, verdicts, flags),
-            DOMINANT_EMOTION: _emotion(reference, output, flags),
+            **self._sentiment_measures(reference, output, flags),
+            **_summary_measures(reference, output, verdicts, flags),
+            DOMINANT_EMOTION: _emotion_measure(reference, output, flags),
             STRUCTURE: COMPLIES,
         }
         if reference.absent:
             measures.update(dict.fromkeys(reference.absent, ABSENT))
-        flags.update(summary.leaked_card_data(output.summary))
+        flags.update(summary.card_data_flags(output.summary))
         return Measured(measures, sorted(flags))
 
-    def _sentiment(
+    def _sentiment_measures(
         self, reference: TextReference, output: TextOutput, flags: set[str]
     ) -> dict[str, Measure]:
         pairs = sentiment.label_pairs(reference.sentences, output.sentences, flags)
@@ -196,10 +196,10 @@ def _emotions_of(reference: TextReference, value: Mapping[str, Any]) -> Mapping[
     return {name: share for name, share in given.items() if not reference.case.is_absent(name)}
 
 
-def _malformed(reference: TextReference, output: Malformed) -> Measured:
-    measures = dict.fromkeys(names().of_task["text"], MALFORMED)
+def _malformed_measures(reference: TextReference, output: Malformed) -> Measured:
+    measures = dict.fromkeys(metric_names().by_task["text"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
-    measures[STRUCTURE] = DEPARTS
+    measures[STRUCTURE] = DIFFERS
     return Measured(measures, (output.cause,))
 
 
@@ -237,16 +237,16 @@ def _ask_intent(reference: TextReference, output: TextOutput) -> list[Question]:
     ]
 
 
-def _summary(
+def _summary_measures(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
     info = output.summary.get("call_extracted_info", {})
-    facts = _supported(reference, output, verdicts, flags)
+    facts = _claim_findings(reference, output, verdicts, flags)
     fabrication_free = formulas.fabrication_free(facts)
     if _is_resolution_limited(fabrication_free.denominator):
         flags.add("resolution_limited")
     return {
-        CALL_INTENT: formulas.call_intent(_intent(reference, output, verdicts, flags)),
+        CALL_INTENT: formulas.call_intent(_intent_points(reference, output, verdicts, flags)),
         **_highlight_measures(reference, output, verdicts, flags),
         "text.field_presence": formulas.field_presence(summary.filled_fields(reference, info)),
         FABRICATION_FREE: fabrication_free,
@@ -254,26 +254,26 @@ def _summary(
     }
 
 
-def _supported(
+def _claim_findings(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> Sequence[bool | None]:
     known = reference.claim_forms
     found: Sequence[bool | None]
     if verdicts:
-        found = fabrication.supported(claims(output.summary), known, verdicts, flags)
+        found = fabrication.claim_findings(claims(output.summary), known, verdicts, flags)
     else:
         found = [True if form in known else None for form in claim_forms(output.summary)]
-    return fabrication.without_padding(found, len(known), flags)
+    return fabrication.limit_supported(found, len(known), flags)
 
 
 def _highlight_measures(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
     given = highlights_of(reference, output, flags)
-    captured = summary.captured(reference, given)
-    accurate = summary.stated_in(reference.highlight_forms, given.texts)
+    captured = summary.capture_findings(reference, given)
+    accurate = summary.find_stated(reference.highlight_forms, given.texts)
     if verdicts:
-        settle = summary.settle
+        settle = summary.apply_verdicts
         captured = settle(HIGHLIGHT_RECALL, reference.highlights, captured, verdicts, flags)
         accurate = settle(HIGHLIGHT_CORRECTNESS, given.texts, accurate, verdicts, flags)
     return {
@@ -284,7 +284,7 @@ def _highlight_measures(
     }
 
 
-def _intent(
+def _intent_points(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> float | None:
     if CALL_INTENT in reference.absent:
@@ -299,11 +299,11 @@ def _intent(
 @lru_cache(maxsize=1024)
 def _is_resolution_limited(facts: float) -> bool:
     """Whether one fabricated fact would already breach the gate: 1 / N > 3 %        C-61"""
-    gate = load().metrics[FABRICATION_FREE].gate
+    gate = load_spec().metrics[FABRICATION_FREE].gate
     return facts > 0 and gate is not None and gate.breached(1 - 1 / facts)
 
 
-def _emotion(reference: TextReference, output: TextOutput, flags: set[str]) -> Measure:
+def _emotion_measure(reference: TextReference, output: TextOutput, flags: set[str]) -> Measure:
     """The top emotion, without values that are not shares (C-63, C-64)."""
     if DOMINANT_EMOTION in reference.absent:
         return ABSENT

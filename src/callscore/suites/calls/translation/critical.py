@@ -9,11 +9,12 @@ from typing import Any
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.suites.calls.spec import load
+from callscore.suites.calls.items import is_confirmed
+from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
-from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, KEEPING_FACTS, holds
+from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, KEEPING_FACTS
 from callscore.suites.calls.translation.measures import FactCount
-from callscore.suites.calls.translation.sentence_match import Rendered
+from callscore.suites.calls.translation.sentence_match import ModelTranslation
 
 KEY = "critical_facts"
 
@@ -26,35 +27,37 @@ def given_facts(case: Case) -> Sequence[GivenFact] | None:
             continue
         if not isinstance(facts, list):
             raise DataError("expected an array of facts", field=f"{place}.{KEY}")
-        return [_given(fact, f"{place}.{KEY}[{at}]") for at, fact in enumerate(facts)]
+        return [_read_fact(fact, f"{place}.{KEY}[{at}]") for at, fact in enumerate(facts)]
     return None
 
 
-def _given(fact: Any, path: str) -> GivenFact:
+def _read_fact(fact: Any, path: str) -> GivenFact:
     """A string, or its form in the source with its form in the reference."""
-    forms = (fact, fact) if isinstance(fact, str) else _forms(fact)
+    forms = (fact, fact) if isinstance(fact, str) else _fact_forms(fact)
     if not all(isinstance(form, str) and form.strip() for form in forms):
         raise DataError(
-            f'{fact!r} is no fact; expected text, or {{"fact": text, "expected": text}}',
+            f'{fact!r} is not a fact; expected text, or {{"fact": text, "expected": text}}',
             field=path,
         )
     return GivenFact(*forms)
 
 
-def _forms(fact: Any) -> tuple[Any, Any]:
+def _fact_forms(fact: Any) -> tuple[Any, Any]:
     if not isinstance(fact, dict):
         return None, None
     source = fact.get("fact")
     return source, fact.get("expected", source)
 
 
-def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> FactCount:
+def count_facts(
+    sheet: FactSheet, translation: ModelTranslation, verdicts: Verdicts, flags: set[str]
+) -> FactCount:
     """Facts lost by rule or by verdict, and facts added        C-75
 
     A listed fact that code cannot decide awaits a verdict: it is never taken as preserved. A number
     that may be written in words is lost unless a judge has found it (C-76).
     """
-    found = drift(sheet, rendered.text, lambda: rendered.folded)
+    found = drift(sheet, translation.text, lambda: translation.folded_text)
     drifted, awaiting, is_estimated = found.count, 0, False
     for place in found.undecided:
         kept = _is_kept(place, verdicts, flags)
@@ -63,7 +66,7 @@ def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[s
             is_estimated = is_estimated or kept is not None
         awaiting += kept is None
         drifted += kept is False
-    for place in _maybe_spelled(sheet, found):
+    for place in _spelled_positions(sheet, found):
         kept = _is_kept(place, verdicts, flags)
         if kept is None:
             flags.add("maybe_spelled_out")
@@ -78,13 +81,13 @@ def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[s
     )
 
 
-def lost(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
-    """The facts that `count` counts as lost, as the reference words them."""
-    wording = _wording(sheet)
+def lost_facts(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
+    """The facts that `count_facts` counts as lost, as the reference words them."""
+    texts = _expected_texts(sheet)
     refuted = [at for at in found.undecided if _is_refuted(at, verdicts)]
-    spelled = [at for at in _maybe_spelled(sheet, found) if _is_kept(at, verdicts, set())]
-    kept = {wording[at] for at in spelled}
-    return [text for text in found.lost if text not in kept] + [wording[at] for at in refuted]
+    spelled = [at for at in _spelled_positions(sheet, found) if _is_kept(at, verdicts, set())]
+    kept = {texts[at] for at in spelled}
+    return [text for text in found.lost if text not in kept] + [texts[at] for at in refuted]
 
 
 def _is_refuted(place: int, verdicts: Verdicts) -> bool:
@@ -95,29 +98,29 @@ def _is_refuted(place: int, verdicts: Verdicts) -> bool:
 @lru_cache(maxsize=256)
 def is_resolution_limited(total: int) -> bool:
     """Whether a single drift is already beyond the limit        C-77"""
-    gate = load().metrics[CRITICAL_FACTS].gate
+    gate = load_spec().metrics[CRITICAL_FACTS].gate
     assert gate is not None  # the framework makes it a blocker
     return total > 0 and gate.breached(1 - 1 / total)
 
 
-def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
+def fact_questions(sheet: FactSheet, text: str) -> Iterable[Question]:
     """Every fact that digits cannot decide: outcomes, and numbers that may be written in words."""
-    found = drift(sheet, translation)
-    wording = _wording(sheet)
-    for place in sorted({*found.undecided, *_maybe_spelled(sheet, found)}):
-        yield Question(CRITICAL_FACTS, item_of(place), translation, wording[place], KEEPING_FACTS)
+    found = drift(sheet, text)
+    texts = _expected_texts(sheet)
+    for place in sorted({*found.undecided, *_spelled_positions(sheet, found)}):
+        yield Question(CRITICAL_FACTS, item_of(place), text, texts[place], KEEPING_FACTS)
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
     """The verdict of people or a judge; estimates of a built-in rule are left out."""
     item = Item(CRITICAL_FACTS, item_of(place))
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
-    return holds({item: exact}, item, "preserved", flags)
+    return is_confirmed({item: exact}, item, "preserved", flags)
 
 
 def _is_estimated_kept(place: int, verdicts: Verdicts) -> bool | None:
     """The estimate of a built-in rule: it counts, but no gate uses it (C-125)."""
-    return holds(verdicts, Item(CRITICAL_FACTS, item_of(place)), "preserved", set())
+    return is_confirmed(verdicts, Item(CRITICAL_FACTS, item_of(place)), "preserved", set())
 
 
 def item_of(place: int) -> str:
@@ -125,15 +128,15 @@ def item_of(place: int) -> str:
     return f"fact:{place + 1}"
 
 
-def _wording(sheet: FactSheet) -> Sequence[str]:
+def _expected_texts(sheet: FactSheet) -> Sequence[str]:
     """The expected facts in words, in the order of their numbers."""
     if sheet.given is None:
         return [fact.text for fact in sheet.expected]
     return [fact.expected for fact in sheet.given]
 
 
-def _maybe_spelled(sheet: FactSheet, found: Drift) -> Sequence[int]:
+def _spelled_positions(sheet: FactSheet, found: Drift) -> Sequence[int]:
     if not found.maybe_spelled:
         return ()
-    wording = _wording(sheet)
-    return [wording.index(text) for text in found.maybe_spelled]
+    texts = _expected_texts(sheet)
+    return [texts.index(text) for text in found.maybe_spelled]

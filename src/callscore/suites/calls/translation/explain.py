@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.scorecard.explain import quoted
+from callscore.scorecard.explain import quote
 from callscore.suites.calls.translation import critical, judge_questions, outcomes
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, FLUENCY, MEANING
 from callscore.suites.calls.translation.reference import TranslationReference
-from callscore.suites.calls.translation.sentence_match import Rendered
+from callscore.suites.calls.translation.sentence_match import ModelTranslation
 from callscore.suites.calls.translation.task import (
     COMPLETENESS,
     DRIFT,
     SLUGS,
     TranslationOutput,
-    not_kept,
+    lost_terms,
 )
 
 
@@ -25,53 +25,57 @@ def faults(
     reference: TranslationReference, output: TranslationOutput, verdicts: Verdicts
 ) -> Faults:
     """Sentences missing or least similar to the human's, lost terms and names, wrong facts."""
-    rendered = output.rendered
-    if rendered.is_reference:
+    translation = output.translation
+    if translation.is_reference:
         return {}
-    renderings = rendered.by_id.values()
-    translated = [rendering for rendering in renderings if rendering.is_translated]
-    drifted = _drifted(reference, rendered, verdicts)
+    sentences = translation.by_id.values()
+    translated = [sentence for sentence in sentences if sentence.is_translated]
+    drifted = _drift_faults(reference, translation, verdicts)
     return {
         COMPLETENESS: [
-            f"{quoted(r.sentence.id)} ({r.state.value})" for r in renderings if not r.is_translated
+            f"{quote(r.expected.id)} ({r.state.value})" for r in sentences if not r.is_translated
         ],
-        MEANING: _least(
-            (r.sentence.id, judge_questions.similarity(r, verdicts)) for r in renderings
+        MEANING: _lowest_first(
+            (r.expected.id, judge_questions.similarity(r, verdicts)) for r in sentences
         ),
-        FLUENCY: _least(
-            (r.sentence.id, judge_questions.fluency(r, verdicts, set())) for r in translated
+        FLUENCY: _lowest_first(
+            (r.expected.id, judge_questions.fluency(r, verdicts, set())) for r in translated
         ),
-        **_names(reference, rendered, verdicts),
+        **_term_faults(reference, translation, verdicts),
         CRITICAL_FACTS: drifted,
         DRIFT: drifted,
     }
 
 
-def _least(values: Iterable[tuple[str, float | None]]) -> list[str]:
+def _lowest_first(values: Iterable[tuple[str, float | None]]) -> list[str]:
     """The sentences below 1, the lowest first."""
     below = [(value, key) for key, value in values if value is not None and value < 1]
-    return [f"{quoted(key)} ({value:.3f})" for value, key in sorted(below)]
+    return [f"{quote(key)} ({value:.3f})" for value, key in sorted(below)]
 
 
-def _names(reference: TranslationReference, rendered: Rendered, verdicts: Verdicts) -> Faults:
+def _term_faults(
+    reference: TranslationReference, translation: ModelTranslation, verdicts: Verdicts
+) -> Faults:
     found: dict[str, list[str]] = {}
-    for part, wordings in reference.wordings.items():
-        lost = not_kept(part, reference, rendered, verdicts, set())
-        forms = {wording.name: wording.form for wording in reversed(wordings)}
+    for part, terms in reference.terms.items():
+        lost = lost_terms(part, reference, translation, verdicts, set())
+        forms = {term.name: term.form for term in reversed(terms)}
         found[SLUGS[part]] = [
-            f"{quoted(name)} (expected {quoted(form)})"
+            f"{quote(name)} (expected {quote(form)})"
             for name, form in reversed(forms.items())
             if name in lost
         ]
     return found
 
 
-def _drifted(reference: TranslationReference, rendered: Rendered, verdicts: Verdicts) -> list[str]:
+def _drift_faults(
+    reference: TranslationReference, translation: ModelTranslation, verdicts: Verdicts
+) -> list[str]:
     """Facts lost, as the reference words them, and facts added, as the reply words them."""
-    found = drift(reference.facts, rendered.text)
-    facts = critical.lost(reference.facts, found, verdicts)
-    stated = outcomes.lost(reference, rendered, verdicts)
+    found = drift(reference.facts, translation.text)
+    facts = critical.lost_facts(reference.facts, found, verdicts)
+    stated = outcomes.lost_outcomes(reference, translation, verdicts)
     return [
-        *(f"lost {quoted(words)}" for words in (*facts, *stated)),
-        *(f"added {quoted(words)}" for words in found.added),
+        *(f"lost {quote(words)}" for words in (*facts, *stated)),
+        *(f"added {quote(words)}" for words in found.added),
     ]

@@ -1,4 +1,4 @@
-"""Critical facts of a translation: expected, lost and added ones   C-74 … C-76.
+"""Critical facts of a translation: expected, lost and added (C-74 … C-76).
 
 `fact_sheet` reads a case once, before any reply; `drift` compares a translation with it.
 """
@@ -10,24 +10,11 @@ from itertools import pairwise
 import msgspec
 
 from callscore.metrics.facts.extraction import extract
-from callscore.metrics.facts.fact import Fact, Index, agree, keys_of, unmatched
+from callscore.metrics.facts.fact import Fact, Index, keys_of, unmatched_facts
 from callscore.metrics.facts.lexicon import lexicon
-from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
+from callscore.metrics.text import has_form, is_unspaced_script, n2, search_form
 
-__all__ = [
-    "Drift",
-    "Fact",
-    "FactSheet",
-    "GivenFact",
-    "agree",
-    "drift",
-    "extract",
-    "fact_sheet",
-    "preserved",
-    "stated",
-]
-
-_Lost = tuple[str, tuple[Fact, ...]]
+_LostFact = tuple[str, tuple[Fact, ...]]
 
 
 class GivenFact(msgspec.Struct, frozen=True):
@@ -43,14 +30,14 @@ class FactSheet(msgspec.Struct, dict=True):
     What only an imperfect translation needs is computed on first use and cached.
     """
 
-    said: str | Callable[[], str]
-    """The source, or a function that returns it: few translations need it."""
+    source_text: str | Callable[[], str]
+    """The source, or a function that returns it, as few translations need it."""
     source_lang: str | None
     reference: str
     lang: str | None
     given: tuple[GivenFact, ...] | None
     """The facts that the case names; None if they are read from the reference."""
-    read: dict[str, list[Fact]]
+    line_cache: dict[str, list[Fact]]
     """The facts of every line read so far: many sentences equal those of the reference."""
     found: Sequence[Fact] | None = None
     """The facts of the reference, computed on first use."""
@@ -58,39 +45,39 @@ class FactSheet(msgspec.Struct, dict=True):
     @property
     def source(self) -> str:
         """The text of the whole call."""
-        return self.said if isinstance(self.said, str) else self.said()
+        return self.source_text if isinstance(self.source_text, str) else self.source_text()
 
     @property
-    def of_reference(self) -> Sequence[Fact]:
+    def reference_facts(self) -> Sequence[Fact]:
         """The facts of the reference, each as often as it occurs."""
         if self.found is None:
-            self.found = tuple(extract(self.reference, self.lang, self.read))
+            self.found = tuple(extract(self.reference, self.lang, self.line_cache))
         return self.found
 
     @cached_property
     def expected(self) -> Sequence[Fact]:
-        """The same, each key once."""
-        return tuple({fact.key: fact for fact in reversed(self.of_reference)}.values())[::-1]
+        """The facts of the reference, each key once."""
+        return tuple({fact.key: fact for fact in reversed(self.reference_facts)}.values())[::-1]
 
     @cached_property
-    def in_reference(self) -> Index:
-        """The same, for comparison with an answer."""
-        return Index(self.of_reference)
+    def reference_index(self) -> Index:
+        """The facts of the reference, indexed for comparison with a translation."""
+        return Index(self.reference_facts)
 
     @cached_property
-    def stated(self) -> Index:
+    def allowed_index(self) -> Index:
         """The facts of the reference and of the source, which a translation may state."""
-        return Index([*self.of_reference, *extract(self.source, self.source_lang)])
+        return Index([*self.reference_facts, *extract(self.source, self.source_lang)])
 
     @cached_property
-    def written(self) -> str:
+    def search_text(self) -> str:
         """The reference, normalised for searching."""
-        return comparable(self.reference, ignore_case=True)
+        return search_form(self.reference, ignore_case=True)
 
     @property
     def total(self) -> int:
         """total_critical_facts        C-74"""
-        return len(keys_of(self.of_reference)) if self.given is None else len(self.given)
+        return len(keys_of(self.reference_facts)) if self.given is None else len(self.given)
 
 
 class Drift(msgspec.Struct, frozen=True, gc=False):
@@ -98,7 +85,7 @@ class Drift(msgspec.Struct, frozen=True, gc=False):
 
     total: int
     lost: tuple[str, ...]
-    """Omitted or altered, one each."""
+    """The texts of expected facts that are omitted or altered."""
     added: tuple[str, ...]
     undecided: tuple[int, ...]
     """Positions in the list of given facts that only a judge can decide."""
@@ -111,8 +98,8 @@ class Drift(msgspec.Struct, frozen=True, gc=False):
         return len(self.lost) + len(self.added)
 
 
-class Stated(msgspec.Struct, frozen=True):
-    """How many facts a translation states, with or without a counterpart."""
+class FactSupport(msgspec.Struct, frozen=True):
+    """How many facts of a translation have a counterpart, and how many have none."""
 
     supported: int
     added: int
@@ -129,25 +116,13 @@ def fact_sheet(
 ) -> FactSheet:
     """The facts of a case, determined before any reply is scored        C-74"""
     return FactSheet(
-        said=source,
+        source_text=source,
         source_lang=source_lang,
         reference=reference,
         lang=lang,
         given=None if given is None else tuple(given),
-        read={},
+        line_cache={},
     )
-
-
-def preserved(
-    given: GivenFact, translation: str, lang: str | None, *, reference: str = ""
-) -> bool | None:
-    """Its expected form occurs, or all its numbers and units agree        C-74
-
-    None if only a judge can decide: the form does not occur and has no digits to compare.
-    """
-    sheet = fact_sheet("", reference, lang, given=[given])
-    written = comparable(translation, ignore_case=True)
-    return _preserved(given, written, lambda: Index(extract(translation, lang)), sheet)
 
 
 def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None = None) -> Drift:
@@ -156,19 +131,19 @@ def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None =
     `folded` returns the translation normalised for searching, if the caller has it already.
     """
     if sheet.given is not None:
-        lost, undecided = _lost_of_given(sheet, translation, folded)
-        added = _added(sheet, translation) if _states_anew(sheet, translation) else []
+        lost, undecided = _lost_given_facts(sheet, translation, folded)
+        added = _added_facts(sheet, translation) if _states_new_fact(sheet, translation) else []
     else:
-        found = extract(translation, sheet.lang, sheet.read)
+        found = extract(translation, sheet.lang, sheet.line_cache)
         keys = keys_of(found)
-        if keys == keys_of(sheet.of_reference):
+        if keys == keys_of(sheet.reference_facts):
             return Drift(len(keys), (), (), (), ())
-        lost = [(fact.text, (fact,)) for fact in unmatched(sheet.expected, Index(found))]
+        lost = [(fact.text, (fact,)) for fact in unmatched_facts(sheet.expected, Index(found))]
         undecided = ()
-        added = _added(sheet, translation)
+        added = _added_facts(sheet, translation)
     if not lost and not added:
         return Drift(sheet.total, (), (), undecided, ())
-    altered, invented = _pair([facts for _, facts in lost], added)
+    altered, invented = _pair_altered([facts for _, facts in lost], added)
     return Drift(
         total=sheet.total,
         lost=tuple(text for text, _ in lost),
@@ -178,63 +153,63 @@ def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None =
     )
 
 
-def stated(sheet: FactSheet, translation: str) -> Stated:
+def count_supported(sheet: FactSheet, translation: str) -> FactSupport:
     """Counts the facts of a translation: those that reference or source state, and others   C-90"""
-    found = extract(translation, sheet.lang, sheet.read)
-    added = _without_spelled(unmatched(found, sheet.stated), sheet)
-    return Stated(len(found) - len(added), len(added))
+    found = extract(translation, sheet.lang, sheet.line_cache)
+    added = _drop_spelled(unmatched_facts(found, sheet.allowed_index), sheet)
+    return FactSupport(len(found) - len(added), len(added))
 
 
-def _states_anew(sheet: FactSheet, translation: str) -> bool:
+def _states_new_fact(sheet: FactSheet, translation: str) -> bool:
     """Whether a line that is not the reference's own states any fact"""
     own = set(sheet.reference.split("\n"))
     lines = [line for line in translation.split("\n") if line not in own]
-    return bool(extract("\n".join(lines), sheet.lang, sheet.read))
+    return bool(extract("\n".join(lines), sheet.lang, sheet.line_cache))
 
 
-def _added(sheet: FactSheet, translation: str) -> list[Fact]:
+def _added_facts(sheet: FactSheet, translation: str) -> list[Fact]:
     """The facts of a translation that neither reference nor source states        C-75, C-76"""
-    found = extract(translation, sheet.lang, sheet.read)
-    if not unmatched(found, sheet.in_reference):
+    found = extract(translation, sheet.lang, sheet.line_cache)
+    if not unmatched_facts(found, sheet.reference_index):
         return []
-    return _without_spelled(unmatched(found, sheet.stated), sheet)
+    return _drop_spelled(unmatched_facts(found, sheet.allowed_index), sheet)
 
 
-def _lost_of_given(
+def _lost_given_facts(
     sheet: FactSheet, translation: str, folded: Callable[[], str] | None
-) -> tuple[list[_Lost], tuple[int, ...]]:
-    lost: list[_Lost] = []
+) -> tuple[list[_LostFact], tuple[int, ...]]:
+    lost: list[_LostFact] = []
     undecided: list[int] = []
-    written = folded() if folded else comparable(translation, ignore_case=True)
+    written = folded() if folded else search_form(translation, ignore_case=True)
 
     @cache
     def found() -> Index:
-        return Index(extract(translation, sheet.lang, sheet.read))
+        return Index(extract(translation, sheet.lang, sheet.line_cache))
 
     for place, given in enumerate(sheet.given or ()):
-        kept = _preserved(given, written, found, sheet)
-        if kept is False and _preserved_by_reference(given, sheet):
+        kept = _is_preserved(given, written, found, sheet)
+        if kept is False and _is_in_reference(given, sheet):
             lost.append((given.expected, tuple(_facts_of(given, sheet.lang))))
         elif not kept:
             undecided.append(place)
     return lost, tuple(undecided)
 
 
-def _preserved_by_reference(given: GivenFact, sheet: FactSheet) -> bool:
+def _is_in_reference(given: GivenFact, sheet: FactSheet) -> bool:
     """A fact that does not occur in the reference itself cannot be required."""
-    return _preserved(given, sheet.written, lambda: sheet.in_reference, sheet) is True
+    return _is_preserved(given, sheet.search_text, lambda: sheet.reference_index, sheet) is True
 
 
-def _preserved(
+def _is_preserved(
     given: GivenFact, written: str, found: Callable[[], Index], sheet: FactSheet
 ) -> bool | None:
-    form = comparable(given.expected, ignore_case=True)
-    if holds_form(written, form, lambda: sheet.written):
+    form = search_form(given.expected, ignore_case=True)
+    if has_form(written, form, lambda: sheet.search_text):
         return True
     facts = _facts_of(given, sheet.lang)
     if not facts:
         return False if any(char.isdecimal() for char in given.expected) else None
-    return not unmatched(facts, found())
+    return not unmatched_facts(facts, found())
 
 
 def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:
@@ -242,8 +217,8 @@ def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:
     return extract(given.expected, None if given.expected == given.source else lang)
 
 
-def _pair(lost: list[tuple[Fact, ...]], added: list[Fact]) -> tuple[set[int], list[Fact]]:
-    """An altered fact is not also an added one: a lost fact is paired with its replacement   C-75
+def _pair_altered(lost: list[tuple[Fact, ...]], added: list[Fact]) -> tuple[set[int], list[Fact]]:
+    """Pair lost facts with their replacements: an altered fact is not also an added one    C-75
 
     Both are taken in the order of their keys, so that the order of sentences does not matter.
     """
@@ -272,15 +247,17 @@ def _share_a_number(lost: Fact, added: Fact) -> bool:
     return not lost.numbers.isdisjoint(added.numbers)
 
 
-def _without_spelled(added: list[Fact], sheet: FactSheet) -> list[Fact]:
+def _drop_spelled(added: list[Fact], sheet: FactSheet) -> list[Fact]:
     """Only the facts whose numbers are not written in words in reference or source        C-76"""
     if not added:
         return []
-    spelled = _spelled(sheet.reference, sheet.lang) | _spelled(sheet.source, sheet.source_lang)
-    return [fact for fact in added if not spelled.issuperset(_sayable(fact))]
+    spelled = _spelled_numbers(sheet.reference, sheet.lang) | _spelled_numbers(
+        sheet.source, sheet.source_lang
+    )
+    return [fact for fact in added if not spelled.issuperset(_spoken_numbers(fact))]
 
 
-def _sayable(fact: Fact) -> tuple[str, ...]:
+def _spoken_numbers(fact: Fact) -> tuple[str, ...]:
     """The numbers as spoken: of a date its day, of a time its hour on a 12-hour clock"""
     key = fact.key
     if fact.kind == "range":
@@ -290,19 +267,19 @@ def _sayable(fact: Fact) -> tuple[str, ...]:
     return (key[-1],)
 
 
-def _spelled(text: str, lang: str | None) -> set[str]:
+def _spelled_numbers(text: str, lang: str | None) -> set[str]:
     """Numbers written in words in a text, as far as the lexicon has them"""
     table = lexicon(lang).spelled
     words = [table.get(word.strip(".,;:!?¿¡()\"'।…"), ()) for word in n2(text).split()]
     numbers = {number for found in words for number in found}
     for tens, ones in pairwise(words):
-        numbers |= {_compound(int(high), int(low)) for high in tens for low in ones}
+        numbers |= {_combine(int(high), int(low)) for high in tens for low in ones}
     if is_unspaced_script(text):
         for word in filter(is_unspaced_script, table):
             numbers.update(table[word] if word in text else ())
     return numbers
 
 
-def _compound(first: int, second: int) -> str:
+def _combine(first: int, second: int) -> str:
     """Twenty and one is 21, two and hundred is 200"""
     return str(first * second if second >= 100 else first + second)

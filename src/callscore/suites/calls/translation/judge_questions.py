@@ -6,18 +6,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.suites.calls.translation.sentence_match import Rendered, Rendering, State
+from callscore.suites.calls.items import CANNOT_TELL, is_confirmed
+from callscore.suites.calls.translation.sentence_match import (
+    ModelSentence,
+    ModelTranslation,
+    SentenceState,
+)
 from callscore.suites.calls.translation.terms import (
-    Handled,
-    is_handled,
-    lacking,
+    LocatedTerm,
+    has_term,
     may_be_inflected,
+    missing_forms,
 )
 
 MEANING, FLUENCY = "translation.meaning", "translation.fluency"
 PROPER_NOUNS, CRITICAL_FACTS = "translation.proper_nouns", "translation.critical_facts"
 
-CANNOT_TELL = "cannot_tell"
 ANCHORS: Mapping[str, float] = {
     "native": 1.0,
     "minor": 0.75,
@@ -43,30 +47,30 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
 VALUES: Mapping[str, tuple[float, ...]] = {FLUENCY: tuple(ANCHORS.values())}
 
 
-def similarity(rendering: Rendering, verdicts: Verdicts) -> float | None:
+def similarity(sentence: ModelSentence, verdicts: Verdicts) -> float | None:
     """1 for the human's own words, 0 for no translation, else the cosine given        C-67"""
-    if rendering.state is State.SAME:
+    if sentence.state is SentenceState.SAME:
         return IDENTICAL
-    if rendering.state is not State.OTHER:
+    if sentence.state is not SentenceState.OTHER:
         return 0.0
     if not verdicts:
         return None
-    given = verdicts.get(Item(MEANING, rendering.sentence.id), ())
+    given = verdicts.get(Item(MEANING, sentence.expected.id), ())
     values = [v.value for v in given if v.value is not None and math.isfinite(v.value)]
     return min(values, default=None)
 
 
-def fluency(rendering: Rendering, verdicts: Verdicts, flags: set[str]) -> float | None:
+def fluency(sentence: ModelSentence, verdicts: Verdicts, flags: set[str]) -> float | None:
     """The anchor given to a translated sentence; the human's own words are native        C-69
 
     An abstention is not an anchor: the sentence still awaits one.
     """
-    if rendering.state is State.SAME:
+    if sentence.state is SentenceState.SAME:
         return NATIVE
     if not verdicts:
         return None
     anchors = []
-    for verdict in verdicts.get(Item(FLUENCY, rendering.sentence.id), ()):
+    for verdict in verdicts.get(Item(FLUENCY, sentence.expected.id), ()):
         if verdict.verdict == CANNOT_TELL:
             flags.add("abstained")
         elif verdict.verdict is not None and verdict.verdict in ANCHORS:
@@ -76,39 +80,32 @@ def fluency(rendering: Rendering, verdicts: Verdicts, flags: set[str]) -> float 
     return min(anchors, default=None)
 
 
-def holds(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
-    """Whether every verdict on an item is the good word; None if there is none.
-
-    An abstention counts against the reply: names and facts are scored strictly.
-    """
-    words = [v.verdict for v in verdicts.get(item, ()) if v.verdict is not None]
-    if CANNOT_TELL in words:
-        flags.add("abstained")
-    return all(word == good for word in words) if words else None
-
-
-def is_same_name(noun: Handled, rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> bool:
+def is_same_name(
+    noun: LocatedTerm, translation: ModelTranslation, verdicts: Verdicts, flags: set[str]
+) -> bool:
     """Found by code or accepted by a judge; without a judge an inflected name is wrong      C-72"""
-    if is_handled(noun, rendered):
+    if has_term(noun, translation):
         return True
-    accepted = holds(verdicts, Item(PROPER_NOUNS, noun.name), "same_name", flags)
-    if accepted is None and may_be_inflected(noun, rendered):
+    accepted = is_confirmed(verdicts, Item(PROPER_NOUNS, noun.name), "same_name", flags)
+    if accepted is None and may_be_inflected(noun, translation):
         flags.add("maybe_inflected")
     return bool(accepted)
 
 
-def sentence_questions(rendered: Rendered) -> Iterable[Question]:
+def sentence_questions(translation: ModelTranslation) -> Iterable[Question]:
     """A similarity and an anchor for every sentence that differs from the human's."""
-    for key, rendering in rendered.by_id.items():
-        if rendering.state is State.OTHER:
-            text, human = rendering.text, rendering.sentence.translation
+    for key, sentence in translation.by_id.items():
+        if sentence.state is SentenceState.OTHER:
+            text, human = sentence.text, sentence.expected.translation
             yield Question(MEANING, key, text, human, OFFERED[MEANING])
             yield Question(FLUENCY, key, text, human, OFFERED[FLUENCY])
 
 
-def name_questions(nouns: Sequence[Handled], rendered: Rendered) -> Iterable[Question]:
+def name_questions(
+    nouns: Sequence[LocatedTerm], translation: ModelTranslation
+) -> Iterable[Question]:
     """Every name that may be inflected; one that is missing needs no judge."""
     for noun in nouns:
-        if not is_handled(noun, rendered) and may_be_inflected(noun, rendered):
-            form, sentence = lacking(noun, rendered)[0]
+        if not has_term(noun, translation) and may_be_inflected(noun, translation):
+            form, sentence = missing_forms(noun, translation)[0]
             yield Question(PROPER_NOUNS, noun.name, sentence, form, OFFERED[PROPER_NOUNS])

@@ -73,15 +73,15 @@ class FactCount(msgspec.Struct, frozen=True, gc=False):
 def critical_facts(count: FactCount) -> Measure:
     """max(0, 1 − drifted / max(1, total))        003 Translation Metric 6, C-75"""
     kept = max(0, count.total - count.drifted) / max(1, count.total)
-    return _of_facts(count, kept if count.total or count.drifted else 1.0, is_drift=False)
+    return _fact_measure(count, kept if count.total or count.drifted else 1.0, is_drift=False)
 
 
 def drift(count: FactCount) -> Measure:
     """100 × (lost + added facts) / max(1, total)        003 Translation Metric 6, C-14, C-75"""
-    return _of_facts(count, 100 * count.drifted / max(1, count.total), is_drift=True)
+    return _fact_measure(count, 100 * count.drifted / max(1, count.total), is_drift=True)
 
 
-def _of_facts(count: FactCount, value: float, *, is_drift: bool) -> Measure:
+def _fact_measure(count: FactCount, value: float, *, is_drift: bool) -> Measure:
     """The value with its counts, which add up over calls; None while a listed fact is open."""
     bad = count.drifted if is_drift else count.total - count.drifted
     if count.awaiting:

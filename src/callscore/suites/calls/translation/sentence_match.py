@@ -20,7 +20,7 @@ ROUGHLY = 0.6
 _PLACEHOLDER_STARTS = PLACEHOLDERS | {form.partition(" ")[0] for form in PLACEHOLDERS}
 
 
-class Sentence(msgspec.Struct, frozen=True, dict=True):
+class SourceSentence(msgspec.Struct, frozen=True, dict=True):
     """One sentence of the source and its human translation."""
 
     id: str
@@ -28,13 +28,13 @@ class Sentence(msgspec.Struct, frozen=True, dict=True):
     translation: str
 
     @cached_property
-    def written(self) -> str:
+    def n1_text(self) -> str:
         """The human translation as N1."""
         return n1(self.translation)
 
 
-class State(Enum):
-    """The state of a sentence; all but the last two count as translated."""
+class SentenceState(Enum):
+    """What a reply has for a sentence; the first two count as translated."""
 
     SAME = "the human's own words"
     OTHER = "another wording"
@@ -42,71 +42,71 @@ class State(Enum):
     NONE = "nothing"
 
 
-class Rendering(msgspec.Struct, frozen=True, gc=False):
-    """One sentence of a reply, with its N1 if it is not the human's own."""
+class ModelSentence(msgspec.Struct, frozen=True, gc=False):
+    """The text of a reply for one source sentence; `n1_text` may be empty if it is the human's."""
 
-    sentence: Sentence
-    state: State
+    expected: SourceSentence
+    state: SentenceState
     text: str = ""
-    written: str = ""
+    n1_text: str = ""
 
     @property
     def is_translated(self) -> bool:
         """Whether there is a translation        C-65, C-66"""
-        return self.state is State.SAME or self.state is State.OTHER
+        return self.state is SentenceState.SAME or self.state is SentenceState.OTHER
 
 
-class Rendered(msgspec.Struct, frozen=True, dict=True):
-    """A whole reply, one rendering per expected sentence, in the order of the reference."""
+class ModelTranslation(msgspec.Struct, frozen=True, dict=True):
+    """The translation of a reply: a sentence per source sentence, in the order of the reference."""
 
-    by_id: Mapping[str, Rendering]
+    by_id: Mapping[str, ModelSentence]
     is_reference: bool
     """Whether every sentence is the human's own."""
 
     @property
     def text(self) -> str:
         """The text of the reply, one sentence per line."""
-        return "\n".join([rendering.text.replace("\n", " ") for rendering in self.by_id.values()])
+        return "\n".join([sentence.text.replace("\n", " ") for sentence in self.by_id.values()])
 
     @cached_property
-    def written(self) -> str:
+    def n1_text(self) -> str:
         """The text of the reply as N1."""
         forms = [
-            rendering.sentence.written if rendering.state is State.SAME else rendering.written
-            for rendering in self.by_id.values()
+            sentence.expected.n1_text if sentence.state is SentenceState.SAME else sentence.n1_text
+            for sentence in self.by_id.values()
         ]
         return " ".join(filter(None, forms))
 
     @cached_property
-    def folded(self) -> str:
+    def folded_text(self) -> str:
         """The text of the reply, case-folded."""
-        return self.written.casefold()
+        return self.n1_text.casefold()
 
 
-def render(sentence: Sentence, text: str) -> Rendering:
+def classify_sentence(sentence: SourceSentence, text: str) -> ModelSentence:
     """Compare one returned text with the human's        C-65, C-66, C-67"""
     if text == sentence.translation:
-        return Rendering(sentence, State.SAME, text)
+        return ModelSentence(sentence, SentenceState.SAME, text)
     written = n1(text)
-    if written == sentence.written:
-        return Rendering(sentence, State.SAME, text, written)
-    return Rendering(sentence, _state(sentence, written), text, written)
+    if written == sentence.n1_text:
+        return ModelSentence(sentence, SentenceState.SAME, text, written)
+    return ModelSentence(sentence, _classify(sentence, written), text, written)
 
 
-def _state(sentence: Sentence, written: str) -> State:
+def _classify(sentence: SourceSentence, written: str) -> SentenceState:
     start = n2(written.partition(" ")[0])
     may_be_empty = not start[:1].isalnum() or start in _PLACEHOLDER_STARTS
     if may_be_empty and _says_nothing(sentence, written):
-        return State.NONE
-    return State.COPIED if _is_copied(sentence, written, start) else State.OTHER
+        return SentenceState.NONE
+    return SentenceState.COPIED if _is_copied(sentence, written, start) else SentenceState.OTHER
 
 
-def _says_nothing(sentence: Sentence, written: str) -> bool:
+def _says_nothing(sentence: SourceSentence, written: str) -> bool:
     """Empty or a placeholder, although the human translation is not        C-59, C-65"""
     return not written or (is_empty(written) and not is_empty(sentence.translation))
 
 
-def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
+def _is_copied(sentence: SourceSentence, written: str, start: str) -> bool:
     """A copy or near copy of the source (N2), with letters that the human changed        C-66
 
     If the human translation is nearly the source too, the source is already in the target language
@@ -117,7 +117,7 @@ def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
     return _is_near_copy(sentence, written)
 
 
-def _is_exact_copy(sentence: Sentence, written: str, start: str) -> bool:
+def _is_exact_copy(sentence: SourceSentence, written: str, start: str) -> bool:
     """The first words are compared first, which is enough for most texts."""
     words = sentence.source.split(None, 1)
     source_start = n2(words[0]) if words else ""
@@ -131,7 +131,7 @@ def _is_exact_copy(sentence: Sentence, written: str, start: str) -> bool:
     )
 
 
-def _is_near_copy(sentence: Sentence, written: str) -> bool:
+def _is_near_copy(sentence: SourceSentence, written: str) -> bool:
     """Similarity to the source ≥ 0.9, the human's ≥ 0.1 lower, 12 letters or more        C-66"""
     copied = near_similarity(sentence.source, written)
     if not copied:
@@ -153,7 +153,7 @@ def near_similarity(source: str, text: str) -> float:
     one, other = len(source), len(text)
     if one < FEWEST_LETTERS or one < ROUGHLY * other or other < ROUGHLY * one:
         return 0.0
-    if _is_other_script(source, text) or not _roughly_alike(source, text):
+    if _is_other_script(source, text) or not _is_roughly_alike(source, text):
         return 0.0
     if sum(map(str.isalpha, source)) < FEWEST_LETTERS:
         return 0.0
@@ -168,7 +168,7 @@ def _is_other_script(source: str, text: str) -> bool:
     return 2 * sum(map(source.lower().__contains__, text.casefold())) < len(text)
 
 
-def _roughly_alike(source: str, text: str) -> bool:
+def _is_roughly_alike(source: str, text: str) -> bool:
     return _ratio()(source.casefold(), text.casefold(), score_cutoff=100 * ROUGHLY) > 0
 
 

@@ -13,11 +13,11 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.call_task import CallTask
-from callscore.suites.calls.items import match
-from callscore.suites.calls.parse import Sources, parse_reply, structure_of
+from callscore.suites.calls.items import match_items
+from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import OMITTED, answer_form, asked_sentences, build_prompt
-from callscore.suites.calls.spec import Settings, names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS
+from callscore.suites.calls.spec import Settings, metric_names
+from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.translation import critical, judge_questions, outcomes
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.judge_questions import (
@@ -37,12 +37,17 @@ from callscore.suites.calls.translation.reference import (
     TranslationReference,
     read_reference,
 )
-from callscore.suites.calls.translation.sentence_match import Rendered, Rendering, State, render
+from callscore.suites.calls.translation.sentence_match import (
+    ModelSentence,
+    ModelTranslation,
+    SentenceState,
+    classify_sentence,
+)
 from callscore.suites.calls.translation.terms import (
-    Handled,
-    Wording,
-    is_any_contradicted,
-    is_handled,
+    LocatedTerm,
+    TermTranslation,
+    claims_missing_form,
+    has_term,
 )
 
 __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
@@ -56,7 +61,7 @@ SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
 class TranslationOutput(msgspec.Struct, frozen=True, gc=False):
     """The model's translation, matched to the human's by sentence id."""
 
-    rendered: Rendered
+    translation: ModelTranslation
     full_translation: str | None
     claims: Mapping[str, Sequence[Mapping[str, Any]]]
     """The reply's own lists of terms and names, by part: claims, not proof (C-70)."""
@@ -70,7 +75,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(
+        self._sources = StructureSources(
             SAMPLE_ITEMS, "source_id", settings.open_maps, form=answer_form("translation")
         )
 
@@ -98,10 +103,10 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         flags, value = set(parsed.flags), parsed.value
         full = value.get("full_translation")
         claims: dict[str, Sequence[Mapping[str, Any]]] = {}
-        for part in reference.wordings:
+        for part in reference.terms:
             claims[part] = value[part]
         return TranslationOutput(
-            _rendered(reference, value, flags),
+            _read_translation(reference, value, flags),
             full if isinstance(full, str) else None,
             claims,
             tuple(flags),
@@ -109,17 +114,17 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
 
     def ask_case(self, reference: TranslationReference) -> Sequence[Question]:
         """Which sentences of the reference state an outcome        C-74"""
-        return outcomes.questions_of_case(reference)
+        return outcomes.case_questions(reference)
 
     def ask_after(
         self, reference: TranslationReference, output: TranslationOutput, of_case: Verdicts
     ) -> Sequence[Question]:
         """Whether the reply preserves the outcomes of its case        C-74"""
-        return outcomes.questions(reference, output.rendered, of_case)
+        return outcomes.outcome_questions(reference, output.translation, of_case)
 
     def presume(self, questions: Sequence[Question]) -> Verdicts:
         """Presume that every sentence states an outcome, to ask only once."""
-        return outcomes.supposed(questions)
+        return outcomes.presume_outcomes(questions)
 
     def compared_language(self, case: Case) -> str | None:
         """The target language."""
@@ -128,13 +133,13 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
 
     def ask(self, reference: TranslationReference, output: TranslationOutput) -> Sequence[Question]:
         """Every sentence, name and fact that code cannot decide."""
-        rendered = output.rendered
-        if rendered.is_reference:
+        translation = output.translation
+        if translation.is_reference:
             return []
         return [
-            *judge_questions.sentence_questions(rendered),
-            *judge_questions.name_questions(reference.handled.get(NOUNS, ()), rendered),
-            *critical.questions(reference.facts, rendered.text),
+            *judge_questions.sentence_questions(translation),
+            *judge_questions.name_questions(reference.located_terms.get(NOUNS, ()), translation),
+            *critical.fact_questions(reference.facts, translation.text),
         ]
 
     def measure(
@@ -145,57 +150,63 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
     ) -> Measured:
         """All translation measures of one reply."""
         if isinstance(output, Malformed):
-            missing = dict.fromkeys(names().of_task["translation"], MALFORMED)
-            return Measured(missing | _absent(reference) | {STRUCTURE: DEPARTS}, (output.cause,))
+            missing = dict.fromkeys(metric_names().by_task["translation"], MALFORMED)
+            return Measured(
+                missing | _absent_measures(reference) | {STRUCTURE: DIFFERS}, (output.cause,)
+            )
         flags = set(output.flags)
-        found = _absent(reference)
+        found = _absent_measures(reference)
         found[STRUCTURE] = COMPLIES
         if reference.sentences:
-            _note_full_translation(reference, output, flags)
-            found |= _of_sentences(output.rendered, verdicts, flags)
-            found |= _of_names(reference, output, verdicts, flags)
-            found |= _of_facts(reference, output.rendered, verdicts, flags)
+            _flag_full_translation(reference, output, flags)
+            found |= _sentence_measures(output.translation, verdicts, flags)
+            found |= _term_measures(reference, output, verdicts, flags)
+            found |= _fact_measures(reference, output.translation, verdicts, flags)
         return Measured(found, sorted(flags))
 
 
-def _rendered(reference: TranslationReference, value: dict[str, Any], flags: set[str]) -> Rendered:
+def _read_translation(
+    reference: TranslationReference, value: dict[str, Any], flags: set[str]
+) -> ModelTranslation:
     """Every expected sentence as the reply has it; anomalies are flagged."""
     if not reference.sentences:
-        return Rendered({}, is_reference=True)
-    matched = match(value[SENTENCES], "source_id", reference.sentences)
+        return ModelTranslation({}, is_reference=True)
+    matched = match_items(value[SENTENCES], "source_id", reference.sentences)
     flags.update(matched.flags)
-    by_id: dict[str, Rendering] = {}
+    by_id: dict[str, ModelSentence] = {}
     is_reference = True
     for key, sentence in reference.sentences.items():
         item = matched.by_id.get(key)
         text = item.get("translated_text") if item is not None else None
         if isinstance(text, str):
-            rendering = by_id[key] = render(sentence, text)
-            if rendering.state is not State.SAME:
+            rendering = by_id[key] = classify_sentence(sentence, text)
+            if rendering.state is not SentenceState.SAME:
                 is_reference = False
-                if rendering.state is State.COPIED:
+                if rendering.state is SentenceState.COPIED:
                     flags.add("copied_source")
         else:
-            by_id[key] = Rendering(sentence, State.NONE)
+            by_id[key] = ModelSentence(sentence, SentenceState.NONE)
             is_reference = False
             flags.add("missing_item" if item is None else "bad_scalar")
-    return Rendered(by_id, is_reference)
+    return ModelTranslation(by_id, is_reference)
 
 
-def _absent(reference: TranslationReference) -> dict[str, Measure]:
+def _absent_measures(reference: TranslationReference) -> dict[str, Measure]:
     """The measures that this case cannot have (C-127)."""
     if not reference.sentences:
-        return dict.fromkeys(names().of_task["translation"], ABSENT)
-    if len(reference.wordings) == len(SLUGS):
+        return dict.fromkeys(metric_names().by_task["translation"], ABSENT)
+    if len(reference.terms) == len(SLUGS):
         return {}
-    return {slug: ABSENT for part, slug in SLUGS.items() if part not in reference.wordings}
+    return {slug: ABSENT for part, slug in SLUGS.items() if part not in reference.terms}
 
 
-def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> dict[str, Measure]:
+def _sentence_measures(
+    translation: ModelTranslation, verdicts: Verdicts, flags: set[str]
+) -> dict[str, Measure]:
     similarities: list[float | None] = []
     ratings: list[float | None] = []
-    own_words = State.SAME
-    for rendering in rendered.by_id.values():
+    own_words = SentenceState.SAME
+    for rendering in translation.by_id.values():
         if rendering.state is own_words:
             similarities.append(judge_questions.IDENTICAL)
             ratings.append(judge_questions.NATIVE)
@@ -211,39 +222,39 @@ def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> di
     }
 
 
-def _of_names(
+def _term_measures(
     reference: TranslationReference,
     output: TranslationOutput,
     verdicts: Verdicts,
     flags: set[str],
 ) -> dict[str, Measure]:
     found: dict[str, Measure] = {}
-    for part, wordings in reference.wordings.items():
+    for part, terms in reference.terms.items():
         wrong = _NONE
-        if wordings and not output.rendered.is_reference:
-            wrong = not_kept(part, reference, output.rendered, verdicts, flags)
+        if terms and not output.translation.is_reference:
+            wrong = lost_terms(part, reference, output.translation, verdicts, flags)
         if _is_contradicted(part, reference, output, wrong):
             flags.add("claim_contradicted")
-        total = len({wording.name for wording in wordings}) if wordings else 0
+        total = len({term.name for term in terms}) if terms else 0
         found[SLUGS[part]] = formulas.preservation(total - len(wrong), total)
     return found
 
 
-def not_kept(
+def lost_terms(
     part: str,
     reference: TranslationReference,
-    rendered: Rendered,
+    translation: ModelTranslation,
     verdicts: Verdicts,
     flags: set[str],
 ) -> frozenset[str]:
     """The terms, or the names, that a reply does not render as the human did     C-70, C-72"""
 
-    def is_kept(handled: Handled) -> bool:
+    def is_kept(term: LocatedTerm) -> bool:
         if part == TERMS:
-            return is_handled(handled, rendered)
-        return judge_questions.is_same_name(handled, rendered, verdicts, flags)
+            return has_term(term, translation)
+        return judge_questions.is_same_name(term, translation, verdicts, flags)
 
-    return frozenset([entry.name for entry in reference.handled[part] if not is_kept(entry)])
+    return frozenset([term.name for term in reference.located_terms[part] if not is_kept(term)])
 
 
 def _is_contradicted(
@@ -255,25 +266,28 @@ def _is_contradicted(
         return False
     key = NAME_KEYS[part]
     claims = (
-        Wording(n1(name), form)
+        TermTranslation(n1(name), form)
         for claim in given
         if isinstance(name := claim.get(key), str)
         and isinstance(form := claim.get("handled_as"), str)
     )
-    return is_any_contradicted(claims, reference.handled[part], wrong, output.rendered)
+    return claims_missing_form(claims, reference.located_terms[part], wrong, output.translation)
 
 
 def fact_count(
-    reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
+    reference: TranslationReference,
+    translation: ModelTranslation,
+    verdicts: Verdicts,
+    flags: set[str],
 ) -> formulas.FactCount:
     """Facts that digits decide, and outcomes, preserved or lost        C-74, C-75"""
-    if rendered.is_reference:
+    if translation.is_reference:
         by_rule = formulas.FactCount(0, reference.total_facts)
     else:
-        by_rule = critical.count(reference.facts, rendered, verdicts, flags)
+        by_rule = critical.count_facts(reference.facts, translation, verdicts, flags)
     if reference.given_facts is not None:
         return by_rule
-    kept = outcomes.count(reference, rendered, verdicts, flags)
+    kept = outcomes.count_outcomes(reference, translation, verdicts, flags)
     if kept is outcomes.NOTHING_LOST:
         return by_rule
     return formulas.FactCount(
@@ -284,29 +298,32 @@ def fact_count(
     )
 
 
-def _of_facts(
-    reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
+def _fact_measures(
+    reference: TranslationReference,
+    translation: ModelTranslation,
+    verdicts: Verdicts,
+    flags: set[str],
 ) -> dict[str, Measure]:
-    counted = fact_count(reference, rendered, verdicts, flags)
+    counted = fact_count(reference, translation, verdicts, flags)
     if critical.is_resolution_limited(counted.total):
         flags.add("resolution_limited")
     return {CRITICAL_FACTS: formulas.critical_facts(counted), DRIFT: formulas.drift(counted)}
 
 
-def _note_full_translation(
+def _flag_full_translation(
     reference: TranslationReference, output: TranslationOutput, flags: set[str]
 ) -> None:
     """`full_translation` is not scored; a missing sentence is flagged    C-78"""
     if reference.case.is_absent("full_translation"):
         return
-    full, rendered = output.full_translation, output.rendered
+    full, translation = output.full_translation, output.translation
     if full is None:
         flags.add("bad_scalar")
         full = ""
-    elif rendered.is_reference and full == reference.case.expected_outcome["full_translation"]:
+    elif translation.is_reference and full == reference.case.expected_outcome["full_translation"]:
         return
     form: str | None = None
-    for rendering in rendered.by_id.values():
+    for rendering in translation.by_id.values():
         if rendering.text not in full and rendering.is_translated:
             if form is None:
                 form = n2(full)

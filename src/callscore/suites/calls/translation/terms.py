@@ -10,8 +10,8 @@ from itertools import islice
 
 import msgspec
 
-from callscore.metrics.text import comparable, contains, n2
-from callscore.suites.calls.translation.sentence_match import Rendered, State
+from callscore.metrics.text import contains, n2, search_form
+from callscore.suites.calls.translation.sentence_match import ModelTranslation, SentenceState
 
 SHORTEST_STEM = 4
 LONGEST_ENDING = 4
@@ -21,8 +21,8 @@ MOST_CLAIMS = 500
 """No call has more terms; a longer list would only cost time."""
 
 
-class Wording(msgspec.Struct, frozen=True):
-    """A term in the source (N1), and its form in a translation."""
+class TermTranslation(msgspec.Struct, frozen=True):
+    """A term or name in the source (N1), and its form in a translation."""
 
     name: str
     form: str
@@ -34,11 +34,11 @@ class LocatedForm(msgspec.Struct, frozen=True):
     form: str
     sentences: Sequence[str]
     inside_words: bool
-    """The human translation has the form only within other words, so a substring is enough."""
+    """Whether the human translation has the form only inside other words: a substring is enough."""
 
 
-class Handled(msgspec.Struct, frozen=True):
-    """One term or name: all its forms, and those that can be searched for per sentence."""
+class LocatedTerm(msgspec.Struct, frozen=True):
+    """A term or name: all its forms, and those that occur in the human translation."""
 
     name: str
     forms: frozenset[str]
@@ -46,29 +46,29 @@ class Handled(msgspec.Struct, frozen=True):
     ignore_case: bool
 
 
-def locate_forms(
-    wordings: Sequence[Wording], written: Mapping[str, str], *, ignore_case: bool
-) -> Sequence[Handled]:
+def locate_terms(
+    terms: Sequence[TermTranslation], written: Mapping[str, str], *, ignore_case: bool
+) -> Sequence[LocatedTerm]:
     """Every distinct name, with the human sentences (N1) that contain its forms        C-70"""
-    if not wordings:
+    if not terms:
         return ()
     if ignore_case:
         written = {key: text.casefold() for key, text in written.items()}
     forms: dict[str, list[str]] = {}
-    for wording in wordings:
-        forms.setdefault(wording.name, []).append(comparable(wording.form, ignore_case))
+    for term in terms:
+        forms.setdefault(term.name, []).append(search_form(term.form, ignore_case))
     return [
-        Handled(
+        LocatedTerm(
             name,
             frozenset(found),
-            [located for form in found if (located := _locate(form, written)).sentences],
+            [located for form in found if (located := _locate_form(form, written)).sentences],
             ignore_case,
         )
         for name, found in forms.items()
     ]
 
 
-def _locate(form: str, written: Mapping[str, str]) -> LocatedForm:
+def _locate_form(form: str, written: Mapping[str, str]) -> LocatedForm:
     holding: list[str] = []
     as_words: list[str] = []
     for key, text in written.items():
@@ -79,72 +79,72 @@ def _locate(form: str, written: Mapping[str, str]) -> LocatedForm:
     return LocatedForm(form, as_words or holding, inside_words=not as_words)
 
 
-def is_handled(handled: Handled, rendered: Rendered) -> bool:
+def has_term(term: LocatedTerm, translation: ModelTranslation) -> bool:
     """Every human sentence with the form has it in the reply too        C-70, C-71
 
     If no human sentence has it, the whole reply is searched; the human's own text is always right,
     so that a perfect reply has no faults.
     """
-    if handled.located:
-        return not lacking(handled, rendered)
-    whole = rendered.folded if handled.ignore_case else rendered.written
-    return rendered.is_reference or any(contains(whole, form) for form in handled.forms)
+    if term.located:
+        return not missing_forms(term, translation)
+    whole = translation.folded_text if term.ignore_case else translation.n1_text
+    return translation.is_reference or any(contains(whole, form) for form in term.forms)
 
 
-def lacking(handled: Handled, rendered: Rendered) -> Sequence[tuple[str, str]]:
+def missing_forms(term: LocatedTerm, translation: ModelTranslation) -> Sequence[tuple[str, str]]:
     """Each form that is missing in a sentence of the reply, with that sentence."""
     missed = []
-    for at in handled.located:
+    for at in term.located:
         for key in at.sentences:
-            rendering = rendered.by_id[key]
-            if rendering.state is State.SAME:
+            sentence = translation.by_id[key]
+            if sentence.state is SentenceState.SAME:
                 continue
-            text = rendering.written
-            searched = text.casefold() if handled.ignore_case else text
+            text = sentence.n1_text
+            searched = text.casefold() if term.ignore_case else text
             has = at.form in searched if at.inside_words else contains(searched, at.form)
             if not has:
                 missed.append((at.form, text))
     return missed
 
 
-def may_be_inflected(handled: Handled, rendered: Rendered) -> bool:
+def may_be_inflected(term: LocatedTerm, translation: ModelTranslation) -> bool:
     """Whether each word of a missing form may occur with another ending        C-72"""
-    return bool(handled.located) and all(
-        _has_stems_of(form, text) for form, text in lacking(handled, rendered)
+    return bool(term.located) and all(
+        _has_stems_of(form, text) for form, text in missing_forms(term, translation)
     )
 
 
 def _has_stems_of(form: str, text: str) -> bool:
     words = {n2(word) for word in text.split()}
     return all(
-        any(_same_stem(part, word) for word in words) for part in map(n2, form.split()) if part
+        any(_share_stem(part, word) for word in words) for part in map(n2, form.split()) if part
     )
 
 
-def _same_stem(one: str, other: str) -> bool:
+def _share_stem(one: str, other: str) -> bool:
     shorter = min(len(one), len(other))
     stem = next((i for i in range(shorter) if one[i] != other[i]), shorter)
     rest = max(len(one), len(other)) - stem
     return rest == 0 or (stem >= SHORTEST_STEM and rest <= LONGEST_ENDING)
 
 
-def is_any_contradicted(
-    claims: Iterable[Wording],
-    handled: Sequence[Handled],
+def claims_missing_form(
+    claims: Iterable[TermTranslation],
+    term: Sequence[LocatedTerm],
     wrong: frozenset[str],
-    rendered: Rendered,
+    translation: ModelTranslation,
 ) -> bool:
     """Whether a reply claims a form that its text does not have        C-70
 
     A claim equal to the human's is as right as the text (`wrong` has the terms that are not).
     Any other claim is searched for in the whole reply, ignoring case: a warning, not a score.
     """
-    forms = {entry.name: entry.forms for entry in handled}
+    forms = {entry.name: entry.forms for entry in term}
     for claim in islice(claims, MOST_CLAIMS):
-        form = comparable(claim.form, ignore_case=True)
+        form = search_form(claim.form, ignore_case=True)
         if form in (known.casefold() for known in forms.get(claim.name, ())):
             if claim.name in wrong:
                 return True
-        elif form not in rendered.folded:
+        elif form not in translation.folded_text:
             return True
     return False

@@ -1,1 +1,1 @@
-"""Function calls: paired, then compared by name, key and value."""
+"""Function calls: pairs of predicted and expected calls, compared by name, key and value."""

@@ -1,4 +1,4 @@
-"""Compares two values of one argument: equal, different, or open to a judge        C-115
+"""Compares two values of one argument: equal, different, or open: for a judge        C-115
 
 Numbers, booleans, dates, times, enums and identifiers are decided here; arrays element by
 element in any order, objects key by key. Only a difference between free texts is open.
@@ -24,8 +24,8 @@ class Match(IntEnum):
     EQUAL = 2
 
 
-class Accepted(msgspec.Struct, frozen=True):
-    """An expected value with alternatives; if `optional`, the argument may be left out."""
+class AcceptedValues(msgspec.Struct, frozen=True):
+    """The accepted values of an argument; if `optional`, the argument may be left out."""
 
     values: tuple[Any, ...]
     optional: bool = False
@@ -42,22 +42,22 @@ def compare(predicted: Any, expected: Any, schema: Mapping[str, Any] = _NO_SCHEM
     """Typed comparison of one argument value        C-115, Q23"""
     if type(predicted) is type(expected) and predicted == expected:
         return Match.EQUAL
-    if isinstance(expected, Accepted):
+    if isinstance(expected, AcceptedValues):
         return max((compare(predicted, value, schema) for value in expected.values), default=_NONE)
     if isinstance(expected, bool) or isinstance(predicted, bool):
-        return _decided(_boolean(predicted), _boolean(expected))
+        return _match_if_equal(_boolean(predicted), _boolean(expected))
     if isinstance(expected, Mapping) or isinstance(predicted, Mapping):
-        return _objects(predicted, expected, schema)
+        return _compare_objects(predicted, expected, schema)
     if isinstance(expected, list) or isinstance(predicted, list):
-        return _arrays(predicted, expected, schema)
+        return _compare_arrays(predicted, expected, schema)
     if isinstance(expected, (int, float)) or isinstance(predicted, (int, float)):
-        return _decided(_number(predicted), _number(expected))
+        return _match_if_equal(_number(predicted), _number(expected))
     if isinstance(expected, str) and isinstance(predicted, str):
-        return _texts(predicted, expected, schema)
+        return _compare_texts(predicted, expected, schema)
     return Match.DIFFERENT
 
 
-def _decided(predicted: Any, expected: Any) -> Match:
+def _match_if_equal(predicted: Any, expected: Any) -> Match:
     equal = predicted is not None and expected is not None and predicted == expected
     return Match.EQUAL if equal else Match.DIFFERENT
 
@@ -83,13 +83,13 @@ def _number(value: Any) -> int | float | None:
     return value if isinstance(value, (int, float)) else None
 
 
-def _texts(predicted: str, expected: str, schema: Mapping[str, Any]) -> Match:
-    mine, theirs = folded(predicted), folded(expected)
+def _compare_texts(predicted: str, expected: str, schema: Mapping[str, Any]) -> Match:
+    mine, theirs = fold_case(predicted), fold_case(expected)
     if mine == theirs:
         return Match.EQUAL
     if not mine or not theirs or "enum" in schema:
         return Match.DIFFERENT
-    for typed in (_number, _moment):
+    for typed in (_number, _date_or_time):
         first, second = typed(mine), typed(theirs)
         if first is not None and second is not None:
             return Match.EQUAL if first == second else Match.DIFFERENT
@@ -100,13 +100,13 @@ def _texts(predicted: str, expected: str, schema: Mapping[str, Any]) -> Match:
     return Match.OPEN
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """The text in lower case with single spaces."""
     return " ".join(text.casefold().split())
 
 
-def _moment(text: str) -> datetime | date | time | None:
-    """An ISO date, time or both; a moment with a zone never equals one without."""
+def _date_or_time(text: str) -> datetime | date | time | None:
+    """An ISO date, time or both; a time with a zone never equals one without."""
     if len(text) > 40 or not text[:2].isdigit():
         return None
     upper = text.upper()
@@ -119,11 +119,11 @@ def _moment(text: str) -> datetime | date | time | None:
 
 
 def _is_identifier(text: str) -> bool:
-    """One word with a digit, such as an order number: code decides it."""
+    """Whether the text is one word with a digit, such as an order number: code compares it."""
     return " " not in text and any(character.isdigit() for character in text)
 
 
-def _objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
+def _compare_objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
     if not isinstance(predicted, Mapping) or not isinstance(expected, Mapping):
         return Match.DIFFERENT
     missing = [key for key in expected if key not in predicted]
@@ -131,31 +131,31 @@ def _objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
         return Match.DIFFERENT
     properties = schema.get("properties", _NO_SCHEMA)
     return min(
-        (compare(value, expected[k], _part(properties, k)) for k, value in predicted.items()),
+        (compare(value, expected[k], _subschema(properties, k)) for k, value in predicted.items()),
         default=Match.EQUAL,
     )
 
 
 def _is_optional(value: Any) -> bool:
-    return isinstance(value, Accepted) and value.optional
+    return isinstance(value, AcceptedValues) and value.optional
 
 
-def _part(properties: Any, key: str) -> Mapping[str, Any]:
+def _subschema(properties: Any, key: str) -> Mapping[str, Any]:
     part = properties.get(key) if isinstance(properties, Mapping) else None
     return part if isinstance(part, Mapping) else _NO_SCHEMA
 
 
-def _arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
-    """Equal if the elements can be paired; order has no meaning in these tools."""
+def _compare_arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
+    """Equal if the elements can be paired: these tools ignore the order of elements."""
     if not isinstance(predicted, list) or not isinstance(expected, list):
         return Match.DIFFERENT
     if len(predicted) != len(expected):
         return Match.DIFFERENT
-    items = _part(schema, "items")
+    items = _subschema(schema, "items")
     left = list(expected)
     unpaired = []
     for element in predicted:
-        place = _place_of(element, left, items)
+        place = _index_of_equal(element, left, items)
         if place is None:
             unpaired.append(element)
         else:
@@ -167,7 +167,7 @@ def _arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
     return min(*towards, *back)
 
 
-def _place_of(element: Any, among: Sequence[Any], schema: Mapping[str, Any]) -> int | None:
+def _index_of_equal(element: Any, among: Sequence[Any], schema: Mapping[str, Any]) -> int | None:
     return next(
         (i for i, other in enumerate(among) if compare(element, other, schema) is Match.EQUAL), None
     )

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from callscore.core.case import Tool
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.sets import Counts
-from callscore.suites.orchestration.call.compare import Accepted, Match, compare
-from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
+from callscore.suites.orchestration.call.call_pairs import CallPair, pair_calls
+from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
 from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning
-from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import argument_schema
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 
 Tools = Mapping[str, Tool]
 Ask = Callable[[Question], Verdict | None]
@@ -22,14 +22,14 @@ _BY_CODE = Verdict(METRIC, "", DIFFERENT)
 
 
 class Difference(NamedTuple):
-    """One difference of a call: its kind in the taxonomy, and where."""
+    """One difference from the expected step: its kind in the error taxonomy, and where it is."""
 
     kind: str
     detail: str
 
 
-class CallMeasured(NamedTuple):
-    """The three F1 scores of a step, the open or estimated items, and the differences."""
+class CallScore(NamedTuple):
+    """The three F1 scores of a step, the undecided values, and the differences."""
 
     name: float
     key: float
@@ -38,19 +38,21 @@ class CallMeasured(NamedTuple):
     differences: tuple[Difference, ...] = ()
 
 
-class _Values(NamedTuple):
+class _ValueComparison(NamedTuple):
+    """The values of all paired calls compared: number of equal ones, questions, differences."""
+
     equal: int
     undecided: list[Question]
     differences: list[Difference]
 
 
 def measure_calls(
-    predicted: Sequence[Call],
-    expected: Sequence[Call],
+    predicted: Sequence[DecodedCall],
+    expected: Sequence[DecodedCall],
     malformed: Sequence[str],
     tools: Tools,
     ask: Ask,
-) -> CallMeasured:
+) -> CallScore:
     """F1 of names, of keys and of (key, value) pairs, over paired calls        001 FC, C-115
 
     A malformed call among well-formed ones counts as one more predicted name.
@@ -59,9 +61,9 @@ def measure_calls(
     pairs = [_without_omitted(pair) for pair in paired]
     names = [*(call.name for call in predicted), *malformed]
     keys = key_counts(pairs)
-    values = _values(pairs, tools, ask)
+    values = _compare_values(pairs, tools, ask)
     unequal = keys.tp - values.equal
-    return CallMeasured(
+    return CallScore(
         name=f1_or_one(multiset_counts((call.name for call in expected), names)),
         key=f1_or_one(keys),
         value=f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal)),
@@ -71,17 +73,19 @@ def measure_calls(
 
 
 def _without_omitted(pair: CallPair) -> CallPair:
-    """The pair without optional arguments that the prediction rightly left out."""
+    """The pair without optional arguments that the prediction left out."""
     mine, due = pair
-    if due is None or not any(isinstance(value, Accepted) for value in due.arguments.values()):
+    if due is None or not any(
+        isinstance(value, AcceptedValues) for value in due.arguments.values()
+    ):
         return pair
     given = mine.arguments if mine is not None else {}
     kept = {
         key: value
         for key, value in due.arguments.items()
-        if key in given or not (isinstance(value, Accepted) and value.optional)
+        if key in given or not (isinstance(value, AcceptedValues) and value.optional)
     }
-    return CallPair(mine, Call(due.name, kept))
+    return CallPair(mine, DecodedCall(due.name, kept))
 
 
 def key_counts(pairs: Sequence[CallPair]) -> Counts:
@@ -95,7 +99,7 @@ def key_counts(pairs: Sequence[CallPair]) -> Counts:
     return Counts(shared, predicted - shared, expected - shared)
 
 
-def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
+def _equal_values(mine: DecodedCall, due: DecodedCall, tools: Tools) -> int:
     tool = tools.get(due.name)
     return sum(
         compare(mine.arguments[key], due.arguments[key], argument_schema(tool, key)) is Match.EQUAL
@@ -104,8 +108,8 @@ def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
     )
 
 
-def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
-    """Every argument of both sides, equal by comparison or by a verdict."""
+def _compare_values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _ValueComparison:
+    """Compare the arguments that both calls of a pair have, by code or by a verdict."""
     equal = 0
     undecided: list[Question] = []
     differences: list[Difference] = []
@@ -122,7 +126,9 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
             if match is Match.EQUAL:
                 equal += 1
                 continue
-            question = same_meaning(f"calls[{place}].{key}", _shown(given), _shown(wanted))
+            question = same_meaning(
+                f"calls[{place}].{key}", _display_text(given), _display_text(wanted)
+            )
             verdict = ask(question) if match is Match.OPEN else _BY_CODE
             decided = _is_decided(verdict)
             undecided += [] if decided else [question]
@@ -130,11 +136,11 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
                 equal += 1
             else:
                 differences.append(_value_difference(question, decided=decided))
-    return _Values(equal, undecided, differences)
+    return _ValueComparison(equal, undecided, differences)
 
 
 def _is_decided(verdict: Verdict | None) -> bool:
-    """Whether a verdict decides the value; an estimate counts, but leaves it open   C-115, C-125"""
+    """Whether the verdict is final; an approximate one leaves the value open        C-115, C-125"""
     return verdict is not None and verdict.verdict in (SAME, DIFFERENT) and not verdict.approximate
 
 
@@ -143,9 +149,9 @@ def _value_difference(question: Question, *, decided: bool) -> Difference:
     return Difference("wrong_value" if decided else "undecided_value", detail)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, Accepted):
-        return " | ".join(_shown(alternative) for alternative in value.values)
+def _display_text(value: Any) -> str:
+    if isinstance(value, AcceptedValues):
+        return " | ".join(_display_text(alternative) for alternative in value.values)
     return value if isinstance(value, str) else repr(value)
 
 
@@ -161,7 +167,7 @@ def _name_differences(pairs: Sequence[CallPair]) -> list[Difference]:
     return differences
 
 
-def _key_differences(place: int, mine: Call, due: Call) -> list[Difference]:
+def _key_differences(place: int, mine: DecodedCall, due: DecodedCall) -> list[Difference]:
     missing = [k for k in due.arguments if k not in mine.arguments]
     surplus = [k for k in mine.arguments if k not in due.arguments]
     return [Difference("missing_argument", f"calls[{place}].{key}") for key in missing] + [

@@ -8,29 +8,31 @@ from typing import Protocol
 from callscore.core.judging import Question, Verdict
 
 METRIC = "orchestration.argument_value"
+"""The metric of verdicts on argument values."""
 SAME = "same"
 DIFFERENT = "different"
 OFFERED = (SAME, DIFFERENT, "cannot_tell")
+"""The words that a judge may answer with."""
 
 
-class Answers(Protocol):
+class VerdictSource(Protocol):
     """A source of verdicts on whether two argument values mean the same."""
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """The verdict on this question, or None if there is none."""
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """The verdict on this question, or None."""
         ...
 
 
-class NoAnswers:
-    """There is no judge."""
+class NoVerdicts:
+    """A source without verdicts: neither a judge nor a file."""
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """Always None."""
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """None."""
         return None
 
 
-class Recorded:
-    """Verdicts from a file or from a judge, by case, run and item."""
+class RecordedVerdicts:
+    """Verdicts from files or from a judge, by case, run and item."""
 
     def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
         self._verdicts = verdicts
@@ -38,10 +40,10 @@ class Recorded:
 
     @property
     def unused(self) -> int:
-        """Number of verdicts that were not used so far."""
+        """Number of verdicts that no question has used so far."""
         return len(self._verdicts) - len(self._used)
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """The verdict recorded for this item, if any."""
         key = (case_id, run, question.item)
         verdict = self._verdicts.get(key)
@@ -50,18 +52,18 @@ class Recorded:
         return verdict
 
 
-class FirstAnswer:
-    """Several sources in order: the first verdict counts."""
+class VerdictChain:
+    """Several sources in order; the first verdict counts."""
 
-    def __init__(self, *answers: Answers) -> None:
-        self._answers = answers
+    def __init__(self, *sources: VerdictSource) -> None:
+        self._sources = sources
 
-    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+    def verdict_on(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """The verdict of the first source that has one."""
-        found = (answers.answer(case_id, run, question) for answers in self._answers)
+        found = (source.verdict_on(case_id, run, question) for source in self._sources)
         return next((verdict for verdict in found if verdict is not None), None)
 
 
 def same_meaning(item: str, predicted: str, expected: str) -> Question:
-    """Do these two values of one argument mean the same?"""
+    """The question whether two values of one argument mean the same."""
     return Question(METRIC, item, text=predicted, reference=expected, offered=OFFERED)

@@ -1,4 +1,4 @@
-"""The public evaluator's numbers, quirks included (C-128); never used by the standard reading."""
+"""Scores like the public evaluator, quirks included (C-128); never used in the mode `standard`."""
 
 NOTE = (
     "compat reproduces the public evaluator's arithmetic; never rank it with standard results. "

@@ -1,9 +1,9 @@
-"""Least-cost assignment with the choice among equals that the public evaluator's solver makes.
+"""Least-cost assignment that breaks ties like the solver of the public evaluator.
 
-Where several assignments cost the least, any solver may return any of them. The search of the
-public graph library branches on the one it gets, and with self-loops its result depends on the
-order of branches, so the choice is reproduced: shortest augmenting paths, row after row, columns
-looked at from the last to the first, and of equally near columns a free one.
+If several assignments have the least cost, a solver may return any of them. The search of the
+public graph library branches on the one that it gets, and with self-loops its result depends on
+the order of branches. So the solver is reproduced: shortest augmenting paths, row by row, columns
+from the last to the first, and a free column among equally near ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def least_assignment(costs: Sequence[Sequence[float]]) -> list[int]:
 
 
 def _shift(column: int, start: int, via: list[int], pairs: tuple[list[int], list[int]]) -> None:
-    """Take the path back from its free column to the row it began with."""
+    """Follow the path back from its free column to its first row, and reassign its columns."""
     column_of, row_of = pairs
     while True:
         row = via[column]

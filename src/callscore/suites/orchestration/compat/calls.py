@@ -1,7 +1,7 @@
 """Calls as the public evaluator scores them: ORCHESTRATIONBENCH.md §5 and §6, quirks included.
 
-All calls of a step are merged into one map from argument to list of values, and compared as
-sets. Values stay as decoded: a wrong type raises, and the error costs the whole file (Q25).
+All calls of a step are merged into one mapping from argument to list of values, and compared as
+sets. Values stay as decoded: a wrong type raises, and the whole file loses its calls (Q25).
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.metrics.sets import counts
-from callscore.suites.orchestration.call.questions import Answers
-from callscore.suites.orchestration.compat.compare import Judged, ToolSchemas, compare
+from callscore.suites.orchestration.call.questions import VerdictSource
+from callscore.suites.orchestration.compat.compare import (
+    ComparisonContext,
+    MergedCalls,
+    ToolSchemas,
+    compare_values,
+)
 from callscore.suites.orchestration.compat.plan import CRASHES
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.overlap import f1_or_one
+from callscore.suites.orchestration.multiset_f1 import f1_or_one
 from callscore.suites.orchestration.spec import spec
 
 AWAITING = "AWAITING_USER_INPUT"
@@ -23,27 +28,20 @@ VIOLATION = "TOOL_CONSTRAINT_VIOLATION"
 FC = "FC"
 
 
-class Step(NamedTuple):
-    """A step as the public evaluator sees it: the merged calls, or text if there are none."""
-
-    names: Any
-    arguments: Any
-
-
-class Pair(NamedTuple):
-    """A prediction and its label."""
+class StepPair(NamedTuple):
+    """The prediction and the label of one step."""
 
     step_id: Any
-    predicted: Step
-    actual: Step
+    predicted: MergedCalls
+    actual: MergedCalls
 
     def both_call(self) -> bool:
-        """Whether neither side is a rejection: only such pairs have F1 scores."""
+        """Whether neither side is a rejection; only such pairs have F1 scores."""
         return self.actual.names != "" and not _rejects(self.predicted)
 
 
 class CallRun(NamedTuple):
-    """The counts of one run of a scenario."""
+    """The call scores and counts of one run of a scenario."""
 
     name: float
     key: float
@@ -52,19 +50,19 @@ class CallRun(NamedTuple):
     rejection_cases: int
     call_cases: int
     perfect: int
-    name_of_run: str
+    run_name: str
     has_values: bool
 
 
 def score_runs(
-    data: Any, tools: ToolSchemas, answers: Answers, case_prefix: str
+    data: Any, tools: ToolSchemas, verdicts: VerdictSource, case_prefix: str
 ) -> list[CallRun] | str:
     """Every run, or the error at which the public evaluator skips the whole file."""
     try:
         history = data["history"]
-        _ = len(history)  # without one, that is the error
+        _ = len(history)  # raises without a history, as the public code does
         runs = [
-            _score_run(name, history[name], Judged(tools, answers, case_prefix, number))
+            _score_run(name, history[name], ComparisonContext(tools, verdicts, case_prefix, number))
             for number, name in enumerate(history, 1)
         ]
     except CRASHES as error:
@@ -72,19 +70,19 @@ def score_runs(
     return runs or "float division by zero"
 
 
-def _score_run(name: str, run: Mapping[str, Any], judged: Judged) -> CallRun:
-    """One run; what the public code reads without using it is read here too, as it may fail."""
+def _score_run(name: str, run: Mapping[str, Any], context: ComparisonContext) -> CallRun:
+    """One run; values that the public code reads and does not use are read too: that may raise."""
     entries, label = run["sub_agent_history"], run["label"]
     if label["1"]["role"] == "system":
         _ = label["1"]["content"]
-    pairs = [_pair(entry, label) for entry in entries]
+    pairs = [_pair_with_label(entry, label) for entry in entries]
     for pair in pairs:
         _cell(pair)
     for pair in pairs:
         _read_history(label, pair.step_id)
     keys = [_key_f1(pair) if pair.both_call() else 0.0 for pair in pairs]
     names = [_name_f1(pair) for pair in pairs if pair.both_call()]
-    values, has_values = _value_scores(pairs, judged)
+    values, has_values = _value_scores(pairs, context)
     positive = [value for value in values if value > 0]
     digits = spec().compat.decimals
     return CallRun(
@@ -100,7 +98,7 @@ def _score_run(name: str, run: Mapping[str, Any], judged: Judged) -> CallRun:
             key == value == 1.0 and pair.actual.names != ""
             for key, value, pair in zip(keys, values, pairs, strict=True)
         ),
-        name_of_run=name,
+        run_name=name,
         has_values=has_values,
     )
 
@@ -109,16 +107,16 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _pair(entry: Mapping[str, Any], label: Mapping[str, Any]) -> Pair:
+def _pair_with_label(entry: Mapping[str, Any], label: Mapping[str, Any]) -> StepPair:
     step_id = entry["step_id"]
-    actual = _actual(step_id, label)
-    return Pair(step_id, _predicted(entry), actual)
+    actual = _label_calls(step_id, label)
+    return StepPair(step_id, _predicted_calls(entry), actual)
 
 
 def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
     """Read the label before a step as the public evaluator does for its judge.
 
-    The result is not used, but a label that it cannot read loses the file's calls (Q25).
+    The result is not used, but a label that cannot be read loses the calls of the file (Q25).
     """
     for key in sorted(label, key=lambda key: [int(part) for part in key.split("-")]):
         if key == step_id:
@@ -132,30 +130,30 @@ def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
             " ".join(queries)
 
 
-def _predicted(entry: Mapping[str, Any]) -> Step:
+def _predicted_calls(entry: Mapping[str, Any]) -> MergedCalls:
     calls = entry.get("tool_calls", [])
     if len(calls) == 0:
         content = entry.get("content", "")
         for word in (AWAITING, VIOLATION):
             if word in content:
-                return Step("rejection", {word: "true"})
-        return Step("", {})
+                return MergedCalls("rejection", {word: "true"})
+        return MergedCalls("", {})
     functions = [call["function"] for call in calls]
-    return _merged([(function["name"], function["arguments"]) for function in functions])
+    return _merge_calls([(function["name"], function["arguments"]) for function in functions])
 
 
-def _actual(step_id: Any, label: Mapping[str, Any]) -> Step:
+def _label_calls(step_id: Any, label: Mapping[str, Any]) -> MergedCalls:
     key = f"{step_id}-1" if f"{step_id}-1" in label else step_id
     if key not in label:
-        return Step("", "no label found")
+        return MergedCalls("", "no label found")
     entry = label[key]
     if "tool_calls" not in entry:
-        return Step("", entry.get("content", ""))
+        return MergedCalls("", entry.get("content", ""))
     functions = [call.get("function", {}) for call in entry["tool_calls"]]
-    return _merged([(f.get("name", ""), f.get("arguments", {})) for f in functions])
+    return _merge_calls([(f.get("name", ""), f.get("arguments", {})) for f in functions])
 
 
-def _merged(calls: Sequence[tuple[Any, Any]]) -> Step:
+def _merge_calls(calls: Sequence[tuple[Any, Any]]) -> MergedCalls:
     """All calls of a step as one: arguments that are not JSON become a text under `error` (Q24)."""
     merged: dict[str, Any] = {}
     for _, arguments in calls:
@@ -170,21 +168,21 @@ def _merged(calls: Sequence[tuple[Any, Any]]) -> Step:
                 merged[key].append(value)
             else:
                 merged[key] = [value]
-    return Step([name for name, _ in calls], merged)
+    return MergedCalls([name for name, _ in calls], merged)
 
 
-def _rejects(predicted: Step) -> bool:
+def _rejects(predicted: MergedCalls) -> bool:
     return VIOLATION in predicted.arguments or AWAITING in predicted.arguments
 
 
-def _kind(step: Step, *, rejects: bool) -> str:
+def _kind(step: MergedCalls, *, rejects: bool) -> str:
     if not rejects:
         return FC
     return next((word for word in (AWAITING, VIOLATION) if word in step.arguments), "GENERAL")
 
 
-def _cell(pair: Pair) -> Confusion:
-    """One count per step; nothing is ever FAILED (Q28)        §6"""
+def _cell(pair: StepPair) -> Confusion:
+    """One count per step; FAILED never occurs (Q28)        §6"""
     actual = _kind(pair.actual, rejects=pair.actual.names == "")
     predicted = _kind(pair.predicted, rejects=_rejects(pair.predicted))
     if actual == FC:
@@ -211,33 +209,37 @@ def _set_f1(predicted: set[Any], actual: set[Any]) -> float:
     return f1_or_one(counts(actual, predicted))
 
 
-def _name_f1(pair: Pair) -> float:
+def _name_f1(pair: StepPair) -> float:
     return _set_f1(_names(pair.predicted), _names(pair.actual))
 
 
-def _names(step: Step) -> set[Any]:
+def _names(step: MergedCalls) -> set[Any]:
     names = [step.names] if isinstance(step.names, str) else step.names
     return {tuple(name) if isinstance(name, list) else name for name in names}
 
 
-def _key_f1(pair: Pair) -> float:
+def _key_f1(pair: StepPair) -> float:
     return _set_f1(set(pair.predicted.arguments), set(pair.actual.arguments))
 
 
-def _value_scores(pairs: Sequence[Pair], judged: Judged) -> tuple[list[float], bool]:
-    """Value F1 at the positions where the public evaluator puts them (Q27), and if it has any.
+def _value_scores(
+    pairs: Sequence[StepPair], context: ComparisonContext
+) -> tuple[list[float], bool]:
+    """Value F1 at the positions of the public evaluator (Q27), and whether it has any.
 
-    Steps with a question are scored before steps without, and the results are assigned by
-    position, so only their mean can be trusted. An error inside gives the key F1 instead.
+    Steps with a question are scored before steps without one, and the results are assigned by
+    position, so only their mean is reliable. After an error the key F1 is used instead.
     """
     places = [index for index, pair in enumerate(pairs) if pair.both_call()]
     try:
         found = [
-            compare(pairs[index].predicted, pairs[index].actual, judged, str(pairs[index].step_id))
+            compare_values(
+                pairs[index].predicted, pairs[index].actual, context, str(pairs[index].step_id)
+            )
             for index in places
         ]
-        in_order = [r.f1 for r in found if r.asked and judged.asks] + [
-            r.f1 for r in found if not (r.asked and judged.asks)
+        in_order = [r.f1 for r in found if r.needs_judge and context.has_judge] + [
+            r.f1 for r in found if not (r.needs_judge and context.has_judge)
         ]
         has_values = bool(found)
     except CRASHES:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from callscore.metrics.sets import Counts, f1
-from callscore.suites.orchestration.call.questions import SAME, Answers, NoAnswers, same_meaning
+from callscore.suites.orchestration.call.questions import (
+    SAME,
+    NoVerdicts,
+    VerdictSource,
+    same_meaning,
+)
 from callscore.suites.orchestration.decision.confusion import or_zero
 
 ToolSchemas = Mapping[str, Mapping[str, Any]]
@@ -23,45 +28,42 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-class Called(Protocol):
-    """The merged calls of a step."""
+class MergedCalls(NamedTuple):
+    """All calls of a step as the public evaluator merges them, or the text if there are none."""
 
-    @property
-    def names(self) -> Any:
-        """Tool names, in the order of the calls."""
-        ...
-
-    @property
-    def arguments(self) -> Any:
-        """Argument → list of its values in the calls."""
-        ...
+    names: Any
+    """Tool names, in the order of the calls; a text if there are no calls."""
+    arguments: Any
+    """By argument, the list of its values in the calls; a text if there are no calls."""
 
 
-class Judged(NamedTuple):
-    """What a comparison needs: tool schemas, and verdicts on one run of one scenario."""
+class ComparisonContext(NamedTuple):
+    """The data that a comparison needs: tool schemas, and verdicts on one run of one scenario."""
 
     tools: ToolSchemas
-    answers: Answers
+    verdicts: VerdictSource
     case_prefix: str
     run: int
 
     @property
-    def asks(self) -> bool:
-        """Whether there is a judge."""
-        return not isinstance(self.answers, NoAnswers)
+    def has_judge(self) -> bool:
+        """Whether there are verdicts."""
+        return not isinstance(self.verdicts, NoVerdicts)
 
 
-class Compared(NamedTuple):
-    """Value F1 of a step, and whether a judge was needed for it."""
+class ValueScore(NamedTuple):
+    """Value F1 of a step, and whether it depends on a judge."""
 
     f1: float
-    asked: bool
+    needs_judge: bool
 
 
-def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Compared:
+def compare_values(
+    predicted: MergedCalls, actual: MergedCalls, context: ComparisonContext, step: str
+) -> ValueScore:
     """F1 of Σtp, Σfp, Σfn over the keys of both sides        §5.2"""
-    schemas = [judged.tools[name] for name in predicted.names if name in judged.tools]
-    total, asked = [0, 0, 0], False
+    schemas = [context.tools[name] for name in predicted.names if name in context.tools]
+    total, needs_judge = [0, 0, 0], False
     for key in predicted.arguments.keys() | actual.arguments.keys():
         if key not in predicted.arguments:
             counts = Counts(0, 0, len(actual.arguments[key]))
@@ -70,15 +72,13 @@ def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Com
         else:
             mine, theirs = _texts(predicted.arguments[key]), _texts(actual.arguments[key])
             counts = Counts(len(mine & theirs), len(mine - theirs), len(theirs - mine))
-            if (
-                counts.fp
-                and counts.fn
-                and _is_for_the_judge(mine - theirs, theirs - mine, key, schemas)
-            ):
-                asked = True
-                counts = _judge(sorted(mine - theirs), sorted(theirs - mine), key, judged, step)
+            if counts.fp and counts.fn and _is_open(mine - theirs, theirs - mine, key, schemas):
+                needs_judge = True
+                counts = _count_judged_matches(
+                    sorted(mine - theirs), sorted(theirs - mine), key, context, step
+                )
         total = [total[0] + counts.tp, total[1] + counts.fp, total[2] + counts.fn]
-    return Compared(or_zero(f1(Counts(*total))), asked)
+    return ValueScore(or_zero(f1(Counts(*total))), needs_judge)
 
 
 def _texts(values: Any) -> set[str]:
@@ -93,10 +93,8 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _is_for_the_judge(
-    fp: set[str], fn: set[str], key: str, schemas: Sequence[Mapping[str, Any]]
-) -> bool:
-    """Whether the schema leaves the difference open; by then every value is a text (Q23)."""
+def _is_open(fp: set[str], fn: set[str], key: str, schemas: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the schema leaves the difference open; all values are texts at this point (Q23)."""
     properties = [s["properties"][key] for s in schemas if key in s.get("properties", {})]
     kind = next((_type_of(p["type"]) for p in properties if "type" in p), None)
     if any(not _has_type(value, kind) for value in fp):
@@ -125,17 +123,21 @@ def _has_type(value: str, kind: Any) -> bool:
     return not kind or isinstance(value, kind)
 
 
-def _judge(fp: list[str], fn: list[str], key: str, judged: Judged, step: str) -> Counts:
-    """One-to-one matches that the judge accepts, in order.
+def _count_judged_matches(
+    fp: list[str], fn: list[str], key: str, context: ComparisonContext, step: str
+) -> Counts:
+    """Count the one-to-one matches that the judge accepts, in order.
 
-    Values that were equal already are dropped from the counts, with or without a verdict (Q16).
+    Values that are equal are dropped from the counts, with or without a verdict (Q16).
     """
     open_rows = list(enumerate(fn))
     tp = 0
     for i, mine in enumerate(fp):
         for place, (j, theirs) in enumerate(open_rows):
             question = same_meaning(f"{key}[{i}~{j}]", mine, theirs)
-            verdict = judged.answers.answer(f"{judged.case_prefix}#{step}", judged.run, question)
+            verdict = context.verdicts.verdict_on(
+                f"{context.case_prefix}#{step}", context.run, question
+            )
             if verdict is not None and verdict.verdict == SAME:
                 tp += 1
                 del open_rows[place]

@@ -1,17 +1,17 @@
-"""The edit cost that the public evaluator's graph library finds where plans have self-loops (Q6).
+"""The edit cost that the public evaluator's graph library finds for plans with self-loops (Q6).
 
-networkx 3.5 maps nodes one after the other and settles, with each pair (u, v), the edges between
-u and the nodes mapped before it against those of v. Two of its rules make the cost too low:
+networkx 3.5 maps one node after the other. With each pair (u, v) it settles the edges between u
+and the nodes mapped before it against those of v. Two of its rules make the cost too low:
 
-- a loop may be exchanged for any edge that is settled in the same step, at no cost;
-- with the first pair nothing is settled: its loops wait for the second, and if there is none
-  they are never charged.
+- a loop may replace any edge that is settled in the same step, at no cost;
+- the first pair settles nothing: its loops are settled with the second pair, and never charged if
+  there is none.
 
-So what a map costs depends on the order of its pairs, and the order is that of the search: the
+So the cost of a mapping depends on the order of its pairs, which is the order of the search: the
 first open node of the first graph with its partner in a least assignment of the open nodes, then
-(where the first graph has at most as many open nodes) every other node for that partner, or else
-every other partner for that node. The least cost over this tree is the result; bounds only
-save work. Without loops every order costs the same, and the exact search is used.
+(if the first graph has at most as many open nodes as the second) every other node for that
+partner, or else every other partner for that node. The result is the least cost in this tree;
+bounds only save work. Without loops every order costs the same, and the exact search is used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PublicCost(NamedTuple):
 
 
 class Partners(NamedTuple):
-    """A least assignment of the open nodes: partner of each node of the first graph, and its sum.
+    """A least assignment of the open nodes: partner of each node of the first graph, and its cost.
 
     A node without a partner is deleted (NONE).
     """
@@ -45,8 +45,8 @@ class Partners(NamedTuple):
     cost: float
 
 
-class State(NamedTuple):
-    """A node of the search tree."""
+class EditState(NamedTuple):
+    """A node of the search tree: the open nodes and edges, the pairs so far and their cost."""
 
     first: tuple[int, ...]
     second: tuple[int, ...]
@@ -57,37 +57,37 @@ class State(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """A lower bound of all leaves below: the assignment, and edges without a counterpart."""
+        """A lower bound of the leaves below: the assignment, and edges without a counterpart."""
         return self.cost + self.partners.cost + abs(self.open_edges[0] - self.open_edges[1])
 
 
 def has_loop(graph: Graph) -> bool:
-    """Whether some edge leads back to its node."""
+    """Whether an edge leads from a node to itself."""
     return any(source == target for source, target in graph.edges)
 
 
 def public_cost(
     first: Graph, second: Graph, substitution: Substitution, most: float, budget: int
 ) -> PublicCost:
-    """Least cost in the public search tree that lies below `most`, else `most`        Q6
+    """The least cost in the public search tree if it is below `most`, else `most`        Q6
 
-    `most` is the exact cost, which no tree exceeds: in the public tree every map has a path, and
-    no path costs more than its map does. `budget` is the number of tree nodes to open where the
-    graphs have 16 nodes together; of larger ones fewer, since each takes longer, and above 64 none.
+    `most` is the exact cost, which is an upper bound: the public tree has a path for every mapping,
+    and no path costs more than its mapping. `budget` is the number of tree nodes to open if the
+    graphs have 16 nodes together. Larger graphs get fewer, as each takes longer; above 64, none.
     """
     nodes = len(first.labels) + len(second.labels)
     if nodes > MOST_NODES:
         return PublicCost(most, complete=False, opened=0)
     if nodes > TYPICAL_NODES:
         budget = budget * TYPICAL_NODES**3 // nodes**3
-    search = _Search(first, second, substitution)
+    search = _PublicSearch(first, second, substitution)
     if max(len(first.labels), len(second.labels)) == 1:  # one pair: no edge is ever settled
         alone = not first.labels or not second.labels
         return PublicCost(1.0 if alone else search.substitutions[0][0], complete=True, opened=1)
     return search.run(most, budget)
 
 
-class _Search:
+class _PublicSearch:
     def __init__(self, first: Graph, second: Graph, substitution: Substitution) -> None:
         self._graphs = (first, second)
         self.substitutions = [[substitution(a, b) for b in second.labels] for a in first.labels]
@@ -96,10 +96,10 @@ class _Search:
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Partners] = {}
 
     def run(self, most: float, budget: int) -> PublicCost:
-        """Depth first, most promising branch first."""
+        """Search depth first, the branch with the lowest bound first."""
         first, second = (tuple(range(len(graph.labels))) for graph in self._graphs)
         edges = (len(self._graphs[0].edges), len(self._graphs[1].edges))
-        stack = [State(first, second, self._partners(first, second), (), edges, 0.0)]
+        stack = [EditState(first, second, self._partners(first, second), (), edges, 0.0)]
         best, opened = most, 0
         while stack:
             state = stack.pop()
@@ -115,22 +115,22 @@ class _Search:
             stack += sorted(branches, key=lambda branch: -branch.bound)
         return PublicCost(best, complete=True, opened=opened)
 
-    def _branches(self, state: State) -> Iterator[State]:
+    def _branches(self, state: EditState) -> Iterator[EditState]:
         if not state.first:
-            yield self._after(state, NONE, state.second[0])
+            yield self._state_after(state, NONE, state.second[0])
             return
         node = state.first[0]
         partner = state.partners.of[node]
-        yield self._after(state, node, partner)
+        yield self._state_after(state, node, partner)
         if len(state.first) > len(state.second):
             for other in (*state.second, NONE):
                 if other != partner:
-                    yield self._after(state, node, other)
+                    yield self._state_after(state, node, other)
         elif partner != NONE:
             for other in (*state.first[1:], NONE):
-                yield self._after(state, other, partner)
+                yield self._state_after(state, other, partner)
 
-    def _after(self, state: State, u: int, v: int) -> State:
+    def _state_after(self, state: EditState, u: int, v: int) -> EditState:
         """The state after u → v; one of the two may be NONE."""
         first = tuple(node for node in state.first if node != u)
         second = tuple(node for node in state.second if node != v)
@@ -139,8 +139,8 @@ class _Search:
             partners = Partners(state.partners.of, state.partners.cost - pair)
         else:
             partners = self._partners(first, second)
-        gone, new, edges = self._settled(state.done, u, v)
-        return State(
+        gone, new, edges = self._settle_edges(state.done, u, v)
+        return EditState(
             first,
             second,
             partners,
@@ -149,11 +149,13 @@ class _Search:
             state.cost + pair + edges,
         )
 
-    def _settled(self, done: Sequence[tuple[int, int]], u: int, v: int) -> tuple[int, int, int]:
-        """Edges of either graph that the pair settles, and a + b - 2 · min(a, b, kept + loops).
+    def _settle_edges(
+        self, done: Sequence[tuple[int, int]], u: int, v: int
+    ) -> tuple[int, int, int]:
+        """The edges of either graph that the pair settles, and their cost
 
-        a and b count them; kept are those whose ends are mapped onto the ends of another; every
-        loop of either side pays for one more.
+        The cost is a + b - 2 · min(a, b, kept + loops): a and b count the edges of each graph,
+        `kept` those that are mapped onto an edge; every loop of either graph saves one more.
         """
         if not done:
             return 0, 0, 0
@@ -173,7 +175,7 @@ class _Search:
         return a, b, a + b - 2 * min(a, b, kept + loops[0] + loops[1])
 
     def _partners(self, first: tuple[int, ...], second: tuple[int, ...]) -> Partners:
-        """Substitutions, and on the diagonals of two more blocks deletions and insertions."""
+        """The least assignment; deletions and insertions are the diagonals of two more blocks."""
         known = self._known.get((first, second))
         if known is not None:
             return known

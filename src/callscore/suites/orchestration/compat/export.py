@@ -1,6 +1,6 @@
-"""Our recordings in the public form, which `compat` reads: ORCHESTRATIONBENCH.md §2, §3.
+"""Recordings in the public form, which `compat` reads: ORCHESTRATIONBENCH.md §2, §3.
 
-The label is built as the public runner builds it, mistakes included (Q19).
+The label is built like that of the public runner, mistakes included (Q19).
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from typing import Any
 
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.model import RawStep
+from callscore.suites.orchestration.scenario.output_file import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
 from callscore.suites.orchestration.scenario.public_label import label_of
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
 
 ROLE = "assistant"
 
 
-def public_form(recording: Recording) -> dict[str, Any]:
+def public_form(recording: ScenarioRecording) -> dict[str, Any]:
     """`history` with one entry per run."""
     return {
         "history": {
@@ -28,47 +32,47 @@ def public_form(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _public_run(run: Run, steps: Sequence[RawStep]) -> dict[str, Any]:
+def _public_run(run: RecordedRun, steps: Sequence[RawStep]) -> dict[str, Any]:
     agents = {step.step_id: step.agent for step in steps}
     return {
         "main_agent_history": [
-            {"step_id": step, "role": ROLE, "content": answer.content, "tool_calls": []}
-            for step, answer in run.plans.items()
-            if not answer.error
+            {"step_id": step, "role": ROLE, "content": reply.content, "tool_calls": []}
+            for step, reply in run.plans.items()
+            if not reply.error
         ],
         "sub_agent_history": [
             {
                 "step_id": str(step),
                 "agent_id": agents.get(step, ""),
                 "role": ROLE,
-                "content": answer.content,
-                "tool_calls": _wrapped(step, answer),
+                "content": reply.content,
+                "tool_calls": _wrap_calls(step, reply),
             }
-            for step, answer in run.steps.items()
-            if not answer.error
+            for step, reply in run.steps.items()
+            if not reply.error
         ],
         "label": label_of(steps),
     }
 
 
-def _wrapped(step: int, answer: RecordedReply) -> Any:
-    if not isinstance(answer.tool_calls, list):
-        return answer.tool_calls
+def _wrap_calls(step: int, reply: RecordedReply) -> Any:
+    if not isinstance(reply.tool_calls, list):
+        return reply.tool_calls
     return [
         call
         if not isinstance(call, Mapping) or "function" in call
         else {"id": f"call_{step}_{number}", "type": "function", "function": call}
-        for number, call in enumerate(answer.tool_calls, 1)
+        for number, call in enumerate(reply.tool_calls, 1)
     ]
 
 
 def public_output(replies: ScenarioReplies) -> dict[str, Any]:
-    """One output file; `usage` is of this scenario only, `generated_at` has no time   §3"""
+    """One output file; `usage` is that of this scenario, `generated_at` is empty        §3"""
     used = replies.usage()
     return {
         "scenario_id": replies.scenario.id,
         "generated_at": "",
-        **public_form(replies.recording()),
+        **public_form(replies.to_recording()),
         "usage": {
             "total_calls": used.answers,
             "total_input_tokens": used.known_input,

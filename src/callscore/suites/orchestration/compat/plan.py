@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from callscore.metrics.graphs import Graph, Substitution, similarity, size
 from callscore.suites.orchestration.compat.edit_cost import TOLERANCE, has_loop, public_cost
-from callscore.suites.orchestration.compat.plan_text import extract
+from callscore.suites.orchestration.compat.plan_text import extract_plan
 from callscore.suites.orchestration.plan.similarity import (
     PlanSimilarity,
     component_cost,
-    component_distance,
+    component_similarity,
     free_cost,
-    structural_distance,
+    structural_similarity,
 )
 from callscore.suites.orchestration.spec import spec
 
@@ -25,7 +25,7 @@ CRASHES = (TypeError, AttributeError, KeyError, ValueError, IndexError, Recursio
 """Errors of the public code that end a run (plans) or a file (calls)."""
 
 
-class Similarity(NamedTuple):
+class PublicSimilarity(NamedTuple):
     """The similarity of the public evaluator, the exact one, and whether a search was cut off."""
 
     public: float
@@ -33,27 +33,27 @@ class Similarity(NamedTuple):
     approximate: bool = False
 
 
-class StepScore(NamedTuple):
-    """Both similarities of one gold plan step; zeros without a prediction."""
+class PlanStepScore(NamedTuple):
+    """Both similarities of one gold plan step; 0 without a prediction."""
 
-    structural: Similarity
-    component: Similarity
+    structural: PublicSimilarity
+    component: PublicSimilarity
 
 
-NO_PREDICTION = StepScore(Similarity(0.0, 0.0), Similarity(0.0, 0.0))
+NO_PREDICTION = PlanStepScore(PublicSimilarity(0.0, 0.0), PublicSimilarity(0.0, 0.0))
 
 
 class PlanRun(NamedTuple):
-    """The scores of one run of a scenario."""
+    """The plan scores of one run of a scenario."""
 
-    steps: tuple[StepScore, ...] = ()
+    steps: tuple[PlanStepScore, ...] = ()
     failures: int = 0
 
 
 def score_runs(data: Any) -> list[PlanRun] | str:
-    """Every run named `run #1` … `run #n`, without those that the public code fails on.
+    """The runs `run #1` … `run #n`, without those on which the public code fails.
 
-    Returns the error if there are no runs.
+    If the history cannot be read at all, the error that the public code reports.
     """
     try:
         history = data.get("history", {})
@@ -73,9 +73,9 @@ def _score_runs(history: Any, number_of_runs: int) -> list[PlanRun]:
 
 
 def _score_run(run: Mapping[str, Any]) -> PlanRun:
-    """Scores against every gold step; an unreadable answer fails twice (Q2)        §4.2"""
-    predicted, failures = _predicted(run.get("main_agent_history", []))
-    gold = _gold(run.get("label", {}))
+    """The scores of every gold step; an unreadable reply counts as two failures (Q2)        §4.2"""
+    predicted, failures = _predicted_plans(run.get("main_agent_history", []))
+    gold = _gold_plans(run.get("label", {}))
     steps = []
     for step_id in sorted(gold):
         plan = predicted.get(step_id)
@@ -83,11 +83,13 @@ def _score_run(run: Mapping[str, Any]) -> PlanRun:
             failures += 1
             steps.append(NO_PREDICTION)
         else:
-            steps.append(_compare(plan, gold[step_id]))
+            steps.append(_compare_plans(plan, gold[step_id]))
     return PlanRun(tuple(steps), failures)
 
 
-def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, Mapping[Any, Any]], int]:
+def _predicted_plans(
+    entries: Iterable[Mapping[str, Any]],
+) -> tuple[dict[Any, Mapping[Any, Any]], int]:
     plans: dict[Any, Mapping[Any, Any]] = {}
     failures = 0
     for entry in entries:
@@ -95,7 +97,7 @@ def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, Mapping[
         if step_id is None:
             continue
         content = entry.get("content")
-        plan = extract(content) if content is not None else {}
+        plan = extract_plan(content) if content is not None else {}
         if plan:
             plans[step_id] = plan
         else:
@@ -103,13 +105,15 @@ def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, Mapping[
     return plans, failures
 
 
-def _gold(label: Mapping[str, Any]) -> dict[int, Mapping[Any, Any]]:
+def _gold_plans(label: Mapping[str, Any]) -> dict[int, Mapping[Any, Any]]:
     plans = {}
     for key, entry in label.items():
         try:
             step_id = int(key)
             content = entry.get("content", "")
-            plan = extract(content) if isinstance(content, str) and "workflow_" in content else {}
+            plan = (
+                extract_plan(content) if isinstance(content, str) and "workflow_" in content else {}
+            )
         except (ValueError, TypeError):
             continue
         if plan:
@@ -117,27 +121,31 @@ def _gold(label: Mapping[str, Any]) -> dict[int, Mapping[Any, Any]]:
     return plans
 
 
-def _compare(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> StepScore:
+def _compare_plans(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> PlanStepScore:
     plans = [{k: v for k, v in plan.items() if "workflow" in k} for plan in (predicted, gold)]
     workflows = [structural_graph(plan) for plan in plans]
-    structural = _similarity(workflows, structural_distance(*workflows), free_cost)
+    structural = _public_similarity(workflows, structural_similarity(*workflows), free_cost)
     agents = [component_graph(plan) for plan in plans]
-    return StepScore(structural, _similarity(agents, component_distance(*agents), component_cost))
+    return PlanStepScore(
+        structural, _public_similarity(agents, component_similarity(*agents), component_cost)
+    )
 
 
-def _similarity(graphs: Sequence[Graph], exact: PlanSimilarity, cost: Substitution) -> Similarity:
+def _public_similarity(
+    graphs: Sequence[Graph], exact: PlanSimilarity, cost: Substitution
+) -> PublicSimilarity:
     """1 - cost / max_cost with the cost that the public graph library finds        §4.4, Q6"""
     first, second = graphs
     true = exact.similarity
     if true == 1.0 or not (has_loop(first) or has_loop(second)):
-        return Similarity(true, true, not exact.exact)
+        return PublicSimilarity(true, true, not exact.exact)
     most = (1 - true) * (size(first) + size(second))
     found = public_cost(first, second, cost, most, spec().compat.loop_budget)
     public = similarity(found.cost, first, second) if found.cost < most - TOLERANCE else true
-    return Similarity(public, true, not (exact.exact and found.complete))
+    return PublicSimilarity(public, true, not (exact.exact and found.complete))
 
 
-class _Drawing:
+class _GraphBuilder:
     """A graph under construction: nodes are numbered in order of appearance."""
 
     def __init__(self) -> None:
@@ -158,36 +166,38 @@ class _Drawing:
 
 def structural_graph(plan: Mapping[Any, Any]) -> Graph:
     """Workflows, and an edge for each element of `depends_on` (Q1, Q9)        §4.3"""
-    drawing = _Drawing()
+    builder = _GraphBuilder()
     for workflow, attributes in plan.items():
-        drawing.node(workflow)
+        builder.node(workflow)
         for dependency in attributes.get("depends_on", []) or []:
-            drawing.edge(dependency, workflow)
-    return drawing.graph()
+            builder.edge(dependency, workflow)
+    return builder.graph()
 
 
 def component_graph(plan: Mapping[Any, Any]) -> Graph:
     """Distinct (agent, status) pairs; steps in sequence, and last → first over dependencies §4.3"""
-    drawing = _Drawing()
-    sequences = {name: _pairs(attributes.get("steps")) for name, attributes in plan.items()}
+    builder = _GraphBuilder()
+    sequences = {
+        name: _agent_status_pairs(attributes.get("steps")) for name, attributes in plan.items()
+    }
     for pairs in sequences.values():
         for pair in pairs:
-            drawing.node(pair)
+            builder.node(pair)
     for pairs in sequences.values():
         for before, after in zip(pairs, pairs[1:], strict=False):
             if before != after:
-                drawing.edge(before, after)
+                builder.edge(before, after)
     for name, attributes in plan.items():
         if not sequences[name]:
             continue
         for dependency in _dependencies(attributes):
             pairs = sequences.get(dependency, [])
             if pairs:
-                drawing.edge(pairs[-1], sequences[name][0])
-    return drawing.graph()
+                builder.edge(pairs[-1], sequences[name][0])
+    return builder.graph()
 
 
-def _pairs(steps: Any) -> list[tuple[Hashable, Hashable]]:
+def _agent_status_pairs(steps: Any) -> list[tuple[Hashable, Hashable]]:
     pairs = []
     for step in steps or []:
         agent = step.get("agent_id") or step.get("name")

@@ -1,6 +1,6 @@
-"""Finding a plan in text as the public evaluator does: ORCHESTRATIONBENCH.md §4.1.
+"""Finds a plan in text like the public evaluator: ORCHESTRATIONBENCH.md §4.1.
 
-Its patterns are followed by plain searches, so that hostile text costs linear time.
+Its patterns are replaced by plain searches, so that hostile text takes linear time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _CLOSE_AFTER_BRACE = re.compile(r"\}\s*```")
 _NAMED_OBJECT = re.compile(r'"workflow_\d+":\s*\{')
 
 
-def extract(content: object) -> Mapping[Any, Any]:
-    """The first reading that is a mapping with a key `workflow_…`, else {}        §4.1"""
-    return _extracted(content) if isinstance(content, str) else {}
+def extract_plan(content: object) -> Mapping[Any, Any]:
+    """The first candidate that is a mapping with a key `workflow_…`, else {}        §4.1"""
+    return _extract_from_text(content) if isinstance(content, str) else {}
 
 
 @lru_cache(maxsize=64)
-def _extracted(content: str) -> Mapping[Any, Any]:
+def _extract_from_text(content: str) -> Mapping[Any, Any]:
     """Cached: the runs of a scenario have the same gold plans."""
     text = content.rsplit("</think>", 1)[-1]
     for read, candidate in _candidates(text):
@@ -41,8 +41,8 @@ def _extracted(content: str) -> Mapping[Any, Any]:
 def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
     """What the public code tries, in its order.
 
-    Without a brace the whole text as JSON is not a plan, but may end the run: a number of 5,000
-    digits and 20,000 brackets are unexpected errors there (Q41).
+    Without a brace, the whole text as JSON is not a plan, but may end the run: a number of 5,000
+    digits or 20,000 brackets raise errors that the public code does not expect (Q41).
     """
     if "{" in text:
         for find in (_fenced_json, _flat_object, _balanced_object):
@@ -55,7 +55,7 @@ def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
         yield read_public, fenced
     if "workflow_" in text:
         yield read_public, text
-        reindented = _reindented(text)
+        reindented = _reindent(text)
         if reindented is not None:
             yield read_public, reindented
 
@@ -63,7 +63,7 @@ def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
 def _fenced_json(text: str) -> str | None:
     """The body of the first ```json fence that begins with a brace, up to a brace and a fence.
 
-    Only the first such opening can succeed: a close that follows a later one follows it too.
+    Only the first opening matters: what closes a later one closes the first one too.
     """
     opening = _JSON_FENCE.search(text)
     closing = _CLOSE_AFTER_BRACE.search(text, opening.end()) if opening is not None else None
@@ -81,9 +81,9 @@ def _fenced_yaml(text: str) -> str | None:
 
 
 def _flat_object(text: str) -> str | None:
-    """The first stretch `{ … "workflow_ … }` without a closing brace inside.
+    """The first text `{ … "workflow_ … }` without a closing brace inside.
 
-    If another such object follows after a comma the public pattern takes both, and two
+    If another such object follows after a comma, the public pattern matches both, and two
     objects are not JSON.
     """
     parts = text.split("}")
@@ -100,7 +100,7 @@ def _flat_object(text: str) -> str | None:
 
 
 def _balanced_object(text: str) -> str | None:
-    """From the brace before the first `"workflow_` to its partner, strings not respected."""
+    """From the brace before the first `"workflow_` to its partner; braces in strings count too."""
     named = _NAMED_OBJECT.search(text)
     if named is None or text.find("}", named.end()) < 0:
         return None
@@ -115,8 +115,8 @@ def _balanced_object(text: str) -> str | None:
     return None
 
 
-def _reindented(text: str) -> str | None:
-    """The public repair of lost indentation: it doubles the colon of every workflow line."""
+def _reindent(text: str) -> str | None:
+    """The public repair of lost indentation, which doubles the colon of every workflow line."""
     lines = text.strip().split("\n")
     if not lines[0].startswith("workflow_"):
         return None

@@ -6,7 +6,7 @@ import msgspec
 
 from callscore.core.measure import Measure, ratio, undefined
 from callscore.metrics.sets import Counts, f1, precision, recall
-from callscore.suites.orchestration.decision.parse import Called, FailedReply, Prediction
+from callscore.suites.orchestration.decision.parse import NoDecision, Prediction, ToolCalls
 from callscore.suites.orchestration.scenario.model import GENERAL, CallsDue, RejectionDue
 
 
@@ -77,7 +77,7 @@ class Confusion(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def type_mismatch(self) -> int:
-        """Rightly rejected, with another type than the label's        C-111"""
+        """Rejected as expected, but with another type than the label        C-111"""
         return self.reject_other_type
 
     @property
@@ -92,7 +92,7 @@ class Confusion(msgspec.Struct, frozen=True, gc=False):
 
 
 def public_cells(confusion: Confusion) -> Confusion:
-    """The counts that the public evaluator adds up: no types, no failures (Q29)."""
+    """The counts that the public evaluator adds up: without types and failures (Q29)."""
     return Confusion(
         fc_fc=confusion.fc_fc,
         fc_reject=confusion.fc_reject,
@@ -101,8 +101,8 @@ def public_cells(confusion: Confusion) -> Confusion:
     )
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """One side's decision performance        001 Call/Rejection Scores"""
+class DecisionScores(msgspec.Struct, frozen=True):
+    """The decision scores of one side, call or reject        001 Call/Rejection Scores"""
 
     precision: Measure
     recall: Measure
@@ -111,7 +111,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class ErrorPatterns(msgspec.Struct, frozen=True):
-    """Shares of the wrong decisions; together 1 if there is any        C-110"""
+    """Shares of the wrong decisions; they add up to 1 if there is any        C-110"""
 
     overaction: Measure
     underaction: Measure
@@ -122,13 +122,13 @@ def _share(part: int, whole: int, what: str) -> Measure:
     return ratio(part, whole) if whole else undefined(f"no {what}")
 
 
-def _decision(tp: int, fp: int, fn: int, tn: int) -> Decision:
+def _decision(tp: int, fp: int, fn: int, tn: int) -> DecisionScores:
     counts = Counts(tp, fp, fn)
     accuracy = _share(tp + tn, tp + fp + fn + tn, "decision was made")
-    return Decision(precision(counts), recall(counts), f1(counts), accuracy)
+    return DecisionScores(precision(counts), recall(counts), f1(counts), accuracy)
 
 
-def reject_decision(c: Confusion) -> Decision:
+def reject_decision(c: Confusion) -> DecisionScores:
     """P = TP/(TP+FP), R = TP/(TP+FN), F1 = 2PR/(P+R), A = (TP+TN)/all four        001, C-108
 
     FAILED is in none of the four cells: failing does not lower rejection recall (C-107).
@@ -136,7 +136,7 @@ def reject_decision(c: Confusion) -> Decision:
     return _decision(c.tp_reject, c.fp_reject, c.fn_reject, c.tn_reject)
 
 
-def call_decision(c: Confusion) -> Decision:
+def call_decision(c: Confusion) -> DecisionScores:
     """The same four formulas over the FC cells, FAILED included        001, C-108"""
     return _decision(c.tp_fc, c.fp_fc, c.fn_fc, c.tn_fc)
 
@@ -172,12 +172,12 @@ def or_zero(measure: Measure) -> float:
 
 
 _CALL_DUE = {
-    Called: Confusion(fc_fc=1),
-    FailedReply: Confusion(fc_failed=1),
+    ToolCalls: Confusion(fc_fc=1),
+    NoDecision: Confusion(fc_failed=1),
 }
 _REJECTION_DUE = {
-    Called: Confusion(reject_fc=1),
-    FailedReply: Confusion(reject_failed=1),
+    ToolCalls: Confusion(reject_fc=1),
+    NoDecision: Confusion(reject_failed=1),
 }
 _UNDER = Confusion(fc_reject=1)
 _SAME = Confusion(reject_same_type=1)
@@ -185,9 +185,9 @@ _OTHER = Confusion(reject_other_type=1)
 
 
 def cell(due: CallsDue | RejectionDue, prediction: Prediction) -> Confusion:
-    """The one count that this step adds; a due GENERAL_REJECTION is never a mismatch   C-111"""
+    """The count that this step adds; an expected GENERAL_REJECTION never mismatches   C-111"""
     if isinstance(due, CallsDue):
         return _CALL_DUE.get(type(prediction), _UNDER)
-    if isinstance(prediction, (Called, FailedReply)):
+    if isinstance(prediction, (ToolCalls, NoDecision)):
         return _REJECTION_DUE[type(prediction)]
     return _SAME if due.type in (GENERAL, prediction.type) else _OTHER

@@ -13,73 +13,73 @@ from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     GENERAL,
     VIOLATION,
-    Call,
+    DecodedCall,
     RejectionType,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply
-from callscore.suites.orchestration.think import without_think
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
+from callscore.suites.orchestration.think_block import strip_think_block
 
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
 
-class Called(msgspec.Struct, frozen=True):
-    """FC: at least one well-formed call; `malformed` has the names of the others."""
+class ToolCalls(msgspec.Struct, frozen=True):
+    """FC: at least one well-formed call; `malformed` has the names of the malformed ones."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[DecodedCall, ...]
     malformed: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
 
 
-class Rejected(msgspec.Struct, frozen=True):
-    """Reject, with the type that was stated."""
+class Rejection(msgspec.Struct, frozen=True):
+    """Reject, with the stated type."""
 
     type: RejectionType
 
 
-class FailedReply(msgspec.Struct, frozen=True):
+class NoDecision(msgspec.Struct, frozen=True):
     """FAILED: neither a call nor a rejection."""
 
     why: str
 
 
-Prediction = Called | Rejected | FailedReply
+Prediction = ToolCalls | Rejection | NoDecision
 
 
-def read_answer(answer: RecordedReply | None) -> Prediction:
+def read_prediction(reply: RecordedReply | None) -> Prediction:
     """A well-formed call wins, then a rejection marker, else FAILED        C-105"""
-    if answer is None:
-        return FailedReply("no_answer")
-    calls, malformed = read_calls(answer.tool_calls)
-    text = without_think(answer.content) if isinstance(answer.content, str) else ""
+    if reply is None:
+        return NoDecision("no_answer")
+    calls, malformed = read_calls(reply.tool_calls)
+    text = strip_think_block(reply.content) if isinstance(reply.content, str) else ""
     rejection = stated_rejection(text)
     if calls:
         flags = ["call_and_reject"] if rejection else []
         flags += ["malformed_call"] if malformed else []
-        return Called(tuple(calls), tuple(malformed), tuple(flags))
+        return ToolCalls(tuple(calls), tuple(malformed), tuple(flags))
     if rejection is not None:
-        return Rejected(rejection)
+        return Rejection(rejection)
     if malformed:
-        return FailedReply("malformed_call")
-    return FailedReply("plain_text" if text.strip() else "empty_answer")
+        return NoDecision("malformed_call")
+    return NoDecision("plain_text" if text.strip() else "empty_answer")
 
 
-def read_calls(tool_calls: Any) -> tuple[list[Call], list[str]]:
+def read_calls(tool_calls: Any) -> tuple[list[DecodedCall], list[str]]:
     """Well-formed calls, and the names (or "") of those that are not."""
-    calls: list[Call] = []
+    calls: list[DecodedCall] = []
     malformed: list[str] = []
     for entry in tool_calls if isinstance(tool_calls, list) else ():
         function = entry.get("function", entry) if isinstance(entry, Mapping) else None
         name = function.get("name") if isinstance(function, Mapping) else None
         arguments = _object(function.get("arguments")) if isinstance(function, Mapping) else None
         if isinstance(name, str) and name.strip() and arguments is not None:
-            calls.append(Call(name.strip(), arguments))
+            calls.append(DecodedCall(name.strip(), arguments))
         else:
             malformed.append(name if isinstance(name, str) else "")
     return calls, malformed
 
 
 def _object(arguments: Any) -> Mapping[str, Any] | None:
-    """Arguments that are one JSON object, given as text or already decoded."""
+    """The arguments if they are one JSON object, as text or decoded; else None."""
     if isinstance(arguments, str):
         try:
             arguments = strict_json.decode(arguments.encode("utf-8", "surrogatepass")).value
@@ -89,7 +89,7 @@ def _object(arguments: Any) -> Mapping[str, Any] | None:
 
 
 def stated_rejection(text: str) -> RejectionType | None:
-    """The `<status>` first, then the word itself, the violation first        C-105, Q35"""
+    """The type in `<status>`, else a type in the text; the violation first        C-105, Q35"""
     if VIOLATION not in text and AWAITING not in text and GENERAL not in text:
         return None
     for stated in _STATUS_TAG.findall(text):

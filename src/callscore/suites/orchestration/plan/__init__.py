@@ -1,1 +1,1 @@
-"""A workflow plan: parsed from text, converted to two graphs, compared by edit distance."""
+"""Workflow plans: parsed from text, converted to two graphs, compared by edit distance."""

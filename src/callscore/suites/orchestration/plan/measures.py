@@ -1,4 +1,4 @@
-"""One predicted plan compared with its gold plan: the document's similarities, and F1."""
+"""Compares a predicted plan with its gold plan: the similarities of document 001, and F1."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Hashable, Iterator
 import msgspec
 
 from callscore.metrics.graphs import has_cycle
-from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.plan.graphs import (
     component_graph,
+    consecutive_steps,
     dangling_dependencies,
-    follow_ups,
     structural_graph,
 )
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.plan.similarity import (
     PlanSimilarity,
-    component_distance,
+    component_similarity,
     step_score,
-    structural_distance,
+    structural_similarity,
 )
 
 
-class PlanMeasured(msgspec.Struct, frozen=True):
+class PlanScore(msgspec.Struct, frozen=True):
     """All measures of one plan step."""
 
     structural: PlanSimilarity
@@ -39,7 +39,7 @@ class PlanMeasured(msgspec.Struct, frozen=True):
 
     @property
     def exact_plan(self) -> bool:
-        """Whether nothing differs, repeated steps included        extension of C-117"""
+        """Whether nothing differs, including repeated steps        extension of C-117"""
         nothing_to_edit = self.structural.similarity == self.component.similarity == 1.0
         return nothing_to_edit and self.node_f1 == self.edge_f1 == 1.0
 
@@ -49,27 +49,27 @@ class PlanMeasured(msgspec.Struct, frozen=True):
         return not (self.structural.exact and self.component.exact)
 
 
-def measure_plan(predicted: Plan, gold: Plan) -> PlanMeasured:
+def measure_plan(predicted: WorkflowPlan, gold: WorkflowPlan) -> PlanScore:
     """Structural and component similarity        C-117; node F1, edge F1, flags (extensions)"""
-    drawn = structural_graph(predicted)
+    graph = structural_graph(predicted)
     flags = []
-    if has_cycle(drawn):
+    if has_cycle(graph):
         flags.append("cycle")
     if dangling_dependencies(predicted):
         flags.append("dangling_dependency")
-    return PlanMeasured(
-        structural=structural_distance(drawn, structural_graph(gold)),
-        component=component_distance(component_graph(predicted), component_graph(gold)),
+    return PlanScore(
+        structural=structural_similarity(graph, structural_graph(gold)),
+        component=component_similarity(component_graph(predicted), component_graph(gold)),
         node_f1=f1_or_one(multiset_counts(_nodes(gold), _nodes(predicted))),
         edge_f1=f1_or_one(multiset_counts(_edges(gold), _edges(predicted))),
         flags=tuple(flags),
     )
 
 
-def _nodes(plan: Plan) -> Iterator[Hashable]:
+def _nodes(plan: WorkflowPlan) -> Iterator[Hashable]:
     """Agent steps by (agent, status), repeated ones counted (Q8)"""
     return (step.pair for workflow in plan.workflows for step in workflow.steps)
 
 
-def _edges(plan: Plan) -> Iterator[Hashable]:
-    return ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=True))
+def _edges(plan: WorkflowPlan) -> Iterator[Hashable]:
+    return ((a.pair, b.pair) for a, b in consecutive_steps(plan, keep_equal=True))

@@ -27,7 +27,7 @@ class Workflow(msgspec.Struct, frozen=True):
     status: str = ""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class WorkflowPlan(msgspec.Struct, frozen=True):
     """The workflows of one plan, in the order written."""
 
     workflows: tuple[Workflow, ...]

@@ -1,6 +1,6 @@
-"""Model text or gold text → Plan: fenced, bare, YAML, after a think block (C-118, Q5, Q9, Q12).
+"""Parses plans: JSON or YAML, fenced or not, after a think block (C-118, Q5, Q9, Q12).
 
-Almost-JSON and almost-YAML are parsed leniently; the plan records the repairs (C-128).
+Invalid JSON and YAML are parsed leniently if possible; the plan lists the repairs (C-128).
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan import lenient
-from callscore.suites.orchestration.plan.lenient import read_leniently
-from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
-from callscore.suites.orchestration.think import without_think
+from callscore.suites.orchestration.plan.lenient_json import KINDS, read_lenient_json
+from callscore.suites.orchestration.plan.model import PlannedStep, Workflow, WorkflowPlan
+from callscore.suites.orchestration.think_block import strip_think_block
 from callscore.suites.orchestration.yaml_text import read_strict
 
 UNKNOWN_STATUS = "UNK"
 MAX_FENCES = 8
 TAB_WIDTH = 2
 UNESCAPED_QUOTE, TABS = "unescaped_quote", "tabs"
-READING_REPAIRS = (*lenient.KINDS, UNESCAPED_QUOTE, TABS)
-"""Repairs that a text may need to be a plan (C-128)."""
+READING_REPAIRS = (*KINDS, UNESCAPED_QUOTE, TABS)
+"""Repairs that make a text JSON or YAML (C-128)."""
 
 _FIRST_WORKFLOW_LINE = re.compile(r"^(?:(?!workflow_)\w)*+workflow_[\w-]*+\s*+:", re.MULTILINE)
 _UNESCAPED_QUOTE = re.compile(r'^([^\S\n]*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
@@ -31,9 +30,9 @@ _STATUS_SPELLINGS = {"canceled": "cancelled", "competed": "completed"}
 _DECODER = json.JSONDecoder()
 
 
-def read_plan(text: str) -> Plan | Malformed:
+def read_plan(text: str) -> WorkflowPlan | Malformed:
     """The plan in the text, or why there is none."""
-    answer = without_think(text)
+    answer = strip_think_block(text)
     if "workflow_" not in answer:
         return Malformed("no_plan", "the text names no workflow")
     why = Malformed("unreadable_plan", "no reading of the text is a plan")
@@ -44,61 +43,61 @@ def read_plan(text: str) -> Plan | Malformed:
             continue
         if isinstance(value, Mapping) and any("workflow_" in str(key) for key in value):
             plan = plan_of(value, repairs)
-            if isinstance(plan, Plan):
+            if isinstance(plan, WorkflowPlan):
                 return plan
             why = plan
     return why
 
 
 Read = Callable[[str], tuple[Any, tuple[str, ...]]]
-"""A value parsed from a text, and the repairs it needed."""
+"""Text → the parsed value, and the repairs that it needed."""
 
 
 def _candidates(text: str) -> Iterator[tuple[Read, str]]:
-    """Strict candidates first, then lenient ones."""
-    fenced = list(_fenced(text))
-    braced = _braced(text)
+    """Parts of the text that may be a plan, with their parsers: the strict ones first."""
+    fenced = list(_fenced_blocks(text))
+    braced = _texts_from_brace(text)
     bare = _FIRST_WORKFLOW_LINE.search(text)
     for body in fenced:
-        yield (_json if body.startswith("{") else _yaml), body
+        yield (_read_json if body.startswith("{") else _read_yaml), body
     for body in braced:
-        yield _json, body
+        yield _read_json, body
     if bare is not None:
-        yield _yaml, text[bare.start() :]
-        yield _quoted_yaml, text[bare.start() :]
+        yield _read_yaml, text[bare.start() :]
+        yield _read_yaml_with_quotes, text[bare.start() :]
     for body in (*(body for body in fenced if body.startswith("{")), *braced):
-        yield read_leniently, body
+        yield read_lenient_json, body
     for body in (*fenced, *([text[bare.start() :]] if bare is not None else ())):
         if "\t" in body:
-            yield _untabbed_yaml, body
+            yield _read_yaml_with_tabs, body
 
 
-def _braced(text: str) -> list[str]:
-    """From the first brace, and from the brace nearest before the first workflow."""
+def _texts_from_brace(text: str) -> list[str]:
+    """The text from the first brace, and from the last brace before the first workflow."""
     first, nearest = text.find("{"), text.rfind("{", 0, text.find("workflow_"))
     return [text[place:] for place in dict.fromkeys((first, max(first, nearest))) if place >= 0]
 
 
-def _fenced(text: str) -> Iterator[str]:
+def _fenced_blocks(text: str) -> Iterator[str]:
     parts = text.split("```", 2 * MAX_FENCES)
     for part in parts[1::2]:
         tag, _, body = part.partition("\n")
         yield (body if "{" not in tag and ":" not in tag else part.removeprefix("json")).strip()
 
 
-def _json(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_json(text: str) -> tuple[Any, tuple[str, ...]]:
     return _DECODER.raw_decode(text)[0], ()
 
 
-def _yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
     return read_strict(text), ()
 
 
-def _quoted_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_yaml_with_quotes(text: str) -> tuple[Any, tuple[str, ...]]:
     return read_strict(_UNESCAPED_QUOTE.sub(_escape_quotes, text)), (UNESCAPED_QUOTE,)
 
 
-def _untabbed_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+def _read_yaml_with_tabs(text: str) -> tuple[Any, tuple[str, ...]]:
     return read_strict(text.expandtabs(TAB_WIDTH)), (TABS,)
 
 
@@ -107,8 +106,8 @@ def _escape_quotes(line: re.Match[str]) -> str:
     return f'{line.group(1)}"{inside}"'
 
 
-def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> Plan | Malformed:
-    """A decoded mapping as a plan; a wrong type anywhere makes this one plan malformed (Q5)."""
+def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> WorkflowPlan | Malformed:
+    """A decoded mapping as a plan; a wrong type anywhere makes the plan malformed (Q5)."""
     found: set[str] = set(repairs)
     workflows = []
     for name, attributes in value.items():
@@ -124,7 +123,7 @@ def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> Plan | M
             return Malformed("dependencies_not_names", name)
         status = _status(attributes.get("status"), found)
         workflows.append(Workflow(name, steps, dependencies, status))
-    return Plan(tuple(workflows), tuple(sorted(found)))
+    return WorkflowPlan(tuple(workflows), tuple(sorted(found)))
 
 
 def _steps(steps: Any, found: set[str]) -> tuple[PlannedStep, ...] | Malformed:
@@ -154,7 +153,7 @@ def _steps(steps: Any, found: set[str]) -> tuple[PlannedStep, ...] | Malformed:
 
 
 def _status(status: Any, found: set[str]) -> str:
-    """The status word in one spelling: case, `canceled`, and the typos of the gold plans."""
+    """The status in its usual spelling: lower case, `cancelled`, without typos of gold plans."""
     if status is None:
         return UNKNOWN_STATUS
     word = _CONTROL_ESCAPE.sub("", str(status)).strip().lower()
@@ -165,7 +164,7 @@ def _status(status: Any, found: set[str]) -> str:
 
 
 def _dependencies(attributes: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Both spellings, a name or a list of names (Q1, Q9); None if it is neither."""
+    """The names in `depends_on` and `depend_on`: one or a list (Q1, Q9); None if it is neither."""
     names: list[str] = []
     for key in ("depends_on", "depend_on"):
         given = attributes.get(key)

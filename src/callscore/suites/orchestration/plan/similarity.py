@@ -10,7 +10,7 @@ from callscore.suites.orchestration.spec import spec
 
 
 class PlanSimilarity(NamedTuple):
-    """A similarity; if the search ran out of budget it is in [low, high]."""
+    """A similarity; if the search ran out of budget, the exact one is in [low, high]."""
 
     similarity: float
     low: float
@@ -21,13 +21,13 @@ class PlanSimilarity(NamedTuple):
 IDENTICAL = PlanSimilarity(1.0, 1.0, 1.0, exact=True)
 
 
-def structural_distance(first: Graph, second: Graph) -> PlanSimilarity:
-    """Workflows and dependencies, unlabelled: substitution is free        C-117"""
+def structural_similarity(first: Graph, second: Graph) -> PlanSimilarity:
+    """Workflows and dependencies without labels: substitution is free        C-117"""
     bare = [Graph((0,) * len(graph.labels), graph.edges) for graph in (first, second)]
     return _similarity_of(bare[0], bare[1], free_cost)
 
 
-def component_distance(first: Graph, second: Graph) -> PlanSimilarity:
+def component_similarity(first: Graph, second: Graph) -> PlanSimilarity:
     """(agent, status) pairs; 0.8 if only the agent differs, 0.2 if only the status   C-117"""
     return _similarity_of(first, second, component_cost)
 
@@ -38,7 +38,7 @@ def free_cost(_first: Hashable, _second: Hashable) -> float:
 
 
 def component_cost(first: Hashable, second: Hashable) -> float:
-    """0 equal, 1 both differ, else the weight of what changed        C-117"""
+    """0 if equal, 1 if both differ, else the weight of what differs        C-117"""
     if first == second:
         return 0.0
     weights = spec().plan

@@ -37,7 +37,7 @@ class Cards(msgspec.Struct, frozen=True):
     owners: Mapping[str, str] = {}
 
     def nearest(self, agent_id: str) -> str | None:
-        """The one card id that differs in a single letter, or None        Q19"""
+        """The only card id that differs in one letter, or None        Q19"""
         near = [known for known in self.by_id if _one_letter_apart(known, agent_id)]
         return near[0] if len(near) == 1 else None
 
@@ -78,8 +78,8 @@ def argument_schema(tool: Tool | None, argument: str) -> Mapping[str, Any]:
     return schema if isinstance(schema, Mapping) else {}
 
 
-def collect(cards: Iterable[Card]) -> Cards:
-    """Cards by id and tools by name; the first owner of a tool name keeps it."""
+def index_cards(cards: Iterable[Card]) -> Cards:
+    """Index cards by id and tools by name; of two tools with one name the first counts."""
     by_id: dict[str, Card] = {}
     tools: dict[str, Tool] = {}
     owners: dict[str, str] = {}

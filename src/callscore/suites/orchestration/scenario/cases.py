@@ -1,4 +1,4 @@
-"""Every step as a case, with its prompt (§2, teacher-forced)."""
+"""Steps of scenarios as cases with prompts; the history is the gold one (§2, teacher-forced)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.case import Case, Message, Prompt, Turn
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.gold import gold_of
+from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -21,9 +21,9 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
+from callscore.suites.orchestration.scenario.protocol import PromptProtocol, bundled_protocol
 from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
-from callscore.suites.orchestration.scenario.queries import Query, bound_queries
+from callscore.suites.orchestration.scenario.queries import PlannedQuery, planned_queries
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
@@ -32,8 +32,8 @@ _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 class StepCase(msgspec.Struct, frozen=True):
     """One step of one scenario, ready to be requested.
 
-    `step` is what was due; None if the annotation cannot be parsed, and the public
-    runner asks all the same (Q46).
+    `step` is the expected step; None if its annotation cannot be parsed and the public protocol
+    requests it nevertheless (Q46).
     """
 
     id: str
@@ -44,67 +44,69 @@ class StepCase(msgspec.Struct, frozen=True):
 
     @property
     def is_plan(self) -> bool:
-        """Whether it is a step of the planner."""
+        """Whether the step is one of the planner."""
         return self.agent == "main"
 
 
-class Said(NamedTuple):
-    """One message of the history, and the step at which it was said."""
+class HistoryMessage(NamedTuple):
+    """One message of the history, and its step."""
 
     step_id: int
     message: Message
 
 
 def step_cases(
-    scenario: Scenario, cards: Cards, protocol: Protocol | None = None
+    scenario: Scenario, cards: Cards, protocol: PromptProtocol | None = None
 ) -> list[StepCase]:
     """Every step that is requested from a model, with the gold history before it        C-133
 
-    By default with Callscore's protocol: every step with readable gold, the query chosen by the
-    progress of the current plan, and no query after a later message of the user.
+    The default protocol is that of Callscore: every step with readable gold, the query chosen by
+    the progress of the current plan, and no query after a later message of the user.
     """
-    protocol = protocol or bundled("callscore")
+    protocol = protocol or bundled_protocol("callscore")
     if protocol.is_public:
         return list(_public_cases(scenario, cards, protocol))
-    return list(_own_cases(scenario, cards, protocol))
+    return list(_callscore_cases(scenario, cards, protocol))
 
 
-def _own_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
-    asking = Asking(scenario, cards, protocol)
-    queries = bound_queries(scenario, "progress")
-    said = list(conversation(scenario.raw))
+def _callscore_cases(
+    scenario: Scenario, cards: Cards, protocol: PromptProtocol
+) -> Iterator[StepCase]:
+    builder = StepCaseBuilder(scenario, cards, protocol)
+    queries = planned_queries(scenario, "progress")
+    history = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
     for step in sorted(steps, key=lambda step: step.step_id):
-        before = [each for each in said if each.step_id < step.step_id]
+        before = [each for each in history if each.step_id < step.step_id]
         if isinstance(step, PlanStep):
-            yield asking.plan(step.step_id, [each.message for each in before], step)
+            yield builder.plan(step.step_id, [each.message for each in before], step)
         else:
             messages = agent_messages(before, queries.get(step.step_id))
-            yield asking.agent(step.agent, step.step_id, messages, step)
+            yield builder.agent(step.agent, step.step_id, messages, step)
 
 
-def _public_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
-    """Every plan and every step of an agent with a card, even if its gold is unreadable."""
-    asking = Asking(scenario, cards, protocol)
-    queries = bound_queries(scenario, "public")
+def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
+    """Every plan and every step of an agent with a card, even if its gold cannot be parsed."""
+    builder = StepCaseBuilder(scenario, cards, protocol)
+    queries = planned_queries(scenario, "public")
     label = label_of(scenario.raw)
     due: dict[int, PlanStep | AgentStep] = {step.step_id: step for step in scenario.plans}
     due |= {step.step_id: step for step in scenario.agent_steps}
     for raw in scenario.raw:
         messages = list(history_before(label, raw.step_id))
         if is_plan(raw):
-            yield asking.plan(raw.step_id, messages, due.get(raw.step_id))
+            yield builder.plan(raw.step_id, messages, due.get(raw.step_id))
         elif raw.by_sub_agent and raw.agent in cards.by_id:
             query = queries.get(raw.step_id)
             task = [Message("user", query.text)] if query is not None else []
             messages += task
-            yield asking.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
+            yield builder.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
 
 
-class Asking:
-    """Prompts of one scenario."""
+class StepCaseBuilder:
+    """Builds the cases of one scenario."""
 
-    def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
+    def __init__(self, scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> None:
         self._scenario = scenario
         self._cards = cards
         self._known = "\n".join(step.content for step in scenario.raw if step.agent == "system")
@@ -114,7 +116,7 @@ class Asking:
     def plan(
         self, step_id: int, history: Iterable[Message], step: PlanStep | AgentStep | None = None
     ) -> StepCase:
-        """The planner's case."""
+        """A case of the planner."""
         prompt = Prompt((Message("system", self._planner), *history))
         return StepCase(self._id(step_id), step_id, "main", prompt, step)
 
@@ -125,7 +127,7 @@ class Asking:
         history: Iterable[Message],
         step: PlanStep | AgentStep | None = None,
     ) -> StepCase:
-        """A sub-agent's case, with its tools."""
+        """A case of a sub-agent, with its tools."""
         card = self._cards.by_id.get(agent)
         prompt = Prompt(
             (Message("system", self._sub_agent), *history),
@@ -137,12 +139,14 @@ class Asking:
         return case_id(self._scenario.lang, self._scenario.id, step_id)
 
 
-def agent_messages(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
+def agent_messages(
+    before: Sequence[HistoryMessage], query: PlannedQuery | None
+) -> Iterator[Message]:
     """The messages for a sub-agent: the history, ending with the newest about its task        C-133
 
-    That is the planned query; or, if the user has spoken since that plan or there is no query, the
-    last message of the user. The query then follows its plan, so that later messages of the user
-    can correct it.
+    The newest is the planned query; or the last message of the user, if it is later than the plan
+    or there is no query. In that case the query is placed after its plan, so that later messages of
+    the user can correct it.
     """
     users = [each for each in before if each.message.role == "user"]
     last = users[-1] if users else None
@@ -160,12 +164,12 @@ def agent_messages(before: Sequence[Said], query: Query | None) -> Iterator[Mess
 
 def step_case(step: StepCase, case_id: str = "") -> Case:
     """The step as a case with its gold, under its own id or another."""
-    return Case(case_id or step.id, SCENARIO, "", {}, gold_of(step.step))
+    return Case(case_id or step.id, SCENARIO, "", {}, gold_reply(step.step))
 
 
-def judged_case(scenario: Scenario, step: AgentStep) -> Case:
-    """What a judge of one step sees: the messages before it, and the calls that were due."""
-    said = [
+def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:
+    """The case that a judge of one step sees: the messages before it, and the expected calls."""
+    history = [
         Turn(raw.content, speaker=raw.agent)
         for raw in scenario.raw
         if raw.step_id < step.step_id
@@ -176,25 +180,25 @@ def judged_case(scenario: Scenario, step: AgentStep) -> Case:
     expected = {"calls": [{"name": call.name, "arguments": call.arguments} for call in due]}
     where = case_id(scenario.lang, scenario.id, step.step_id)
     lang = scenario.lang.lower()
-    return Case(where, "orchestration", said, {}, expected, call_id=scenario.id, lang=lang)
+    return Case(where, "orchestration", history, {}, expected, call_id=scenario.id, lang=lang)
 
 
-def conversation(steps: Sequence[RawStep]) -> Iterator[Said]:
-    """Messages of users and planner with its plans; of sub-agents only the tool results."""
+def conversation(steps: Sequence[RawStep]) -> Iterator[HistoryMessage]:
+    """The history: messages of user and planner, plans included; of sub-agents the tool results."""
     for step in steps:
         if step.agent == "user":
-            yield Said(step.step_id, Message("user", step.content))
+            yield HistoryMessage(step.step_id, Message("user", step.content))
         elif step.agent == "main":
-            yield Said(step.step_id, Message("assistant", step.content))
+            yield HistoryMessage(step.step_id, Message("assistant", step.content))
         elif step.by_sub_agent:
             result = tool_result(step.content)
             if result is not None:
                 text = json.dumps(result, ensure_ascii=False)
-                yield Said(step.step_id, Message("assistant", text))
+                yield HistoryMessage(step.step_id, Message("assistant", text))
 
 
 def tool_result(content: str) -> Any:
-    """The result of the tool; its raw text if that is not YAML; None if there was no call."""
+    """The result of the tool; its raw text if it is not YAML; None if there is no call."""
     try:
         value = read_strict(content)
     except YamlFault:

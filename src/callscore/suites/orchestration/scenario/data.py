@@ -1,4 +1,4 @@
-"""Folders of scenarios and cards: languages, hashes, and scenarios read on demand."""
+"""Reads folders of scenarios and agent cards, and hashes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.case import Case, Prompt
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import language_of
 from callscore.core.run import Survey
 from callscore.core.scenarios import (
@@ -18,17 +18,21 @@ from callscore.core.scenarios import (
     ScenarioFiles,
     ScenarioSettings,
 )
-from callscore.suites.orchestration.identity import canonical_hash, scenarios_hash
-from callscore.suites.orchestration.result_format import natural_order
-from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+from callscore.suites.orchestration.result_format import natural_sort_key
+from callscore.suites.orchestration.scenario.cards import Cards, index_cards, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
 from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
-from callscore.suites.orchestration.scenario.parse import Place, read_scenario
-from callscore.suites.orchestration.scenario.protocol import Protocol, bundled, with_public_prompts
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, read_scenario
+from callscore.suites.orchestration.scenario.protocol import (
+    PromptProtocol,
+    bundled_protocol,
+    with_public_prompts,
+)
+from callscore.suites.orchestration.scenario_hash import canonical_hash, scenarios_hash
 
 
 def shown_path(path: Path) -> str:
-    """The path in results: relative to the working folder  C-121"""
+    """The path as in results: relative to the working directory        C-121"""
     if not path.is_absolute():
         return path.as_posix()
     try:
@@ -37,9 +41,9 @@ def shown_path(path: Path) -> str:
         return path.name
 
 
-def in_order(paths: Iterable[Path]) -> list[Path]:
-    """Sort paths with numbers in names as numbers."""
-    return sorted(paths, key=lambda path: natural_order(path.as_posix()))
+def sort_paths(paths: Iterable[Path]) -> list[Path]:
+    """Sort paths, with numbers in names as numbers."""
+    return sorted(paths, key=lambda path: natural_sort_key(path.as_posix()))
 
 
 def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
@@ -50,15 +54,15 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
             cards.append(read_card(files.read_whole(path)))
         except DataError as error:
             raise error.located(str(path)) from None
-    known = collect(cards)
+    known = index_cards(cards)
     content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
     return known, canonical_hash(content)
 
 
-def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> Protocol:
+def select_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> PromptProtocol:
     """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
     if settings.prompts is None:
-        return bundled(settings.protocol)
+        return bundled_protocol(settings.protocol)
     try:
         return with_public_prompts(files.read_text(settings.prompts))
     except DataError as error:
@@ -73,28 +77,28 @@ class ScenarioSet:
         data: ScenarioData,
         files: ScenarioFiles,
         limit: int | None = None,
-        protocol: Protocol | None = None,
+        protocol: PromptProtocol | None = None,
     ) -> None:
-        self.protocol = protocol or bundled("callscore")
+        self.protocol = protocol or bundled_protocol("callscore")
         self.folder = data.scenarios
         self.cards, self._cards_hash = read_cards(data.cards, files)
         self.lang = language_of(data.scenarios)
         self._files = files
         self._paths = files.scenario_files(data.scenarios)[:limit]
         self.digest = ""
-        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
+        """The hash of cards and scenarios, set by `survey`; equal for recorded outputs  C-134"""
 
     def scenarios(self) -> Iterator[Scenario]:
         """Every scenario; raises DataError with the file if one is invalid."""
         for path in self._paths:
             try:
                 text = self._files.read_text(path)
-                yield read_scenario(text, Place(self.lang, path.stem), self.cards)
+                yield read_scenario(text, ScenarioKey(self.lang, path.stem), self.cards)
             except DataError as error:
                 raise error.located(str(path)) from None
 
-    def askable(self, scenario: Scenario) -> list[StepCase]:
-        """The steps of agents with a card; without one there is no tool to call."""
+    def requested_steps(self, scenario: Scenario) -> list[StepCase]:
+        """The steps to request; an agent without a card has no tool to call and is left out."""
         return [
             case
             for case in step_cases(scenario, self.cards, self.protocol)
@@ -102,12 +106,12 @@ class ScenarioSet:
         ]
 
     def survey(self) -> Survey:
-        """Hash of data and protocol: replies to other prompts are not scored as these."""
+        """The ids of all steps, and the hash of data and protocol, as replies depend on both."""
         ids: list[str] = []
         raw = []
         for scenario in self.scenarios():
             raw.append((scenario.id, scenario.raw))
-            ids += [step.id for step in self.askable(scenario)]
+            ids += [step.id for step in self.requested_steps(scenario)]
         self.digest = scenarios_hash(self._cards_hash, raw)
         named = "" if self.protocol.name == "callscore" else f":{self.protocol.signature}"
         return Survey(ids, self.digest + named)
@@ -115,11 +119,11 @@ class ScenarioSet:
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
         """Every step that is requested from a model."""
         for scenario in self.scenarios():
-            for step in self.askable(scenario):
+            for step in self.requested_steps(scenario):
                 yield step_case(step), step.prompt
 
     def shown_path(self, scenario_id: str) -> str:
-        """The scenario's file as results name it        C-121"""
+        """The file of the scenario as in results        C-121"""
         found = (path for path in self._paths if path.stem == scenario_id)
         return shown_path(next(found, self.folder))
 
@@ -127,16 +131,25 @@ class ScenarioSet:
 def check_scenarios(
     folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
 ) -> ScenarioCheck:
-    """Read every scenario like a run, without stopping at the first problem."""
+    """Read every scenario like a run, without stopping at the first problem.
+
+    `cards` has one folder for all, or one per folder of scenarios; by default they are inside it.
+    """
+    if len(cards) not in (0, 1, len(folders)):
+        raise UsageError(
+            f"{len(cards)} card folders for {len(folders)} scenario folders; "
+            "expected one, or one for each"
+        )
     scenarios: list[Scenario] = []
     problems: list[DataError] = []
-    for folder in folders:
-        known = read_cards(cards[0] if cards else folder / "multiagent_cards", files)[0]
+    for index, folder in enumerate(folders):
+        own = cards[index % len(cards)] if cards else folder / "multiagent_cards"
+        known = read_cards(own, files)[0]
         lang = language_of(folder)
-        for path in in_order(files.scenario_files(folder)):
+        for path in sort_paths(files.scenario_files(folder)):
             try:
                 text = files.read_text(path)
-                scenarios.append(read_scenario(text, Place(lang, path.stem), known))
+                scenarios.append(read_scenario(text, ScenarioKey(lang, path.stem), known))
             except DataError as error:
                 problems.append(error.located(str(path)))
     return ScenarioCheck(

@@ -1,4 +1,4 @@
-"""The perfect reply to a step of a scenario."""
+"""The gold reply to a step of a scenario."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 from callscore.suites.orchestration.scenario.model import AgentStep, CallsDue, PlanStep
 
 
-def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
-    """A plan, calls, or the text of a rejection; None if the expected step is unknown."""
+def gold_reply(due: PlanStep | AgentStep | None) -> dict[str, Any]:
+    """A plan, calls, or the text of a rejection; empty if the expected step is unknown."""
     if due is None:
         return {}
     if isinstance(due, PlanStep):
@@ -22,8 +22,8 @@ def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
     return {"text": f"<response><status>{due.due.type}</status></response>"}
 
 
-def plan_object(plan: Plan) -> dict[str, Any]:
-    """A plan as models write it: workflows by name."""
+def plan_object(plan: WorkflowPlan) -> dict[str, Any]:
+    """A plan as JSON, in the form that models write: workflows by name."""
     return {
         workflow.name: {
             "status": workflow.status,

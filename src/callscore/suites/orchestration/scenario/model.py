@@ -1,4 +1,4 @@
-"""The data model of a scenario: messages, expected steps, and findings about the data."""
+"""The data model of a scenario: raw steps, expected steps, and findings about the data."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.scenarios import Finding
-from callscore.suites.orchestration.plan.model import Plan
+from callscore.core.scenarios import DataFinding
+from callscore.suites.orchestration.plan.model import WorkflowPlan
 
 RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
 AWAITING: RejectionType = "AWAITING_USER_INPUT"
@@ -16,8 +16,8 @@ VIOLATION: RejectionType = "TOOL_CONSTRAINT_VIOLATION"
 GENERAL: RejectionType = "GENERAL_REJECTION"
 
 
-class Call(msgspec.Struct, frozen=True):
-    """One tool call with its arguments."""
+class DecodedCall(msgspec.Struct, frozen=True):
+    """A tool call with decoded arguments."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -26,12 +26,12 @@ class Call(msgspec.Struct, frozen=True):
 class CallsDue(msgspec.Struct, frozen=True):
     """The calls that were due; `calls` is empty if the annotation names only the tool."""
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DecodedCall, ...] = ()
     tool: str = ""
 
     @property
     def readable(self) -> bool:
-        """Whether the calls themselves are known, not only that one was due."""
+        """Whether the calls are known, not only the tool."""
         return bool(self.calls)
 
 
@@ -42,7 +42,7 @@ class RejectionDue(msgspec.Struct, frozen=True):
 
 
 class RawStep(msgspec.Struct, frozen=True):
-    """One step as written. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
+    """One step as in the file. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
 
     `workflow` is the annotated workflow of the step, if any.
     """
@@ -54,7 +54,7 @@ class RawStep(msgspec.Struct, frozen=True):
 
     @property
     def by_sub_agent(self) -> bool:
-        """Whether a sub-agent speaks here."""
+        """Whether it is the step of a sub-agent."""
         return self.agent not in ("system", "user", "main")
 
 
@@ -62,11 +62,11 @@ class PlanStep(msgspec.Struct, frozen=True):
     """A step where a plan is due."""
 
     step_id: int
-    gold: Plan
+    gold: WorkflowPlan
 
 
 class AgentStep(msgspec.Struct, frozen=True):
-    """A step where a sub-agent must call or reject; `has_card` is whether its agent is known."""
+    """A step where a sub-agent must call or reject; `has_card` is False for an unknown agent."""
 
     step_id: int
     agent: str
@@ -82,7 +82,7 @@ class Scenario(msgspec.Struct, frozen=True):
     raw: tuple[RawStep, ...]
     plans: tuple[PlanStep, ...]
     agent_steps: tuple[AgentStep, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DataFinding, ...] = ()
 
 
 def case_id(lang: str, scenario: str, step_id: int | str) -> str:

@@ -1,4 +1,4 @@
-"""Scenario YAML, or the label of a recorded run → Scenario with its data report (§1.2)."""
+"""Parses scenarios, from YAML or from the label of a recorded run, with a data report (§1.2)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
-from callscore.core.scenarios import Finding
+from callscore.core.scenarios import DataFinding
 from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.parse import read_plan
+from callscore.suites.orchestration.scenario.annotation import Note, read_annotation
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -32,7 +32,7 @@ class _StepData(msgspec.Struct):
     content: str
 
 
-class _Step(msgspec.Struct):
+class _ScenarioStep(msgspec.Struct):
     step_id: int
     agent: str
     data: _StepData
@@ -41,38 +41,38 @@ class _Step(msgspec.Struct):
 
 
 class _ScenarioFile(msgspec.Struct):
-    steps: list[_Step]
+    steps: list[_ScenarioStep]
 
 
-class Place(NamedTuple):
-    """The language and the name of a scenario."""
+class ScenarioKey(NamedTuple):
+    """The language and the id of a scenario."""
 
     lang: str
     scenario: str
 
 
-def read_scenario(text: str, place: Place, cards: Cards) -> Scenario:
+def read_scenario(text: str, key: ScenarioKey, cards: Cards) -> Scenario:
     """Parse one scenario file; raises DataError if it is not a scenario."""
     try:
         value = read_strict(text)
         file = msgspec.convert(value, _ScenarioFile)
     except (YamlFault, msgspec.ValidationError) as error:
         raise DataError(f"{error}; expected a scenario with steps") from None
-    return interpret([_raw(step) for step in file.steps], place, cards)
+    return interpret_steps([_raw_step(step) for step in file.steps], key, cards)
 
 
-def _raw(step: _Step) -> RawStep:
+def _raw_step(step: _ScenarioStep) -> RawStep:
     agent = "system" if step.workflow_id == "system" else step.agent
     if step.agent_type in ("main", "user") and agent != "system":
         agent = step.agent_type
     return RawStep(step.step_id, agent, step.data.content, step.workflow_id or "")
 
 
-def interpret(steps: Sequence[RawStep], place: Place, cards: Cards) -> Scenario:
-    """What was due at every step, and the data report."""
+def interpret_steps(steps: Sequence[RawStep], key: ScenarioKey, cards: Cards) -> Scenario:
+    """The scenario: what is due at every step, and the data report."""
     plans: list[PlanStep] = []
     agent_steps: list[AgentStep] = []
-    findings: list[Finding] = []
+    findings: list[DataFinding] = []
     for step in steps:
         if step.by_sub_agent:
             found, notes = _agent_step(step, cards)
@@ -82,10 +82,10 @@ def interpret(steps: Sequence[RawStep], place: Place, cards: Cards) -> Scenario:
             plans += gold
         else:
             continue
-        where = case_id(place.lang, place.scenario, step.step_id)
-        findings += [Finding(where, note.kind, note.action, note.detail) for note in notes]
+        where = case_id(key.lang, key.scenario, step.step_id)
+        findings += [DataFinding(where, note.kind, note.action, note.detail) for note in notes]
     return Scenario(
-        place.scenario, place.lang, tuple(steps), tuple(plans), tuple(agent_steps), tuple(findings)
+        key.scenario, key.lang, tuple(steps), tuple(plans), tuple(agent_steps), tuple(findings)
     )
 
 
@@ -99,24 +99,24 @@ def _plan_step(step: RawStep) -> tuple[list[PlanStep], list[Note]]:
 
 
 def _agent_step(step: RawStep, cards: Cards) -> tuple[list[AgentStep], list[Note]]:
-    said = read_content(step.content)
-    notes = list(said.notes)
+    annotation = read_annotation(step.content)
+    notes = list(annotation.notes)
     agent = step.agent
     if cards.by_id and agent not in cards.by_id:
         agent = cards.nearest(agent) or agent
         detail = f"{step.agent} has no card" + (f", read as {agent}" if agent != step.agent else "")
         notes.append(Note("unknown_agent", "noted" if agent == step.agent else "repaired", detail))
-    if said.due is None:
+    if annotation.due is None:
         return [], notes
-    if isinstance(said.due, CallsDue):
+    if isinstance(annotation.due, CallsDue):
         notes += [
             Note(
                 "tool_of_another_agent",
                 "noted",
                 f"{call.name} belongs to {cards.owners[call.name]}",
             )
-            for call in said.due.calls
+            for call in annotation.due.calls
             if cards.owners.get(call.name, agent) != agent
         ]
     has_card = not cards.by_id or step.agent in cards.by_id
-    return [AgentStep(step.step_id, agent, said.due, has_card)], notes
+    return [AgentStep(step.step_id, agent, annotation.due, has_card)], notes

@@ -1,4 +1,4 @@
-"""The protocol of requests: our prompts, or those of the public runner (C-133)."""
+"""The protocols of requests: the prompts of Callscore, or those of the public runner (C-133)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.scenarios import ProtocolName
 from callscore.suites.orchestration.scenario.cards import Card, Cards
-from callscore.suites.orchestration.yaml_text import YamlFault, read_public
+from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
-class Protocol(msgspec.Struct, frozen=True):
-    """The system prompts of planner and sub-agent, and whether the public rules apply."""
+class PromptProtocol(msgspec.Struct, frozen=True):
+    """The system prompts of planner and sub-agent, and the rules that apply."""
 
     name: ProtocolName
     planner: str
@@ -35,43 +35,45 @@ class Protocol(msgspec.Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """The protocol in a signature."""
+        """The protocol as in a signature."""
         return f"{self.name}+{self.prompts}" if self.prompts else self.name
 
     def planner_system(self, known: str, cards: Cards) -> str:
         """The planner's system prompt."""
-        described = [_described(card, self.is_public) for card in cards.by_id.values()]
+        described = [_describe(card, self.is_public) for card in cards.by_id.values()]
         values = {
             "system_info": known if known or self.is_public else "Nothing.",
             "workflows": "NONE",
             "agent_cards": "\n".join(described) if self.is_public else "\n\n".join(described),
         }
-        return _filled(self.planner, values)
+        return _fill(self.planner, values)
 
     def sub_agent_system(self, known: str) -> str:
-        """A sub-agent's system prompt, after what is known."""
+        """A sub-agent's system prompt, preceded by the system information."""
         heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
         return f"{heading}\n{known}\n\n{self.sub_agent}" if known else self.sub_agent
 
 
 @cache
-def bundled(name: ProtocolName) -> Protocol:
-    """A protocol with the prompts of this package."""
+def bundled_protocol(name: ProtocolName) -> PromptProtocol:
+    """The protocol of this name, with the prompts of this package."""
     prefix = "public_" if name == "public" else ""
-    return Protocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
+    return PromptProtocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
 
 
-def with_public_prompts(text: str) -> Protocol:
-    """The public protocol, with the exact prompts of a config file of the public runner.
+def with_public_prompts(text: str) -> PromptProtocol:
+    """The public protocol with the prompts of a config file of the public runner, verbatim.
 
-    Raises DataError if it lacks `prompts.general.prompt` or `prompts.select_tools.prompt`.
+    Raises DataError without `prompts.general.prompt` or `prompts.select_tools.prompt`.
     """
     try:
         config = read_public(text)
-    except (YamlFault, ValueError, RecursionError) as error:
+    except PUBLIC_ERRORS as error:
         raise DataError(f"{error}; expected a config file of the public runner") from None
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    return Protocol("public", _prompt(config, "general"), _prompt(config, "select_tools"), digest)
+    return PromptProtocol(
+        "public", _prompt(config, "general"), _prompt(config, "select_tools"), digest
+    )
 
 
 def _prompt(config: Any, name: str) -> str:
@@ -88,8 +90,8 @@ def _template(name: str) -> str:
     return file.read_text(encoding="utf-8").strip()
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Fill the template in one pass, so that a value cannot contain a new placeholder."""
+def _fill(template: str, values: Mapping[str, str]) -> str:
+    """Fill the template in one pass, so that placeholders in a value are not replaced."""
 
     def value(place: re.Match[str]) -> str:
         return values.get(place.group(1) or place.group(2), place.group())
@@ -97,7 +99,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(value, template)
 
 
-def _described(card: Card, is_public: bool) -> str:
+def _describe(card: Card, is_public: bool) -> str:
     skills = [f"  - {skill.id}: {skill.description}" for skill in card.skills]
     heading = ["- Skills:"] if is_public and skills else []
     ending = [""] if is_public else []

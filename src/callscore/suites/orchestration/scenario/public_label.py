@@ -1,7 +1,7 @@
 """A scenario in the form of the public runner: its label, and the history from it (§2, §3).
 
-Its mistakes are included (Q19, Q46): a call written as a list or as broken YAML becomes plain
-text and its result is in no history, one written with `name:` is called `tool_name`.
+The mistakes of the public runner are included (Q19, Q46): a call written as a list or as broken
+YAML becomes plain text and its result is in no history; a call with `name:` is named `tool_name`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from callscore.core.case import Message
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.yaml_text import YamlFault, read_public
+from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
 NAMELESS = "tool_name"
 PLAN_START = "workflow_"
@@ -22,12 +22,12 @@ Label = dict[str, Any]
 
 
 def is_plan(step: RawStep) -> bool:
-    """Whether the public runner takes a step for a plan: only by its first letters."""
+    """Whether the public runner takes the step for a plan, by its first letters."""
     return step.agent != "system" and step.content.startswith(PLAN_START)
 
 
 def label_of(steps: Sequence[RawStep]) -> Label:
-    """The public label: every step, with the calls parsed from a sub-agent's step.
+    """The public label: every step, and the calls parsed from the steps of sub-agents.
 
     The public runner gives calls random ids; here they are the same in every export (C-134).
     """
@@ -36,7 +36,7 @@ def label_of(steps: Sequence[RawStep]) -> Label:
 
 @lru_cache(maxsize=4)
 def _label(steps: tuple[RawStep, ...]) -> Label:
-    """Cached: runs of a scenario share one, and YAML takes most of the time."""
+    """Cached: the runs of a scenario share one label, and parsing YAML takes most of the time."""
     label: Label = {}
     for step in steps:
         label |= _entries(step)
@@ -62,7 +62,7 @@ def _call_entries(step: RawStep) -> Label:
         result = value.get("tool_call_result", "")
         functions = _functions(value)
         name = functions[0]["name"]
-    except (YamlFault, ValueError, AttributeError, TypeError, LookupError, RecursionError):
+    except PUBLIC_ERRORS:
         return {asked: said | {"content": step.content}}
     call_id = f"call_{step.step_id}"
     calls = [{"type": "function", "id": call_id, "function": function} for function in functions]
@@ -79,7 +79,7 @@ def _call_entries(step: RawStep) -> Label:
 
 
 def _functions(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of a step; one next to `tool_call` has its arguments under either name."""
+    """The calls of a step; without `tool_call`, arguments may be named `parameters`."""
     several = value.get("tool_call", [])
     if several:
         first = several[0].get("tool", NAMELESS)
@@ -97,7 +97,7 @@ def _json(value: Any) -> str:
 
 
 def history_before(label: Mapping[str, Any], step_id: int) -> Iterator[Message]:
-    """Messages of users and planner with its plans; of sub-agents only the tool results."""
+    """The history: messages of user and planner, plans included; of sub-agents the tool results."""
     for key, entry in label.items():
         if int(key.split("-")[0]) >= step_id:
             continue

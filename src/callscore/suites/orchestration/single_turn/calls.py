@@ -1,4 +1,4 @@
-"""Parses expected calls in two forms, and a model's calls in the usual forms."""
+"""Parses expected calls (two forms) and the calls of a model (several forms)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
-from callscore.suites.orchestration.call.compare import Accepted
+from callscore.suites.orchestration.call.compare import AcceptedValues
 from callscore.suites.orchestration.decision.parse import read_calls
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.spec import spec
 
 LEFT_OUT = ""
-"""Among accepted values: the argument may be left out."""
+"""An accepted value that means: the argument may be left out."""
 
 
-def expected_calls(calls: Any) -> tuple[Call, ...]:
-    """`[{tool: {argument: [accepted, …]}}]`; an empty text among them makes it optional."""
+def expected_calls(calls: Any) -> tuple[DecodedCall, ...]:
+    """`[{tool: {argument: [accepted, …]}}]`; an empty text makes the argument optional."""
     if not isinstance(calls, list):
         raise DataError("expected a list of calls", field="expected_outcome.calls")
     found = []
@@ -28,68 +28,71 @@ def expected_calls(calls: Any) -> tuple[Call, ...]:
         ((name, arguments),) = call.items()
         if not isinstance(arguments, Mapping):
             raise DataError("expected an object of arguments", field=f"{where}.{name}")
-        found.append(Call(name, {key: _accepted(value) for key, value in arguments.items()}))
+        found.append(
+            DecodedCall(name, {key: _accepted_values(value) for key, value in arguments.items()})
+        )
     return tuple(found)
 
 
-def _accepted(alternatives: Any) -> Accepted:
-    """Alternatives, inside objects too; a value that is not a list is the only alternative."""
+def _accepted_values(alternatives: Any) -> AcceptedValues:
+    """The accepted values, inside objects too; a value that is not a list is the only one."""
     listed = alternatives if isinstance(alternatives, list) else [alternatives]
     values = [value for value in listed if value != LEFT_OUT]
-    return Accepted(tuple(_nested(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed)
+    return AcceptedValues(
+        tuple(_nested_values(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed
+    )
 
 
-def _nested(value: Any) -> Any:
+def _nested_values(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _accepted(inner) for key, inner in value.items()}
+        return {key: _accepted_values(inner) for key, inner in value.items()}
     if isinstance(value, list) and any(isinstance(element, Mapping) for element in value):
-        return [_nested(element) for element in value]
+        return [_nested_values(element) for element in value]
     return value
 
 
-def expected_actions(actions: Any) -> tuple[Call, ...]:
-    """`[{name, kwargs}]`; only calls that change something are compared."""
+def expected_actions(actions: Any) -> tuple[DecodedCall, ...]:
+    """`[{name, kwargs}]`; only state-changing calls are compared."""
     if not isinstance(actions, list):
         raise DataError("expected a list of actions", field="expected_outcome.actions")
-    calls = [_action(action) for action in actions]
+    calls = [_read_action(action) for action in actions]
     if None in calls:
         raise DataError("expected name and kwargs", field="expected_outcome.actions")
-    return changing([call for call in calls if call is not None])
+    return state_changing_calls([call for call in calls if call is not None])
 
 
-def _action(action: Any) -> Call | None:
+def _read_action(action: Any) -> DecodedCall | None:
     if not isinstance(action, Mapping):
         return None
     arguments = action.get("kwargs", action.get("arguments"))
     name = action.get("name")
     if not isinstance(name, str) or not isinstance(arguments, Mapping):
         return None
-    return Call(name, arguments)
+    return DecodedCall(name, arguments)
 
 
-def changing(calls: Sequence[Call]) -> tuple[Call, ...]:
-    """The calls that change something; read-only calls are never wrong."""
-    foreign = spec().foreign
+def state_changing_calls(calls: Sequence[DecodedCall]) -> tuple[DecodedCall, ...]:
+    """The calls that are not read-only; read-only calls are never wrong."""
+    rules = spec().single_turn
     return tuple(
         call
         for call in calls
-        if call.name not in foreign.reading_tools
-        and not call.name.startswith(foreign.reading_prefixes)
+        if call.name not in rules.reading_tools and not call.name.startswith(rules.reading_prefixes)
     )
 
 
 def predicted_calls(
     output: Mapping[str, Any],
-) -> tuple[tuple[Call, ...], tuple[str, ...]] | Malformed:
+) -> tuple[tuple[DecodedCall, ...], tuple[str, ...]] | Malformed:
     """`calls` or `actions`: each `{name, arguments|kwargs}`, `{function: …}` or `{tool: {…}}`."""
     listed = output.get("calls", output.get("actions"))
     if not isinstance(listed, list):
         return Malformed("structure", 'no list of calls; expected {"calls": […]}')
-    calls, malformed = read_calls([_as_named(call) for call in listed])
+    calls, malformed = read_calls([_normalize_call(call) for call in listed])
     return tuple(calls), tuple(malformed)
 
 
-def _as_named(call: Any) -> Any:
+def _normalize_call(call: Any) -> Any:
     if not isinstance(call, Mapping) or "function" in call:
         return call
     if "kwargs" in call:

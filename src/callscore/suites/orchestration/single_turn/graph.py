@@ -1,4 +1,4 @@
-"""A graph of sub-tasks compared with its gold graph: nodes matched by words, then edges."""
+"""Compares a graph of sub-tasks with its gold graph: nodes are matched by words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from callscore.core.case import Malformed
 from callscore.metrics.graphs import Graph, edit_distance, similarity
 from callscore.metrics.graphs.assignment import Assignment
-from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.multiset_f1 import f1_or_one, multiset_counts
 from callscore.suites.orchestration.spec import spec
 
 _WORD = re.compile(r"\w+")
@@ -18,14 +18,14 @@ _FINENESS = 1_000_000
 
 
 class SubTasks(NamedTuple):
-    """Node ids with their texts, and edges between ids."""
+    """A graph of sub-tasks: texts by node id, and edges between ids."""
 
     texts: Mapping[str, str]
     edges: frozenset[tuple[str, str]]
 
 
-class GraphMeasured(NamedTuple):
-    """The similarity of a predicted graph; `lexical` if a match depends on shared words."""
+class GraphScore(NamedTuple):
+    """The scores of a predicted graph; `lexical` if a match depends on shared words."""
 
     similarity: float
     node_f1: float
@@ -60,23 +60,26 @@ def _is_edge(edge: Any, texts: Mapping[str, str]) -> bool:
     )
 
 
-def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphMeasured:
+def measure_graph(predicted: SubTasks, gold: SubTasks) -> GraphScore:
     """Node F1, edge F1 over matched nodes, 1 - GED / (|V1|+|E1|+|V2|+|E2|)        C-117"""
     partners = _partners(predicted.texts, gold.texts)
     renamed = {**{name: f"?{name}" for name in predicted.texts}, **partners}
     edges = [(renamed.get(a, a), renamed.get(b, b)) for a, b in predicted.edges]
     node_f1 = f1_or_one(multiset_counts(gold.texts, [renamed[name] for name in predicted.texts]))
     edge_f1 = f1_or_one(multiset_counts(gold.edges, edges))
-    first = _drawn([renamed[name] for name in predicted.texts], edges)
-    second = _drawn(list(gold.texts), gold.edges)
+    first = _build_graph([renamed[name] for name in predicted.texts], edges)
+    second = _build_graph(list(gold.texts), gold.edges)
     found = edit_distance(first, second, _unequal, budget=spec().plan.budget)
-    return GraphMeasured(
+    return GraphScore(
         similarity=similarity(found.cost, first, second),
         node_f1=node_f1,
         edge_f1=edge_f1,
         exact=node_f1 == edge_f1 == 1.0,
         lexical=not found.exact
-        or any(_folded(predicted.texts[p]) != _folded(gold.texts[g]) for p, g in partners.items()),
+        or any(
+            _fold_words(predicted.texts[p]) != _fold_words(gold.texts[g])
+            for p, g in partners.items()
+        ),
     )
 
 
@@ -84,14 +87,14 @@ def _unequal(first: object, second: object) -> float:
     return float(first != second)
 
 
-def _drawn(names: Sequence[str], edges: Any) -> Graph:
-    """Without START and END: every graph has them, so a match would earn nothing."""
+def _build_graph(names: Sequence[str], edges: Any) -> Graph:
+    """The graph without START and END, which every graph has."""
     number = {name: place for place, name in enumerate(names)}
     inside = [(number[a], number[b]) for a, b in edges if a in number and b in number]
     return Graph(tuple(names), frozenset(inside))
 
 
-def _folded(text: str) -> str:
+def _fold_words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
@@ -111,7 +114,7 @@ def _partners(predicted: Mapping[str, str], gold: Mapping[str, str]) -> dict[str
     return {
         name: theirs[column]
         for place, (name, column) in enumerate(chosen.items())
-        if column < len(theirs) and shares[place][column] >= spec().foreign.same_node
+        if column < len(theirs) and shares[place][column] >= spec().single_turn.same_node
     }
 
 

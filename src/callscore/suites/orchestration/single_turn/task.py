@@ -1,7 +1,8 @@
-"""`task: orchestration` in a case file: a single-turn case, scored like any other task."""
+"""`task: orchestration` in a case file: single-turn cases, scored like those of other tasks."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
 from callscore.core.strict_json import read_object
 from callscore.core.task import ItemCount, Measured, Task
-from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
+from callscore.suites.orchestration.call.measures import CallScore, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 from callscore.suites.orchestration.single_turn import calls as call_forms
 from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
 
@@ -39,13 +40,13 @@ SCORE = "orchestration.case_score"
 TOOLS = "Tools: "
 CALL_FORM = '{"calls": [{"name": …, "arguments": {…}}]}'
 GRAPH_FORM = '{"nodes": [{"id": 1, "text": …}], "edges": [["START", "1"], ["1", "END"]]}'
-_ELSEWHERE = undefined("the case has no part of this kind")
+_OTHER_FORM = undefined("the case has no part of this kind")
 
 
 class SingleTurnReference(msgspec.Struct, frozen=True):
-    """The expected calls or graph; `actions` are calls of which only changes count."""
+    """The expected calls or graph; if `actions`, read-only calls are ignored."""
 
-    calls: tuple[Call, ...] | None = None
+    calls: tuple[DecodedCall, ...] | None = None
     graph: SubTasks | None = None
     actions: bool = False
     tools: Mapping[str, Tool] = {}
@@ -54,18 +55,18 @@ class SingleTurnReference(msgspec.Struct, frozen=True):
 class SingleTurnOutput(msgspec.Struct, frozen=True):
     """The model's calls with the names of malformed ones, or its graph."""
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[DecodedCall, ...] = ()
     malformed: tuple[str, ...] = ()
     graph: SubTasks | None = None
 
 
 class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
-    """Calls with accepted values, action lists, graphs of sub-tasks."""
+    """Calls with accepted values, lists of actions, graphs of sub-tasks."""
 
     name = "orchestration"
 
     def reference(self, case: Case) -> SingleTurnReference:
-        """The keys of `expected_outcome` determine the form; raises DataError on any other."""
+        """The expected calls, actions or graph; raises DataError if there are none."""
         expected = case.expected_outcome
         if "calls" in expected:
             calls = call_forms.expected_calls(expected["calls"])
@@ -108,11 +109,11 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
             return found
         calls, malformed = found
         return SingleTurnOutput(
-            call_forms.changing(calls) if reference.actions else calls, malformed
+            call_forms.state_changing_calls(calls) if reference.actions else calls, malformed
         )
 
     def count_items(self, case: Case) -> ItemCount:
-        """Every value of the expected calls may have to be compared."""
+        """Every value of the expected calls may need a judge."""
         expected = case.expected_outcome
         if "calls" not in expected and "actions" not in expected:
             return ItemCount(0, 0)
@@ -138,7 +139,7 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         """Argument values that only a judge can compare."""
         if reference.calls is None:
             return ()
-        return self._compared(reference, output, {}).undecided
+        return self._compare_calls(reference, output, {}).undecided
 
     def measure(
         self,
@@ -149,14 +150,14 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         """Name, key and value F1, or node and edge F1 with the graph similarity."""
         slugs = CALL_SLUGS if reference.calls is not None else GRAPH_SLUGS
         if isinstance(output, Malformed):
-            return Measured(_all(dict.fromkeys(slugs, MALFORMED)), (output.cause,))
+            return Measured(_fill_slugs(dict.fromkeys(slugs, MALFORMED)), (output.cause,))
         if reference.calls is not None:
-            return self._measured_calls(reference, output, verdicts)
-        return _measured_graph(reference, output)
+            return self._measure_calls(reference, output, verdicts)
+        return _measure_graph(reference, output)
 
-    def _compared(
+    def _compare_calls(
         self, reference: SingleTurnReference, output: SingleTurnOutput, verdicts: Verdicts
-    ) -> CallMeasured:
+    ) -> CallScore:
         def ask(question: Question) -> Verdict | None:
             given = verdicts.get(Item(question.metric, question.item), ())
             return given[-1] if given else None
@@ -164,29 +165,29 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         due = reference.calls or ()
         return measure_calls(output.calls, due, output.malformed, reference.tools, ask)
 
-    def _measured_calls(
+    def _measure_calls(
         self, reference: SingleTurnReference, output: SingleTurnOutput, verdicts: Verdicts
     ) -> Measured:
-        found = self._compared(reference, output, verdicts)
+        found = self._compare_calls(reference, output, verdicts)
         open_values = bool(found.undecided)
         exact = found.name == found.key == found.value == 1.0
         values = (found.name, found.key, found.value, float(exact))
         measures = dict(zip(CALL_SLUGS, map(_value, values), strict=True))
         for slug in CALL_SLUGS[2:]:
             measures[slug] = msgspec.structs.replace(measures[slug], approximate=open_values)
-        return Measured(_all(measures), ("undecided_values",) if open_values else ())
+        return Measured(_fill_slugs(measures), ("undecided_values",) if open_values else ())
 
 
-def _measured_graph(reference: SingleTurnReference, output: SingleTurnOutput) -> Measured:
+def _measure_graph(reference: SingleTurnReference, output: SingleTurnOutput) -> Measured:
     if reference.graph is None or output.graph is None:
-        return Measured(_all(dict.fromkeys(GRAPH_SLUGS, MALFORMED)), ("structure",))
+        return Measured(_fill_slugs(dict.fromkeys(GRAPH_SLUGS, MALFORMED)), ("structure",))
     found = measure_graph(output.graph, reference.graph)
     values = (found.similarity, found.node_f1, found.edge_f1, float(found.exact))
     measures = {
         slug: msgspec.structs.replace(_value(value), approximate=found.lexical)
         for slug, value in zip(GRAPH_SLUGS, values, strict=True)
     }
-    return Measured(_all(measures), ("nodes_matched_by_words",) if found.lexical else ())
+    return Measured(_fill_slugs(measures), ("nodes_matched_by_words",) if found.lexical else ())
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -202,9 +203,9 @@ def _value(value: float) -> Measure:
     return Measure(value, value, 1.0)
 
 
-def _all(measures: Mapping[str, Measure]) -> Mapping[str, Measure]:
+def _fill_slugs(measures: Mapping[str, Measure]) -> Mapping[str, Measure]:
     """Every slug of the task; those of the other form do not apply."""
-    found = {slug: measures.get(slug, _ELSEWHERE) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
+    found = {slug: measures.get(slug, _OTHER_FORM) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
     return {**found, SCORE: _case_score(found)}
 
 
@@ -226,10 +227,10 @@ def _case_score(measures: Mapping[str, Measure]) -> Measure:
     A malformed reply is a failed generation: it scores 0, like failed plans (C-118).
     """
     graph = measures[GRAPH_SLUGS[0]]
-    parts = [graph] if graph is not _ELSEWHERE else [measures[slug] for slug in CALL_SLUGS[:3]]
+    parts = [graph] if graph is not _OTHER_FORM else [measures[slug] for slug in CALL_SLUGS[:3]]
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
         return _value(0.0)
-    score = _value(sum(values) / len(values))
+    score = _value(math.fsum(values) / len(values))
     approximate = any(part.approximate for part in parts)
     return msgspec.structs.replace(score, approximate=approximate)

@@ -1,6 +1,4 @@
-"""The hash of scenarios: of messages and expected steps, independent of the recording (C-132,
-C-134).
-"""
+"""The hash of scenarios: messages and expected steps, however they were recorded (C-132, C-134)."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.recording import read_recording
+from callscore.suites.orchestration.scenario.output_file import read_recording
 
 SHOWN_DIGITS = 12
 
@@ -23,9 +21,9 @@ def canonical_hash(value: Any) -> str:
 
 
 def scenarios_hash(cards: str, scenarios: Iterable[tuple[str, Sequence[RawStep] | None]]) -> str:
-    """Hash of the cards' hash and of every scenario's id and steps, in any order        C-134
+    """The hash of the cards' hash and of every scenario's id and steps, in any order        C-134
 
-    Ids of tool calls differ in every public run and are left out, as is what only a scenario
+    Ids of tool calls differ in every public run and are left out, like data that only a scenario
     file has. A scenario without readable steps counts by its id.
     """
     content = sorted(

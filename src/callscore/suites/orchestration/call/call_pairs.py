@@ -1,4 +1,4 @@
-"""Pairs predicted with expected calls: the best assignment        C-115, Q21, Q22"""
+"""Pairs predicted calls with expected calls by the best assignment        C-115, Q21, Q22"""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
-from callscore.suites.orchestration.scenario.model import Call
+from callscore.suites.orchestration.scenario.model import DecodedCall
 
-Agreement = Callable[[Call, Call], int]
+EqualValues = Callable[[DecodedCall, DecodedCall], int]
+"""Predicted and expected call → the number of arguments with equal values."""
 
 
 class CallPair(NamedTuple):
-    """A predicted call and its expected one; one of them is None if unpaired."""
+    """A predicted call and the expected one; None on one side if the other is unpaired."""
 
-    predicted: Call | None
-    expected: Call | None
+    predicted: DecodedCall | None
+    expected: DecodedCall | None
 
 
 def pair_calls(
-    predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
+    predicted: Sequence[DecodedCall], expected: Sequence[DecodedCall], equal_values: EqualValues
 ) -> list[CallPair]:
-    """Maximise names, then shared keys, then equal values, summed over the pairs        C-115
+    """Maximise equal names, then shared keys, then equal values, over all pairs        C-115
 
     Values only break ties, as between five calls of one tool. Pairs are in the order of the
-    expected calls, surplus predictions last.
+    expected calls, followed by surplus predictions.
     """
     if len(predicted) == len(expected) == 1:
         return [CallPair(predicted[0], expected[0])]
@@ -39,7 +40,7 @@ def pair_calls(
 
 
 def _weights(
-    predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
+    predicted: Sequence[DecodedCall], expected: Sequence[DecodedCall], equal_values: EqualValues
 ) -> list[list[int]]:
     """One integer per pair, scaled so that a name outweighs all keys, and a key all values."""
     scale = 1 + sum(len(call.arguments) for call in expected)

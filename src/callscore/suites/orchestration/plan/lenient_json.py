@@ -1,7 +1,7 @@
-"""Parses almost-JSON as models write it, and names each deviation.
+"""Parses JSON with the deviations that models write, and names each deviation.
 
-Accepted in addition to JSON: a comma before a closing bracket, Python's quotes and literals, keys
-and words without quotes, line breaks inside a string, comments (C-128). Text after the value is
+Accepted besides JSON: a comma before a closing bracket, Python's quotes and literals, keys and
+words without quotes, line breaks inside a string, comments (C-128). Text after the value is
 ignored. Anything else is refused, so that nothing is guessed.
 """
 
@@ -43,27 +43,29 @@ _LITERALS = {"true": True, "false": False, "null": None}
 _PYTHON_LITERALS = {"True": True, "False": False, "None": None}
 
 
-class NotReadable(ValueError):
-    """The text is not a value even to the lenient parser."""
+class LenientJsonError(ValueError):
+    """The text cannot be parsed, and why."""
 
 
-def read_leniently(text: str) -> tuple[Any, tuple[str, ...]]:
-    """The value at the start of `text`, and the kinds of deviations."""
-    reader = _Reader(text)
-    value = reader.value(0)
-    return value, tuple(kind for kind in KINDS if kind in reader.slips)
+def read_lenient_json(text: str) -> tuple[Any, tuple[str, ...]]:
+    """The value at the start of `text`, and its kinds of deviations; raises LenientJsonError."""
+    parser = _LenientParser(text)
+    value = parser.value(0)
+    return value, tuple(kind for kind in KINDS if kind in parser.deviations)
 
 
-class _Reader:
+class _LenientParser:
+    """A recursive-descent parser."""
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self.slips: set[str] = set()
+        self.deviations: set[str] = set()
 
     def value(self, depth: int) -> Any:
-        """One value, with the space before it."""
+        """Parse one value, after any space and comments."""
         if depth > spec().limits.nesting:
-            raise NotReadable(f"nested deeper than {spec().limits.nesting} levels")
+            raise LenientJsonError(f"nested deeper than {spec().limits.nesting} levels")
         first = self._next()
         if first == "{":
             return self._mapping(depth)
@@ -82,9 +84,9 @@ class _Reader:
             if comment is None:
                 break
             self._at = comment.end()
-            self.slips.add(COMMENT)
+            self.deviations.add(COMMENT)
         if self._at == len(self._text):
-            raise NotReadable("the text ends too early")
+            raise LenientJsonError("the text ends too early")
         return self._text[self._at]
 
     def _mapping(self, depth: int) -> dict[str, Any]:
@@ -120,50 +122,50 @@ class _Reader:
         self._expect(",")
         if self._next() != bracket:
             return True
-        self.slips.add(TRAILING_COMMA)
+        self.deviations.add(TRAILING_COMMA)
         self._at += 1
         return False
 
     def _expect(self, character: str) -> None:
         if self._next() != character:
-            raise NotReadable(f"expected {character} at {self._at}")
+            raise LenientJsonError(f"expected {character} at {self._at}")
         self._at += 1
 
     def _key(self) -> str:
         if self._next() in "\"'":
             return self._string()
-        word = self._taken(_WORD)
+        word = self._match(_WORD)
         if word is None:
-            raise NotReadable(f"expected a key at {self._at}")
-        self.slips.add(UNQUOTED_KEY)
+            raise LenientJsonError(f"expected a key at {self._at}")
+        self.deviations.add(UNQUOTED_KEY)
         return word
 
     def _string(self) -> str:
-        quoted = self._taken(_STRING)
+        quoted = self._match(_STRING)
         if quoted is None:
-            raise NotReadable("a string is never closed")
+            raise LenientJsonError("a string is never closed")
         if quoted[0] == "'":
-            self.slips.add(PYTHON_QUOTES)
+            self.deviations.add(PYTHON_QUOTES)
         if _CONTROL.search(quoted):
-            self.slips.add(RAW_NEWLINE)
-        return _unescaped(quoted[1:-1])
+            self.deviations.add(RAW_NEWLINE)
+        return _unescape(quoted[1:-1])
 
     def _scalar(self) -> Any:
-        number = self._taken(_NUMBER)
+        number = self._match(_NUMBER)
         if number is not None:
             return float(number) if set(number) & set(".eE") else int(number)
-        word = self._taken(_WORD)
+        word = self._match(_WORD)
         if word is None:
-            raise NotReadable(f"expected a value at {self._at}")
+            raise LenientJsonError(f"expected a value at {self._at}")
         if word in _LITERALS:
             return _LITERALS[word]
         if word in _PYTHON_LITERALS:
-            self.slips.add(PYTHON_LITERAL)
+            self.deviations.add(PYTHON_LITERAL)
             return _PYTHON_LITERALS[word]
-        self.slips.add(UNQUOTED_WORD)
+        self.deviations.add(UNQUOTED_WORD)
         return word
 
-    def _taken(self, pattern: re.Pattern[str]) -> str | None:
+    def _match(self, pattern: re.Pattern[str]) -> str | None:
         found = pattern.match(self._text, self._at)
         if found is None:
             return None
@@ -171,7 +173,7 @@ class _Reader:
         return found.group()
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     plain = _ESCAPE.sub(_character, text)

@@ -1,4 +1,4 @@
-"""One recorded scenario → its row and the record of every step, by document 001 (C-104 … C-119)."""
+"""Evaluates a recorded scenario by document 001: its row and step records (C-104 … C-119)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import msgspec
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
-from callscore.core.scenarios import Finding, OpenStep
+from callscore.core.scenarios import DataFinding, OpenStep
 from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
-from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
-    Called,
-    FailedReply,
+    NoDecision,
     Prediction,
-    read_answer,
+    ToolCalls,
+    read_prediction,
 )
-from callscore.suites.orchestration.plan.measures import PlanMeasured, measure_plan
+from callscore.suites.orchestration.plan.measures import PlanScore, measure_plan
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS, read_plan
-from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
+from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, ResultRow
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.cases import judged_case
+from callscore.suites.orchestration.scenario.cases import case_for_judge
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -33,59 +33,69 @@ from callscore.suites.orchestration.scenario.model import (
     Scenario,
     case_id,
 )
-from callscore.suites.orchestration.scenario.parse import Place, interpret
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.output_file import (
+    RecordedReply,
+    RecordedRun,
+    ScenarioRecording,
+)
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
 from callscore.suites.orchestration.step_record import StepRecord
 
 
-class Evaluated(msgspec.Struct, frozen=True):
-    """A scenario's row, the records of its steps, and the findings about its data."""
+class ScenarioEvaluation(msgspec.Struct, frozen=True):
+    """The row of a scenario, the records of its steps, and the findings about its data."""
 
-    row: Row
+    row: ResultRow
     records: tuple[StepRecord, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[DataFinding, ...]
     plans_ran: bool
+    """Whether a run has a reply to a plan step."""
     calls_ran: bool
+    """Whether a run has a reply to an agent step."""
 
 
 def open_steps(
-    recording: Recording, place: Place, cards: Cards, answers: Answers
+    recording: ScenarioRecording, key: ScenarioKey, cards: Cards, verdicts: VerdictSource
 ) -> Iterator[OpenStep]:
-    """Every step of every run with a value that `answers` cannot compare        C-115"""
+    """Every step of every run with a value that neither code nor `verdicts` decide        C-115"""
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
-        scenario = interpret(raw, place, cards)
+        scenario = interpret_steps(raw, key, cards)
         for step in scenario.agent_steps:
             if step.has_card or step.step_id in run.steps:
-                record = _agent_record(step, run, scenario, cards.tools, answers)
+                record = _agent_record(step, run, scenario, cards.tools, verdicts)
                 if record.call is not None and record.call.undecided:
-                    shown = judged_case(scenario, step)
+                    shown = case_for_judge(scenario, step)
                     yield OpenStep(run.number, shown, record.call.undecided)
 
 
-def evaluate(
-    recording: Recording, place: Place, cards: Cards, answers: Answers, file_path: str
-) -> Evaluated:
+def evaluate_scenario(
+    recording: ScenarioRecording,
+    key: ScenarioKey,
+    cards: Cards,
+    verdicts: VerdictSource,
+    file_path: str,
+) -> ScenarioEvaluation:
     """Evaluate every step of every run; raises DataError for a recorded infrastructure error."""
     records: list[StepRecord] = []
-    findings: dict[Finding, None] = {}
+    findings: dict[DataFinding, None] = {}
     known: dict[tuple[RawStep, ...], Scenario] = {}
     for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
         if raw not in known:
-            known[raw] = interpret(raw, place, cards)
+            known[raw] = interpret_steps(raw, key, cards)
         scenario = known[raw]
         findings |= dict.fromkeys(scenario.findings)
-        findings |= dict.fromkeys(_stray(run, place))
+        findings |= dict.fromkeys(_stray_findings(run, key))
         texts = {step.step_id: step.content for step in raw}
         for plan in scenario.plans:
             record = _plan_record(plan, run, scenario)
-            records.append(_seen(record, texts[plan.step_id], run.plans.get(plan.step_id)))
+            records.append(_with_texts(record, texts[plan.step_id], run.plans.get(plan.step_id)))
         for step in scenario.agent_steps:
             if not step.has_card and step.step_id not in run.steps:
-                findings[_never_asked(step, scenario)] = None
+                findings[_not_requested(step, scenario)] = None
                 continue
-            record = _agent_record(step, run, scenario, cards.tools, answers)
-            records.append(_seen(record, texts[step.step_id], run.steps.get(step.step_id)))
-    return Evaluated(
+            record = _agent_record(step, run, scenario, cards.tools, verdicts)
+            records.append(_with_texts(record, texts[step.step_id], run.steps.get(step.step_id)))
+    return ScenarioEvaluation(
         _row(file_path, records, recording),
         tuple(records),
         tuple(findings),
@@ -94,65 +104,71 @@ def evaluate(
     )
 
 
-def _seen(record: StepRecord, expected: str, answer: RecordedReply | None) -> StepRecord:
-    return msgspec.structs.replace(record, expected=expected, answer=answer)
+def _with_texts(record: StepRecord, expected: str, reply: RecordedReply | None) -> StepRecord:
+    return msgspec.structs.replace(record, expected=expected, reply=reply)
 
 
-def _stray(run: Run, place: Place) -> list[Finding]:
-    where = f"{place.lang}/{place.scenario}"
-    return [Finding(where, "stray_answer", "noted", f"run {run.number}: {s}") for s in run.stray]
+def _stray_findings(run: RecordedRun, key: ScenarioKey) -> list[DataFinding]:
+    where = f"{key.lang}/{key.scenario}"
+    return [
+        DataFinding(where, "stray_answer", "noted", f"run {run.number}: {s}") for s in run.stray
+    ]
 
 
-def _never_asked(step: AgentStep, scenario: Scenario) -> Finding:
+def _not_requested(step: AgentStep, scenario: Scenario) -> DataFinding:
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    return Finding(where, "agent_without_card", "set_aside", "the model was never asked this step")
+    return DataFinding(
+        where, "agent_without_card", "set_aside", "the model was never asked this step"
+    )
 
 
-def _answer(answers: Mapping[int, RecordedReply], step_id: int, where: str) -> RecordedReply | None:
-    answer = answers.get(step_id)
-    if answer is not None and answer.error:
-        raise DataError(f"error: {answer.error}", case_id=where, field="error")
-    return answer
+def _reply_to(
+    verdicts: Mapping[int, RecordedReply], step_id: int, where: str
+) -> RecordedReply | None:
+    reply = verdicts.get(step_id)
+    if reply is not None and reply.error:
+        raise DataError(f"error: {reply.error}", case_id=where, field="error")
+    return reply
 
 
-def _plan_record(step: PlanStep, run: Run, scenario: Scenario) -> StepRecord:
-    """A plan that is missing, unreadable or malformed is one failed step        C-118, Q2, Q5"""
+def _plan_record(step: PlanStep, run: RecordedRun, scenario: Scenario) -> StepRecord:
+    """The record of a plan; a missing or malformed one is one failed step        C-118, Q2, Q5"""
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    answer = _answer(run.plans, step.step_id, where)
-    text = answer.content if answer is not None else None
+    reply = _reply_to(run.plans, step.step_id, where)
+    text = reply.content if reply is not None else None
     plan = read_plan(text) if isinstance(text, str) else Malformed("no_plan", "no text")
     record = StepRecord(where, run.number, scenario.id, "plan", "main", size=step.gold.size)
     if isinstance(plan, Malformed):
         failed = Difference("failed_plan", f"{plan.cause}: {plan.detail[:80]}")
         return msgspec.structs.replace(record, differences=(failed,))
-    measured = measure_plan(plan, step.gold)
+    score = measure_plan(plan, step.gold)
     return msgspec.structs.replace(
         record,
-        plan=measured,
-        success=measured.exact_plan,
-        flags=(*measured.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
-        differences=_plan_differences(measured),
+        plan=score,
+        success=score.exact_plan,
+        flags=(*score.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
+        differences=_plan_differences(score),
     )
 
 
-def _plan_differences(measured: PlanMeasured) -> tuple[Difference, ...]:
-    if measured.exact_plan:
+def _plan_differences(score: PlanScore) -> tuple[Difference, ...]:
+    if score.exact_plan:
         return ()
     differences = []
-    if measured.structural.similarity < 1:
-        detail = f"structural similarity {measured.structural.similarity:.4f}"
+    if score.structural.similarity < 1:
+        detail = f"structural similarity {score.structural.similarity:.4f}"
         differences.append(Difference("wrong_dependencies", detail))
-    if measured.component.similarity < 1 or measured.node_f1 < 1 or measured.edge_f1 < 1:
-        detail = f"component similarity {measured.component.similarity:.4f}"
+    if score.component.similarity < 1 or score.node_f1 < 1 or score.edge_f1 < 1:
+        detail = f"component similarity {score.component.similarity:.4f}"
         differences.append(Difference("wrong_steps", detail))
     return tuple(differences)
 
 
 def _agent_record(
-    step: AgentStep, run: Run, scenario: Scenario, tools: Tools, answers: Answers
+    step: AgentStep, run: RecordedRun, scenario: Scenario, tools: Tools, verdicts: VerdictSource
 ) -> StepRecord:
     where = case_id(scenario.lang, scenario.id, step.step_id)
-    prediction = read_answer(_answer(run.steps, step.step_id, where))
+    prediction = read_prediction(_reply_to(run.steps, step.step_id, where))
     confusion = cell(step.due, prediction)
     record = StepRecord(
         where,
@@ -162,22 +178,22 @@ def _agent_record(
         step.agent,
         tool=step.due.tool if isinstance(step.due, CallsDue) else step.due.type,
         confusion=confusion,
-        flags=prediction.flags if isinstance(prediction, Called) else (),
+        flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
     )
     wrong = _decision_difference(step, prediction, confusion)
     if wrong is not None:
         return msgspec.structs.replace(record, differences=(wrong,))
-    if isinstance(prediction, Called) and isinstance(step.due, CallsDue) and step.due.readable:
-        measured = measure_calls(
+    if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and step.due.readable:
+        score = measure_calls(
             prediction.calls,
             step.due.calls,
             prediction.malformed,
             tools,
-            lambda question: answers.answer(where, run.number, question),
+            lambda question: verdicts.verdict_on(where, run.number, question),
         )
-        perfect = measured.name == measured.key == measured.value == 1.0
+        perfect = score.name == score.key == score.value == 1.0
         return msgspec.structs.replace(
-            record, call=measured, success=perfect, differences=measured.differences
+            record, call=score, success=perfect, differences=score.differences
         )
     return msgspec.structs.replace(record, success=True)
 
@@ -185,28 +201,28 @@ def _agent_record(
 def _decision_difference(
     step: AgentStep, prediction: Prediction, confusion: Confusion
 ) -> Difference | None:
-    """What is wrong with the decision itself, in terms of the error taxonomy."""
-    if isinstance(prediction, FailedReply):
+    """The error of the decision itself, by the error taxonomy; None if the decision is right."""
+    if isinstance(prediction, NoDecision):
         return Difference("failed_answer", prediction.why)
-    if isinstance(prediction, Called):
+    if isinstance(prediction, ToolCalls):
         names = ", ".join(call.name for call in prediction.calls)
         return Difference("overaction", f"called {names[:80]}") if confusion.reject_fc else None
     if confusion.fc_reject:
-        return Difference("underaction", f"{prediction.type} for a call of {_due(step)}")
+        return Difference("underaction", f"{prediction.type} for a call of {_due_name(step)}")
     if confusion.reject_other_type:
-        return Difference("wrong_rejection_type", f"{prediction.type} for {_due(step)}")
+        return Difference("wrong_rejection_type", f"{prediction.type} for {_due_name(step)}")
     return None
 
 
-def _due(step: AgentStep) -> str:
+def _due_name(step: AgentStep) -> str:
     return step.due.tool if isinstance(step.due, CallsDue) else step.due.type
 
 
-def _row(file_path: str, records: Sequence[StepRecord], recording: Recording) -> Row:
+def _row(file_path: str, records: Sequence[StepRecord], recording: ScenarioRecording) -> ResultRow:
     confusion = sum((record.confusion for record in records), Confusion())
     calls = [record.call for record in records if record.call is not None]
     plans = [record.plan for record in records if record.plan is not None]
-    return Row(
+    return ResultRow(
         file_path,
         _plan_row([record for record in records if record.kind == "plan"]),
         _call_row([record for record in records if record.call is not None]),
@@ -239,7 +255,7 @@ def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
 
 
 def _call_row(records: Sequence[StepRecord]) -> CallRow:
-    """Mean over the steps where a call was due and made, zeros included        C-115"""
+    """Means over the steps where a call was due and made, zeros included        C-115"""
     pairs = [record.call for record in records if record.call is not None]
     return CallRow(
         name=_mean([pair.name for pair in pairs]),

@@ -1,11 +1,11 @@
-"""`*_out.json` → what a model answered at each step: the public form (§3), and ours.
+"""Parses `*_out.json`, the replies of a model to a scenario: the public form (§3), and ours.
 
 Public form   {"scenario_id", "history": {"run #1": {"main_agent_history", "sub_agent_history",
               "label"}}}
 Our form      {"callscore": "orchestration-1", "scenario_id", "model"?, "scenario": {"steps": […]},
               "runs": [{"run": 1, "answers": [{"step", "content", "tool_calls", "error"?}]}]}
 
-An entry that is not one costs its own step, nothing more (Q25).
+A malformed entry affects only its own step (Q25).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ OUR_FORM = "orchestration-1"
 
 
 class RecordedReply(msgspec.Struct, frozen=True):
-    """The reply to one step; its types are not checked."""
+    """The recorded reply to one step; types are not checked."""
 
     content: Any = None
     tool_calls: Any = None
     error: str = ""
 
 
-class Run(msgspec.Struct, frozen=True):
-    """One run: replies by step, separate for planner and sub-agents."""
+class RecordedRun(msgspec.Struct, frozen=True):
+    """One run: replies by step, of the planner (`plans`) and of sub-agents (`steps`)."""
 
     number: int
     plans: Mapping[int, RecordedReply]
@@ -39,16 +39,16 @@ class Run(msgspec.Struct, frozen=True):
     stray: tuple[str, ...] = ()
 
 
-class Recording(msgspec.Struct, frozen=True):
-    """All runs of one scenario, and the steps that were due in each."""
+class ScenarioRecording(msgspec.Struct, frozen=True):
+    """All recorded runs of one scenario, and the steps of the scenario in each run."""
 
     scenario_id: str
-    runs: tuple[Run, ...]
+    runs: tuple[RecordedRun, ...]
     raw_steps: tuple[tuple[RawStep, ...], ...]
     model: str = ""
 
 
-def decode_file(raw: bytes) -> Any:
+def decode_output(raw: bytes) -> Any:
     """The JSON of an output file, NaN included; raises DataError if it is not JSON."""
     try:
         return msgspec.json.decode(raw)
@@ -60,29 +60,29 @@ def decode_file(raw: bytes) -> Any:
         raise DataError(f"not JSON ({error}); expected the history of a scenario") from None
 
 
-def read_recording(value: Any, scenario_id: str) -> Recording:
+def read_recording(value: Any, scenario_id: str) -> ScenarioRecording:
     """Parse a decoded output file; raises DataError if it has neither of the two forms."""
     if not isinstance(value, Mapping):
         raise DataError("not an object; expected the history of a scenario")
     if value.get("callscore") == OUR_FORM:
-        return _our_form(value, scenario_id)
+        return _read_our_form(value, scenario_id)
     history = value.get("history")
     if not isinstance(history, Mapping) or not history:
         raise DataError("no runs; expected an object with runs", field="history")
-    runs: list[Run] = []
+    runs: list[RecordedRun] = []
     raw_steps: list[tuple[RawStep, ...]] = []
     for number, (name, run) in enumerate(history.items(), 1):
         if not isinstance(run, Mapping) or not isinstance(run.get("label"), Mapping):
             raise DataError("expected an object with label", field=f"history.{name}")
-        runs.append(_public_run(number, run))
-        raw_steps.append(_known_steps(run["label"], raw_steps))
-    return Recording(scenario_id, tuple(runs), tuple(raw_steps))
+        runs.append(_read_public_run(number, run))
+        raw_steps.append(_reuse_steps(run["label"], raw_steps))
+    return ScenarioRecording(scenario_id, tuple(runs), tuple(raw_steps))
 
 
-def _known_steps(
+def _reuse_steps(
     label: Mapping[str, Any], earlier: list[tuple[RawStep, ...]]
 ) -> tuple[RawStep, ...]:
-    """The steps of a label; runs of a scenario usually repeat the same ones."""
+    """The steps of a label; the tuple of the previous run is reused if they are the same."""
     steps = tuple(steps_of_label(label))
     return earlier[-1] if earlier and earlier[-1] == steps else steps
 
@@ -103,20 +103,20 @@ def steps_of_label(label: Mapping[str, Any]) -> list[RawStep]:
     return sorted(steps, key=lambda step: step.step_id)
 
 
-def _public_run(number: int, run: Mapping[str, Any]) -> Run:
+def _read_public_run(number: int, run: Mapping[str, Any]) -> RecordedRun:
     stray: list[str] = []
-    plans = _answers(run.get("main_agent_history"), "step_id", stray)
-    steps = _answers(run.get("sub_agent_history"), "step_id", stray)
-    return Run(number, plans, steps, tuple(stray))
+    plans = _replies_by_step(run.get("main_agent_history"), "step_id", stray)
+    steps = _replies_by_step(run.get("sub_agent_history"), "step_id", stray)
+    return RecordedRun(number, plans, steps, tuple(stray))
 
 
-def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
-    """Replies by step; of two for one step the later counts, as in the public form."""
+def _replies_by_step(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
+    """Replies by step; of two replies to one step the later counts."""
     answers: dict[int, RecordedReply] = {}
-    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         step_id = _step_id(entry.get(key)) if isinstance(entry, Mapping) else None
         if step_id is None:
-            stray.append(f"entry {place + 1} names no step")
+            stray.append(f"entry {index + 1} names no step")
             continue
         if step_id in answers:
             stray.append(f"step {step_id} is answered twice")
@@ -154,20 +154,20 @@ class _OurFile(msgspec.Struct):
     model: str = ""
 
 
-def _our_form(value: Mapping[str, Any], scenario_id: str) -> Recording:
+def _read_our_form(value: Mapping[str, Any], scenario_id: str) -> ScenarioRecording:
     try:
         file = msgspec.convert(value, _OurFile)
     except msgspec.ValidationError as error:
         raise DataError(f"{error}; expected scenario.steps and runs") from None
     steps = tuple(RawStep(s.step_id, s.agent, s.content) for s in file.scenario.steps)
     planning = {step.step_id for step in steps if not step.by_sub_agent}
-    runs = tuple(_our_run(run, planning) for run in file.runs)
-    return Recording(scenario_id, runs, (steps,) * len(runs), file.model)
+    runs = tuple(_read_our_run(run, planning) for run in file.runs)
+    return ScenarioRecording(scenario_id, runs, (steps,) * len(runs), file.model)
 
 
-def _our_run(run: _OurRun, planning: Iterable[int]) -> Run:
+def _read_our_run(run: _OurRun, planning: Iterable[int]) -> RecordedRun:
     stray: list[str] = []
-    answers = _answers(run.answers, "step", stray)
+    answers = _replies_by_step(run.answers, "step", stray)
     plans = {step: answer for step, answer in answers.items() if step in planning}
     steps = {step: answer for step, answer in answers.items() if step not in plans}
-    return Run(run.run, plans, steps, tuple(stray))
+    return RecordedRun(run.run, plans, steps, tuple(stray))

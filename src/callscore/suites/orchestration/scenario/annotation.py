@@ -1,4 +1,4 @@
-"""Parses a sub-agent step: calls in any annotated form, or a rejection (§1.2, Q19)."""
+"""Parses the annotation of a sub-agent step: calls in several forms, or a rejection (§1.2, Q19)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from callscore.core.scenarios import Action
+from callscore.core.scenarios import FindingAction
 from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     GENERAL,
     VIOLATION,
-    Call,
     CallsDue,
+    DecodedCall,
     RejectionDue,
     RejectionType,
 )
@@ -27,43 +27,44 @@ _STATUS_LINE = re.compile(r"^[^\S\n]*status:\s*\"?(\w+)", re.MULTILINE)
 
 
 class Note(NamedTuple):
-    """A finding without its location."""
+    """A finding without its case id."""
 
     kind: str
-    action: Action
+    action: FindingAction
     detail: str = ""
 
 
-class Said(NamedTuple):
-    """What was due at a step, None if the annotation is unclear, and the notes on it."""
+class StepAnnotation(NamedTuple):
+    """What is due at a step, None if the annotation is unclear, and the notes on it."""
 
     due: CallsDue | RejectionDue | None
     notes: tuple[Note, ...] = ()
 
 
-def read_content(content: str) -> Said:
-    """A tool call if a line begins with a key of one, else a rejection."""
+def read_annotation(content: str) -> StepAnnotation:
+    """A tool call if a line begins with a key of a call, else a rejection."""
     if _CALL_KEY.search(content) is None:
-        return _rejection(content)
-    # The result is not needed to parse the call, and has most of the text and of the
-    # # broken YAML.
+        return _read_rejection(content)
+    # The result is not needed, and has most of the text and most of the broken YAML.
     call_text = content.split(_RESULT_LINE, 1)[0] if not content.startswith("- ") else content
     try:
         value = read_strict(call_text)
     except YamlFault as fault:
-        return _unreadable(content, str(fault))
-    return _calls(value, content)
+        return _read_tool_name(content, str(fault))
+    return _read_calls(value, content)
 
 
-def _rejection(content: str) -> Said:
+def _read_rejection(content: str) -> StepAnnotation:
     kind = rejection_type(content)
     if kind == GENERAL:
-        return Said(RejectionDue(GENERAL), (Note("untyped_rejection", "noted", content[:80]),))
-    return Said(RejectionDue(kind))
+        return StepAnnotation(
+            RejectionDue(GENERAL), (Note("untyped_rejection", "noted", content[:80]),)
+        )
+    return StepAnnotation(RejectionDue(kind))
 
 
 def rejection_type(content: str) -> RejectionType:
-    """The type in the status line, else the first of the two words that occurs        §1.2"""
+    """The type in the status line, else the first type that occurs in the text        §1.2"""
     stated = _STATUS_LINE.search(content)
     for word in (AWAITING, VIOLATION):
         if stated is not None and stated.group(1) == word:
@@ -74,15 +75,15 @@ def rejection_type(content: str) -> RejectionType:
     return GENERAL
 
 
-def _unreadable(content: str, why: str) -> Said:
+def _read_tool_name(content: str, why: str) -> StepAnnotation:
     named = _TOOL_LINE.search(content)
     if named is None:
-        return Said(None, (Note("unreadable_call", "set_aside", why),))
+        return StepAnnotation(None, (Note("unreadable_call", "set_aside", why),))
     note = Note("unreadable_arguments", "set_aside", f"a call of {named.group(1)} was due; {why}")
-    return Said(CallsDue(tool=named.group(1)), (note,))
+    return StepAnnotation(CallsDue(tool=named.group(1)), (note,))
 
 
-def _calls(value: Any, content: str) -> Said:
+def _read_calls(value: Any, content: str) -> StepAnnotation:
     notes = []
     if isinstance(value, list):
         notes.append(Note("list_shaped_call", "repaired"))
@@ -92,20 +93,20 @@ def _calls(value: Any, content: str) -> Said:
         items = inner if isinstance(inner, list) else [inner or value]
     calls = []
     for item in items:
-        call = _call(item)
+        call = _read_call(item)
         if call is None:
-            return Said(None, (Note("call_without_name", "set_aside", content[:80]),))
+            return StepAnnotation(None, (Note("call_without_name", "set_aside", content[:80]),))
         if "tool" not in item:
             notes.append(Note("name_instead_of_tool", "repaired", call.name))
         calls.append(call)
-    return Said(CallsDue(tuple(calls), calls[0].name) if calls else None, tuple(notes))
+    return StepAnnotation(CallsDue(tuple(calls), calls[0].name) if calls else None, tuple(notes))
 
 
-def _call(item: Any) -> Call | None:
+def _read_call(item: Any) -> DecodedCall | None:
     if not isinstance(item, Mapping):
         return None
     name = item.get("tool") or item.get("name")
     arguments = item.get("arguments") or item.get("parameters") or {}
     if not isinstance(name, str) or not isinstance(arguments, Mapping):
         return None
-    return Call(name.strip(), {str(key): argument for key, argument in arguments.items()})
+    return DecodedCall(name.strip(), {str(key): argument for key, argument in arguments.items()})

@@ -1,4 +1,4 @@
-"""Judges and scores folders of recorded outputs, one per language."""
+"""Scores folders of recorded outputs, one per language."""
 
 from __future__ import annotations
 
@@ -17,48 +17,52 @@ from callscore.core.scenarios import (
     GivenVerdict,
     OnStep,
     OpenStep,
-    Part,
     RecordedOutputs,
     ScenarioFiles,
+    ScenarioPart,
     ScenarioScore,
     ScenarioSinks,
     StepVerdicts,
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import Answers, NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
-from callscore.suites.orchestration.identity import recorded_steps, scenarios_hash
-from callscore.suites.orchestration.judging import (
-    judged_by,
-    recorded_of,
-    source_of,
-    with_judge,
-    with_unused,
-)
 from callscore.suites.orchestration.metric_records import metric_records
-from callscore.suites.orchestration.result import About, LanguageResult
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.data import in_order, read_cards, shown_path
+from callscore.suites.orchestration.scenario.data import read_cards, shown_path, sort_paths
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.parse import Place, interpret
-from callscore.suites.orchestration.scenario.recording import (
+from callscore.suites.orchestration.scenario.output_file import (
     RecordedReply,
-    decode_file,
+    decode_output,
     read_recording,
 )
-from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
-from callscore.suites.orchestration.step_views import recorded_views
+from callscore.suites.orchestration.scenario.parse import ScenarioKey, interpret_steps
+from callscore.suites.orchestration.scenario_hash import recorded_steps, scenarios_hash
+from callscore.suites.orchestration.standard_evaluation import (
+    ScenarioEvaluation,
+    evaluate_scenario,
+    open_steps,
+)
+from callscore.suites.orchestration.step_verdicts import (
+    add_judge,
+    add_judge_verdicts,
+    verdict_source,
+    verdicts_from_files,
+    warn_of_unused_verdicts,
+)
+from callscore.suites.orchestration.step_views import recording_views
 
 _FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
 _SUFFIX = "_out.json"
 EvaluateOne = Callable[[Any, str, str], Any]
-"""A decoded file, its scenario and the path that results show → an evaluated value."""
+"""A decoded file, its scenario and its path in results → its evaluation."""
 
 
-class _Language(msgspec.Struct, frozen=True):
-    """One folder of outputs with its model and cards."""
+class _LanguageFolder(msgspec.Struct, frozen=True):
+    """A folder of outputs in one language, with its model and cards."""
 
     folder: Path
     name: str
@@ -67,8 +71,8 @@ class _Language(msgspec.Struct, frozen=True):
     cards_hash: str
 
 
-class RecordedAttempts:
-    """Recorded replies of one model; raises if a folder or a card is unusable."""
+class RecordedScorer:
+    """Scores the recorded replies of one model; raises if a folder or a card is unusable."""
 
     def __init__(
         self, recorded: RecordedOutputs, verdicts: Sequence[GivenVerdict], files: ScenarioFiles
@@ -76,80 +80,85 @@ class RecordedAttempts:
         self._files = files
         self._mode = recorded.mode
         self._verdicts = verdicts
-        self._languages = {each.name: each for each in _languages(recorded, files)}
-        if len(self._languages) < len(recorded.outputs):
-            raise UsageError(
-                f"two folders of the language {next(iter(self._languages))}; expected one folder "
-                "per language, and one model at a time"
-            )
-        self.parts = [Part(each.model, each.name) for each in self._languages.values()]
+        self._folders: dict[str, _LanguageFolder] = {}
+        for each in _language_folders(recorded, files):
+            if each.name in self._folders:
+                raise UsageError(
+                    f"two folders of the language {each.name}; expected one folder per language, "
+                    "and one model at a time"
+                )
+            self._folders[each.name] = each
+        self.parts = [ScenarioPart(each.model, each.name) for each in self._folders.values()]
 
-    def open_steps(self, part: Part) -> Iterator[OpenStep]:
-        """The open values of every readable file; the others fail when they are scored."""
-        language = self._languages[part.folder]
-        answers = recorded_of(self._verdicts, language.model, language.name)
-        for path in in_order(self._files.output_files(language.folder)):
+    def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
+        """The open steps of every readable file; the others fail when they are scored."""
+        language = self._folders[part.folder]
+        verdicts = verdicts_from_files(self._verdicts, language.model, language.name)
+        for path in sort_paths(self._files.output_files(language.folder)):
             scenario = path.name.removesuffix(_SUFFIX)
             with suppress(DataError):
-                recording = read_recording(decode_file(self._files.read_whole(path)), scenario)
-                place = Place(language.name, scenario)
-                yield from list(open_steps(recording, place, language.cards, answers))
+                recording = read_recording(decode_output(self._files.read_whole(path)), scenario)
+                place = ScenarioKey(language.name, scenario)
+                yield from list(open_steps(recording, place, language.cards, verdicts))
 
     def scores(
-        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
         """The result over all languages, under the name of the first model."""
         scored = [
-            self._score(self._languages[part.folder], judged.get(part), sinks.on_step)
+            self._score(self._folders[part.folder], judged.get(part), sinks.on_step)
             for part in self.parts
         ]
         if sinks.on_record is not None:
             for each in scored:
                 for step in each.records:
-                    for record in metric_records(step, each.about.model):
+                    for record in metric_records(step, each.metadata.model):
                         sinks.on_record(record)
         return {self.parts[0].model: results.model_score(scored)}
 
     def _score(
-        self, language: _Language, judged: StepVerdicts | None, on_step: OnStep | None
+        self, language: _LanguageFolder, judged: StepVerdicts | None, on_step: OnStep | None
     ) -> LanguageResult:
-        recorded = recorded_of(self._verdicts, language.model, language.name)
-        answers: Answers = with_judge(recorded, judged)
+        recorded = verdicts_from_files(self._verdicts, language.model, language.name)
+        verdicts: VerdictSource = add_judge_verdicts(recorded, judged)
         if self._mode == "compat" and not self._verdicts:
-            answers = NoAnswers()  # with a judge the public evaluator uses another order
+            verdicts = NoVerdicts()  # with a judge, the public evaluator orders values differently
         directory = shown_path(language.folder)
-        found = in_order(self._files.output_files(language.folder))
-        _refuse_two_of_a_scenario(found)
+        found = sort_paths(self._files.output_files(language.folder))
+        _refuse_duplicates(found)
         paths = [
             (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
         ]
         evaluate_one = _evaluator(
-            language, answers, is_public=self._mode == "compat", on_step=on_step
+            language, verdicts, is_public=self._mode == "compat", on_step=on_step
         )
         evaluated, failed, digest = self._evaluate(paths, language, evaluate_one)
         if not evaluated:
             first = failed[0]
             raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
-        about = About(
+        metadata = ResultMetadata(
             directory=directory,
             language=language.name,
             model=language.model,
-            judge=source_of(self._verdicts),
+            judge=verdict_source(self._verdicts),
             data=digest,
             version=__version__,
         )
-        about = judged_by(about, judged)
+        metadata = add_judge(metadata, judged)
         if self._mode == "compat":
-            scored = results.compat_outcome(about, evaluated, failed)
+            scored = results.compat_result(metadata, evaluated, failed)
         else:
-            scored = results.standard_outcome(about, evaluated, failed)
-        return with_unused(scored, recorded)
+            scored = results.standard_result(metadata, evaluated, failed)
+        return warn_of_unused_verdicts(scored, recorded)
 
     def _evaluate(
-        self, paths: Sequence[tuple[str, Path]], language: _Language, evaluate_one: EvaluateOne
+        self,
+        paths: Sequence[tuple[str, Path]],
+        language: _LanguageFolder,
+        evaluate_one: EvaluateOne,
     ) -> tuple[list[Any], list[FailedRow], str]:
         """The evaluated files, the files that could not be evaluated, and the hash of the gold."""
-        decode = decode_public if self._mode == "compat" else decode_file
+        decode = decode_public if self._mode == "compat" else decode_output
         gold: list[tuple[str, Sequence[RawStep] | None]] = []
         evaluated: list[Any] = []
         failed: list[FailedRow] = []
@@ -166,28 +175,28 @@ class RecordedAttempts:
 
 
 def _evaluator(
-    language: _Language, answers: Answers, *, is_public: bool, on_step: OnStep | None
+    language: _LanguageFolder, verdicts: VerdictSource, *, is_public: bool, on_step: OnStep | None
 ) -> EvaluateOne:
     if is_public:
         schemas = {name: tool.parameters for name, tool in language.cards.tools.items()}
         return lambda data, scenario, shown: evaluate_file(
-            data, shown, schemas, answers, f"{language.name}/{scenario}"
+            data, shown, schemas, verdicts, f"{language.name}/{scenario}"
         )
 
-    def evaluate_one(data: Any, scenario: str, shown: str) -> Evaluated:
-        recording, place = read_recording(data, scenario), Place(language.name, scenario)
-        evaluated = evaluate(recording, place, language.cards, answers, shown)
+    def evaluate_one(data: Any, scenario: str, shown: str) -> ScenarioEvaluation:
+        recording, place = read_recording(data, scenario), ScenarioKey(language.name, scenario)
+        evaluated = evaluate_scenario(recording, place, language.cards, verdicts, shown)
         if on_step is not None and recording.raw_steps:
-            due = interpret(recording.raw_steps[0], place, language.cards)
-            for view in recorded_views(recording, due, language.model, evaluated.records):
+            due = interpret_steps(recording.raw_steps[0], place, language.cards)
+            for view in recording_views(recording, due, language.model, evaluated.records):
                 on_step(view)
         return evaluated
 
     return evaluate_one
 
 
-def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
-    """Scenario 1 of one language is not scenario 1 of another."""
+def _refuse_duplicates(paths: Sequence[Path]) -> None:
+    """Raise if two files are outputs of one scenario, as of two languages in one folder."""
     seen: dict[str, Path] = {}
     for path in paths:
         if path.name in seen:
@@ -198,8 +207,8 @@ def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
         seen[path.name] = path
 
 
-def _paired(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
-    """Outputs with their cards: one for all, by language if both name it, else in order."""
+def _pair_folders(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
+    """Pair outputs with cards: one folder for all, or by language if paths name it, or in order."""
     outputs, cards = recorded.outputs, recorded.cards
     if len(cards) == 1:
         return [(folder, cards[0]) for folder in outputs]
@@ -214,8 +223,8 @@ def _paired(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
     return list(zip(outputs, cards, strict=True))
 
 
-def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_Language]:
-    pairs = _paired(recorded)
+def _language_folders(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_LanguageFolder]:
+    pairs = _pair_folders(recorded)
     if len(recorded.languages) not in (0, 1, len(pairs)):
         raise UsageError(
             f"{len(recorded.languages)} languages for {len(pairs)} output folders; "
@@ -229,13 +238,15 @@ def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_Languag
     found = []
     for place, (folder, cards) in enumerate(pairs):
         known, digest = read_cards(cards, files)
-        name = names[place] if names else _named_language(folder, cards, shared=shared)
-        found.append(_Language(folder, name, recorded.model or _model_name(folder), known, digest))
+        name = names[place] if names else _language_name(folder, cards, shared=shared)
+        found.append(
+            _LanguageFolder(folder, name, recorded.model or _model_name(folder), known, digest)
+        )
     return found
 
 
-def _named_language(folder: Path, cards: Path, *, shared: bool) -> str:
-    """From the cards' path; from the outputs' path if that names none or all share the cards."""
+def _language_name(folder: Path, cards: Path, *, shared: bool) -> str:
+    """The language in the path of the cards, else of the outputs; reversed if cards are shared."""
     paths = (folder, cards) if shared else (cards, folder)
     named = (name for name in map(language_of, paths) if name != UNKNOWN_LANGUAGE)
     return next(named, UNKNOWN_LANGUAGE)
@@ -249,7 +260,7 @@ def _model_name(folder: Path) -> str:
 
 def read_outputs(raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:
     """The replies in a file of recorded outputs, by run and step; raises DataError."""
-    recording = read_recording(decode_file(raw), name)
+    recording = read_recording(decode_output(raw), name)
     return {
         (run.number, step): _reply(answer)
         for run in recording.runs

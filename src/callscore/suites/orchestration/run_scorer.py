@@ -1,4 +1,4 @@
-"""Scenarios in a run: the steps to request, and the replies scored as recordings."""
+"""Scenarios in a run: the steps to request, and the scores of the replies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
 from callscore.core.run import Survey
 from callscore.core.scenarios import (
-    Exported,
     OpenStep,
-    Part,
     RunData,
+    ScenarioExport,
+    ScenarioPart,
     ScenarioScore,
     ScenarioSettings,
     ScenarioSinks,
@@ -23,39 +23,43 @@ from callscore.core.scenarios import (
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import NoAnswers
+from callscore.suites.orchestration.call.questions import NoVerdicts
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
-from callscore.suites.orchestration.free_runs import FreeRuns
-from callscore.suites.orchestration.free_scores import FreeScoring
-from callscore.suites.orchestration.judging import (
-    judged_by,
-    recorded_of,
-    source_of,
-    with_judge,
-    with_unused,
-)
+from callscore.suites.orchestration.error_propagation import FreeRunScorer
+from callscore.suites.orchestration.free_run import FreeRuns
 from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.replies import (
+    ReplyUsage,
     ScenarioReplies,
-    Usage,
     collect_replies,
-    usage_of_scenarios,
+    usage_by_scenario,
 )
-from callscore.suites.orchestration.result import About, LanguageResult
-from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
+from callscore.suites.orchestration.rows import FailedRow, ResultRow
 from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
 from callscore.suites.orchestration.scenario.model import Scenario
-from callscore.suites.orchestration.scenario.parse import Place
-from callscore.suites.orchestration.scenario_tally import measured, scenario_score
-from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.scenario_tally import measure_scenario, scenario_score
+from callscore.suites.orchestration.standard_evaluation import (
+    ScenarioEvaluation,
+    evaluate_scenario,
+    open_steps,
+)
 from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
-from callscore.suites.orchestration.step_views import answered_views
+from callscore.suites.orchestration.step_verdicts import (
+    add_judge,
+    add_judge_verdicts,
+    verdict_source,
+    verdicts_from_files,
+    warn_of_unused_verdicts,
+)
+from callscore.suites.orchestration.step_views import run_views
 from callscore.suites.orchestration.trajectory import trajectory
 
-READ_BY_DOCUMENT = "standard_reading"
-"""A flag of step results in a run with compat scoring."""
+STANDARD_READING = "standard_reading"
+"""A flag of step results in the mode `compat`: steps are scored as in the mode `standard`."""
 
 
 class RunScenarios:
@@ -84,13 +88,13 @@ class RunScenarios:
             return None
         return FreeRuns(self._sets, models, repeats, stored)
 
-    def answered(self, data: RunData) -> RunAttempts:
-        """The replies, to be judged and scored."""
-        return RunAttempts(self._sets, self._settings, data)
+    def scorer(self, data: RunData) -> RunScorer:
+        """The scorer of the replies."""
+        return RunScorer(self._sets, self._settings, data)
 
 
-class RunAttempts:
-    """The replies of the models of a run."""
+class RunScorer:
+    """Scores the replies of the models of a run."""
 
     def __init__(
         self, sets: Sequence[ScenarioSet], settings: ScenarioSettings, data: RunData
@@ -98,42 +102,44 @@ class RunAttempts:
         self._sets = {str(part.folder): part for part in sets}
         self._settings = settings
         self._data = data
-        self.parts = [Part(model, folder) for model in data.models for folder in self._sets]
+        self.parts = [ScenarioPart(model, folder) for model in data.models for folder in self._sets]
         self._by_id: dict[str, Mapping[str, Scenario]] = {}
 
-    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+    def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """Steps with values that neither code nor verdicts from files have decided."""
         yield from self._open_steps(part, self._sets[part.folder].scenarios())
 
-    def open_steps_of(self, part: Part, scenario: str) -> Iterator[OpenStep]:
-        """The same of one scenario; none if the part does not have it."""
+    def open_steps_of(self, part: ScenarioPart, scenario: str) -> Iterator[OpenStep]:
+        """The open steps of one scenario; none if the part does not have it."""
         found = self._scenarios(part).get(scenario)
         yield from self._open_steps(part, () if found is None else (found,))
 
-    def _open_steps(self, part: Part, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
-        of = self._sets[part.folder]
-        recorded = recorded_of(self._data.verdicts, part.model, of.lang)
+    def _open_steps(self, part: ScenarioPart, scenarios: Iterable[Scenario]) -> Iterator[OpenStep]:
+        scenario_set = self._sets[part.folder]
+        recorded = verdicts_from_files(self._data.verdicts, part.model, scenario_set.lang)
         for scenario in scenarios:
-            recording = replies_of(self._data, part.model, of, scenario).recording()
+            recording = replies_of(self._data, part.model, scenario_set, scenario).to_recording()
             with suppress(DataError):  # a failed request: the scenario fails when it is scored
-                place = Place(of.lang, scenario.id)
-                yield from list(open_steps(recording, place, of.cards, recorded))
+                place = ScenarioKey(scenario_set.lang, scenario.id)
+                yield from list(open_steps(recording, place, scenario_set.cards, recorded))
 
-    def has(self, part: Part, scenario: str) -> bool:
+    def has_scenario(self, part: ScenarioPart, scenario: str) -> bool:
         """Whether the part has a scenario of this id."""
         return scenario in self._scenarios(part)
 
-    def score_of(self, part: Part, scenario: str, judged: StepVerdicts | None) -> float | None:
+    def score_of(
+        self, part: ScenarioPart, scenario: str, judged: StepVerdicts | None
+    ) -> float | None:
         """The score of one scenario by itself; None if a request failed."""
-        of = self._sets[part.folder]
-        scoring = _Scoring(self._data, self._settings, part.model, of, judged)
+        scenario_set = self._sets[part.folder]
+        scoring = _LanguageScorer(self._data, self._settings, part.model, scenario_set, judged)
         row = scoring.row(self._scenarios(part)[scenario])
         if row is None:
             return None
-        found = measured(row, is_compat=self._settings.mode == "compat")
+        found = measure_scenario(row, is_compat=self._settings.mode == "compat")
         return scenario_score(found).score
 
-    def _scenarios(self, part: Part) -> Mapping[str, Scenario]:
+    def _scenarios(self, part: ScenarioPart) -> Mapping[str, Scenario]:
         """The scenarios of a part by id, read once."""
         found = self._by_id.get(part.folder)
         if found is None:
@@ -142,17 +148,23 @@ class RunAttempts:
         return found
 
     def scores(
-        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> Mapping[str, ScenarioScore]:
-        """The result of every model over all sets."""
+        """The score of every model over all sets."""
         return {model: self._score(model, judged, sinks) for model in self._data.models}
 
     def _score(
-        self, model: str, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+        self, model: str, judged: Mapping[ScenarioPart, StepVerdicts], sinks: ScenarioSinks
     ) -> ScenarioScore:
         scored = [
-            _Scoring(self._data, self._settings, model, of, judged.get(Part(model, name)))
-            for name, of in self._sets.items()
+            _LanguageScorer(
+                self._data,
+                self._settings,
+                model,
+                scenario_set,
+                judged.get(ScenarioPart(model, name)),
+            )
+            for name, scenario_set in self._sets.items()
         ]
         found = [each.result(sinks) for each in scored]
         if sinks.on_record is not None:
@@ -160,26 +172,30 @@ class RunAttempts:
                 for step in each.records:
                     for record in metric_records(step, model):
                         sinks.on_record(record)
-        return results.model_score([self._named(each) for each in found])
+        return results.model_score([self._add_identity(each) for each in found])
 
-    def _named(self, scored: LanguageResult) -> LanguageResult:
-        """The result with the names under which the model replied, and the protocol."""
-        data, model = self._data, scored.about.model
-        about = msgspec.structs.replace(scored.about, answered_by=data.identities.identity(model))
+    def _add_identity(self, scored: LanguageResult) -> LanguageResult:
+        """Add the names under which the model replied, and notes on its requests."""
+        data, model = self._data, scored.metadata.model
+        metadata = msgspec.structs.replace(
+            scored.metadata, answered_by=data.identities.identity(model)
+        )
         notes = (*data.warnings(model), *data.identities.notes_on(model))
-        return msgspec.structs.replace(scored, about=about, warnings=(*scored.warnings, *notes))
+        return msgspec.structs.replace(
+            scored, metadata=metadata, warnings=(*scored.warnings, *notes)
+        )
 
 
 def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
     """The replies of one model to one scenario."""
-    cases = part.askable(scenario)
+    cases = part.requested_steps(scenario)
     stored = {case.id: data.stored(model, case.id) for case in cases}
     steps = list(collect_replies(cases, stored, data.repeats))
     return ScenarioReplies(scenario, model, data.repeats, steps)
 
 
-class _Scoring:
-    """One model's replies to one set, and the verdicts on values that code cannot compare."""
+class _LanguageScorer:
+    """Scores the replies of one model to the scenarios of one language."""
 
     def __init__(
         self,
@@ -191,63 +207,63 @@ class _Scoring:
     ) -> None:
         self._data, self._mode, self._part, self._judged = data, settings.mode, part, judged
         self._model = model
-        self._recorded = recorded_of(data.verdicts, model, part.lang)
-        self._known = with_judge(self._recorded, judged)
+        self._recorded = verdicts_from_files(data.verdicts, model, part.lang)
+        self._known = add_judge_verdicts(self._recorded, judged)
         self._free = (
-            FreeScoring(model, part, data.repeats, data.stored)
+            FreeRunScorer(model, part, data.repeats, data.stored)
             if settings.history == "own"
             else None
         )
-        self._evaluated: list[Evaluated] = []
-        self._public_rows: list[Row] = []
+        self._evaluated: list[ScenarioEvaluation] = []
+        self._public_rows: list[ResultRow] = []
         self._failed: list[FailedRow] = []
-        self._used: dict[str, Usage] = {}
+        self._used: dict[str, ReplyUsage] = {}
         self._costs: dict[str, list[float | None]] = {}
 
     def result(self, sinks: ScenarioSinks) -> LanguageResult:
-        """The result of every scenario; each is released once it is scored."""
+        """The result of all scenarios; one scenario is in memory at a time."""
         part = self._part
         for scenario in part.scenarios():
             replies = replies_of(self._data, self._model, part, scenario)
             records = self._score(replies, part.shown_path(scenario.id), sinks)
             if sinks.on_step is not None:
-                for view in answered_views(replies, records, self._flags):
+                for view in run_views(replies, records, self._flags):
                     sinks.on_step(view)
             self._used[scenario.id] = replies.usage()
             self._costs[scenario.id] = replies.costs()
             if sinks.on_export is not None:
-                sinks.on_export(exported(replies))
+                sinks.on_export(export_scenario(replies))
             if sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(replies, records))
             free = None if self._free is None else self._free.add(replies)
             if free is not None and sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(*free, "own"))
-        about = About(
+        metadata = ResultMetadata(
             shown_path(part.folder),
             part.lang,
             self._model,
-            source_of(self._data.verdicts),
+            verdict_source(self._data.verdicts),
             part.digest,
             __version__,
             protocol=part.protocol.signature,
-            usage=usage_of_scenarios(self._used),
+            usage=usage_by_scenario(self._used),
             free_running=None if self._free is None else self._free.document(),
         )
-        about = judged_by(about, self._judged)
+        metadata = add_judge(metadata, self._judged)
         if self._mode == "compat":
-            scored = results.compat_outcome(about, self._public_rows, self._failed, self._costs)
+            scored = results.compat_result(metadata, self._public_rows, self._failed, self._costs)
         else:
-            scored = results.standard_outcome(about, self._evaluated, self._failed, self._costs)
-        return with_unused(scored, self._recorded)
+            scored = results.standard_result(metadata, self._evaluated, self._failed, self._costs)
+        return warn_of_unused_verdicts(scored, self._recorded)
 
     def _score(
         self, replies: ScenarioReplies, path: str, sinks: ScenarioSinks
     ) -> Sequence[StepRecord]:
-        """The records of one scenario; none if a reply is missing."""
+        """Score one scenario and return its records; none if a reply is missing."""
         try:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
-            not_run = all(step.found is None for step in replies.steps)
+            not_run = all(step.reply is None for step in replies.steps)
             failed = FailedRow(path, error.problem, replies.scenario.id, not_run)
             self._failed.append(failed)
             for result in failed_results(replies):
@@ -260,7 +276,7 @@ class _Scoring:
             sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
 
-    def row(self, scenario: Scenario) -> Row | None:
+    def row(self, scenario: Scenario) -> ResultRow | None:
         """The row of one scenario; None if a request failed."""
         replies = replies_of(self._data, self._model, self._part, scenario)
         try:
@@ -271,28 +287,28 @@ class _Scoring:
 
     @property
     def _flags(self) -> Sequence[str]:
-        return () if self._mode == "standard" else (READ_BY_DOCUMENT,)
+        return () if self._mode == "standard" else (STANDARD_READING,)
 
-    def _evaluate(self, replies: ScenarioReplies, path: str) -> Evaluated:
+    def _evaluate(self, replies: ScenarioReplies, path: str) -> ScenarioEvaluation:
         part, scenario = self._part, replies.scenario
-        place = Place(part.lang, scenario.id)
+        place = ScenarioKey(part.lang, scenario.id)
         if self._mode == "standard":
-            return evaluate(replies.recording(), place, part.cards, self._known, path)
-        # The records come from the standard reading, the numbers from the public evaluator's.
-        apart = recorded_of(self._data.verdicts, self._model, part.lang)
-        evaluated = evaluate(replies.recording(), place, part.cards, apart, path)
+            return evaluate_scenario(replies.to_recording(), place, part.cards, self._known, path)
+        # The records are those of the mode `standard`, the numbers those of the public evaluator.
+        from_files = verdicts_from_files(self._data.verdicts, self._model, part.lang)
+        evaluated = evaluate_scenario(replies.to_recording(), place, part.cards, from_files, path)
         if replies.missing:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
         prefix = f"{part.lang}/{scenario.id}"
-        known = self._known if self._data.verdicts else NoAnswers()
+        known = self._known if self._data.verdicts else NoVerdicts()
         row = evaluate_file(public_output(replies), path, schemas, known, prefix)
         self._public_rows.append(row)
         return evaluated
 
 
-def exported(replies: ScenarioReplies) -> Exported:
-    """The replies in the public form; None if one is missing (Q18)."""
+def export_scenario(replies: ScenarioReplies) -> ScenarioExport:
+    """The replies in the public form, without a document if one is missing (Q18)."""
     scenario = replies.scenario
     document = None if replies.missing else public_output(replies)
-    return Exported(replies.model, scenario.lang, scenario.id, document, replies.missing)
+    return ScenarioExport(replies.model, scenario.lang, scenario.id, document, replies.missing)

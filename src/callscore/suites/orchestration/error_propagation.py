@@ -1,6 +1,4 @@
-"""Error propagation: free runs compared with the teacher-forced ones, on the same scenarios
-and terms.
-"""
+"""Error propagation: free runs compared with the teacher-forced ones on the same scenarios."""
 
 from __future__ import annotations
 
@@ -13,18 +11,16 @@ import msgspec
 
 from callscore.core.errors import DataError
 from callscore.core.scenarios import StoredReplies
-from callscore.suites.orchestration import result as outcomes
-from callscore.suites.orchestration.call.questions import Recorded
-from callscore.suites.orchestration.extension import progress_rate, repeated_runs
-from callscore.suites.orchestration.free_run import is_right
-from callscore.suites.orchestration.free_runs import FreeReplies, free_replies
-from callscore.suites.orchestration.replies import ScenarioReplies, Usage, usage_of_scenarios
-from callscore.suites.orchestration.result import About
+from callscore.suites.orchestration.call.questions import RecordedVerdicts
+from callscore.suites.orchestration.extra_statistics import progress_rate, run_consistency
+from callscore.suites.orchestration.free_run import FreeReplies, free_replies, is_right
+from callscore.suites.orchestration.replies import ReplyUsage, ScenarioReplies, usage_by_scenario
+from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.result_format import key_metrics
 from callscore.suites.orchestration.scenario.data import ScenarioSet
-from callscore.suites.orchestration.scenario.parse import Place
-from callscore.suites.orchestration.scenario.recording import Recording
-from callscore.suites.orchestration.standard import Evaluated, evaluate
+from callscore.suites.orchestration.scenario.output_file import ScenarioRecording
+from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
 from callscore.suites.orchestration.step_record import StepRecord
 
 Json = dict[str, Any]
@@ -34,27 +30,27 @@ _BASIS = (
 )
 
 
-class FreeScoring:
-    """The free runs of one model on one set, collected scenario by scenario."""
+class FreeRunScorer:
+    """Scores the free runs of one model in one language, scenario by scenario."""
 
     def __init__(self, model: str, part: ScenarioSet, repeats: int, stored: StoredReplies) -> None:
         self._model, self._part = model, part
         self._repeats, self._stored = repeats, stored
-        self._forced: list[Evaluated] = []
-        self._free: list[Evaluated] = []
-        self._used: dict[str, Usage] = {}
+        self._forced: list[ScenarioEvaluation] = []
+        self._free: list[ScenarioEvaluation] = []
+        self._used: dict[str, ReplyUsage] = {}
         self._not_reached = 0
         self._left_out: list[str] = []
 
     def add(self, forced: ScenarioReplies) -> tuple[ScenarioReplies, Sequence[StepRecord]] | None:
-        """Add one scenario with its records, if both passes are complete."""
+        """Add one scenario; returns its free replies and records, None if a pass is incomplete."""
         scenario = forced.scenario
         found = free_replies(self._part, scenario, self._model, self._repeats, self._stored)
         if isinstance(found, str) or forced.missing:
             self._left_out.append(found if isinstance(found, str) else forced.missing)
             return None
         try:
-            both = [self._evaluated(each) for each in (forced.recording(), found.recording)]
+            both = [self._evaluate(each) for each in (forced.to_recording(), found.recording)]
         except DataError as error:
             self._left_out.append(error.problem)
             return None
@@ -67,16 +63,18 @@ class FreeScoring:
         self._used[scenario] = found.replies.usage()
         self._not_reached += found.not_reached
 
-    def _evaluated(self, recording: Recording) -> Evaluated:
-        place = Place(self._part.lang, recording.scenario_id)
-        return evaluate(recording, place, self._part.cards, Recorded({}), recording.scenario_id)
+    def _evaluate(self, recording: ScenarioRecording) -> ScenarioEvaluation:
+        place = ScenarioKey(self._part.lang, recording.scenario_id)
+        return evaluate_scenario(
+            recording, place, self._part.cards, RecordedVerdicts({}), recording.scenario_id
+        )
 
     def document(self) -> Json:
         """`x_extension.free_running`."""
-        forced = _by_step(self._forced)
-        free = _by_step(self._free)
-        held = [step for step, right in forced.items() if right]
-        propagated = sum(not free[step] for step in held)
+        forced = _success_by_step(self._forced)
+        free = _success_by_step(self._free)
+        right_when_forced = [step for step, right in forced.items() if right]
+        propagated = sum(not free[step] for step in right_when_forced)
         return {
             "basis": _BASIS,
             "scenarios": len(self._free),
@@ -86,32 +84,32 @@ class FreeScoring:
             "steps": len(forced),
             "not_reached": self._not_reached,
             "propagated": propagated,
-            "propagated_share": propagated / len(held) if held else None,
+            "propagated_share": propagated / len(right_when_forced) if right_when_forced else None,
             "recovered": sum(free[step] for step, right in forced.items() if not right),
-            "by_position": _by_position(self._forced, self._free),
-            "usage": usage_of_scenarios(self._used),
+            "by_position": _success_by_position(self._forced, self._free),
+            "usage": usage_by_scenario(self._used),
         }
 
 
-def _summary(evaluated: Sequence[Evaluated]) -> Json:
-    """The four scores, and the progress of the model."""
-    records = _decided_by_code(record for each in evaluated for record in each.records)
-    about = About("", "", "", "none", "", "")
-    overall = outcomes.standard_outcome(about, evaluated, ()).overall
+def _summary(evaluated: Sequence[ScenarioEvaluation]) -> Json:
+    """The four headline scores, and success rates of steps and scenarios."""
+    records = _decide_by_code(record for each in evaluated for record in each.records)
+    metadata = ResultMetadata("", "", "", "none", "", "")
+    overall = standard_result(metadata, evaluated, ()).overall
     named = key_metrics(overall.key_metrics)
     return {
         **{name: measure.value for name, measure in named.items()},
         "step_success": fmean(record.success for record in records) if records else None,
         "progress_rate": progress_rate(records),
-        "scenario_success": repeated_runs(records)["scenario_success"],
+        "scenario_success": run_consistency(records)["scenario_success"],
     }
 
 
-def _decided_by_code(records: Any) -> list[StepRecord]:
+def _decide_by_code(records: Any) -> list[StepRecord]:
     return [msgspec.structs.replace(record, success=is_right(record)) for record in records]
 
 
-def _by_step(evaluated: Sequence[Evaluated]) -> Mapping[tuple[str, int], bool]:
+def _success_by_step(evaluated: Sequence[ScenarioEvaluation]) -> Mapping[tuple[str, int], bool]:
     return {
         (record.case_id, record.run): is_right(record)
         for each in evaluated
@@ -119,8 +117,10 @@ def _by_step(evaluated: Sequence[Evaluated]) -> Mapping[tuple[str, int], bool]:
     }
 
 
-def _by_position(forced: Sequence[Evaluated], free: Sequence[Evaluated]) -> list[Json]:
-    """Success of the first, second, third … step of a scenario: errors accumulate."""
+def _success_by_position(
+    forced: Sequence[ScenarioEvaluation], free: Sequence[ScenarioEvaluation]
+) -> list[Json]:
+    """The success rate of the first, second, third … step: errors accumulate."""
     shares: dict[int, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
     for side, evaluated in enumerate((forced, free)):
         for each in evaluated:
@@ -139,9 +139,5 @@ def _positions(records: Sequence[StepRecord]) -> list[tuple[int, bool]]:
     return [
         (position, is_right(record))
         for run in by_run.values()
-        for position, record in enumerate(sorted(run, key=_step), 1)
+        for position, record in enumerate(sorted(run, key=lambda each: each.step_id), 1)
     ]
-
-
-def _step(record: StepRecord) -> int:
-    return int(record.case_id.rpartition("#")[2])

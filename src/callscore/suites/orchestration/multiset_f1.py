@@ -9,10 +9,10 @@ from callscore.metrics.sets import Counts, f1
 
 
 def multiset_counts(expected: Iterable[Hashable], found: Iterable[Hashable]) -> Counts:
-    """TP = |expected ∩ found|, repeated items counted as often as they occur on both sides"""
-    due, came = Counter(iter(expected)), Counter(iter(found))
-    shared = (due & came).total()
-    return Counts(shared, came.total() - shared, due.total() - shared)
+    """TP = |expected ∩ found| of multisets: an item counts as often as both sides have it"""
+    first, second = Counter(iter(expected)), Counter(iter(found))
+    shared = (first & second).total()
+    return Counts(shared, second.total() - shared, first.total() - shared)
 
 
 def f1_or_one(counts: Counts) -> float:

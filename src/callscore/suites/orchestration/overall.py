@@ -1,4 +1,4 @@
-"""Rows → the overall statistics of document 001, in the standard reading (C-119, C-120)."""
+"""The overall statistics of document 001, in the mode `standard` (C-119, C-120)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from callscore.core.spec import holds
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,
-    Decision,
+    DecisionScores,
     ErrorPatterns,
     call_decision,
     call_failed_rate,
@@ -22,7 +22,7 @@ from callscore.suites.orchestration.decision.confusion import (
     reject_decision,
     rejection_type_accuracy,
 )
-from callscore.suites.orchestration.rows import CallRow, PlanRow, Row, mean_call, mean_plan
+from callscore.suites.orchestration.rows import CallRow, PlanRow, ResultRow, mean_call, mean_plan
 from callscore.suites.orchestration.spec import card_spec
 
 
@@ -35,7 +35,7 @@ class KeyMetrics(msgspec.Struct, frozen=True):
     plan: Measure
 
 
-class Overall(msgspec.Struct, frozen=True):
+class OverallStatistics(msgspec.Struct, frozen=True):
     """`overall_statistics` as values."""
 
     total_files: int
@@ -48,8 +48,8 @@ class Overall(msgspec.Struct, frozen=True):
     rejection_cases: int
     successful_calls: int
     failed_rate: Measure
-    reject_decision: Decision
-    call_decision: Decision
+    reject_decision: DecisionScores
+    call_decision: DecisionScores
     error_patterns: ErrorPatterns
     type_accuracy: Measure
 
@@ -65,26 +65,19 @@ class Overall(msgspec.Struct, frozen=True):
         return holds(self.evaluated_files, ">=", required * self.total_files)
 
 
-class Ran(msgspec.Struct, frozen=True):
-    """Which halves of the suite the recordings contain (C-120)."""
-
-    plans: bool = True
-    calls: bool = True
-
-
 def mean_defined(measures: Iterable[Measure]) -> Measure:
     """Σ values / number of values, over the scenarios that have one        C-119"""
     values = [measure.value for measure in measures if measure.value is not None]
     return ratio(math.fsum(values), len(values)) if values else undefined("no scenario has one")
 
 
-def overall(rows: Sequence[Row], score: TaskScore) -> Overall:
+def overall_statistics(rows: Sequence[ResultRow], score: TaskScore) -> OverallStatistics:
     """Counts are summed, then divided; qualities are means over scenarios        C-119
 
-    The headline numbers are those of the scorecard; what only the document has is added up here.
+    The headline numbers are those of the scorecard; the other numbers are added up here.
     """
     confusion = sum((row.confusion for row in rows), Confusion())
-    return Overall(
+    return OverallStatistics(
         total_files=score.cases,
         evaluated_files=score.n,
         key_metrics=key_metrics_of(score),
@@ -105,7 +98,7 @@ def overall(rows: Sequence[Row], score: TaskScore) -> Overall:
 def key_metrics_of(score: TaskScore) -> KeyMetrics:
     """The headline numbers of a task score; of several languages, their mean        001, C-120
 
-    A half that was not run, or whose kind of step the data does not have, is unavailable.
+    Without steps of a kind in the data or in the run, the scores of that kind are unavailable.
     """
     classification, fc = (
         _part(score, name, _UNAVAILABLE_CALLS) for name in ("classification", "fc")
@@ -141,7 +134,7 @@ def mean_of_languages(results: Sequence[KeyMetrics]) -> KeyMetrics:
 
 
 def _mean_of(parts: Sequence[Measure]) -> Measure:
-    """Mean of all parts; unavailable if one of them is        C-120"""
+    """The mean of all parts; not run if one of them is not run        C-120"""
     missing = next((part for part in parts if part.absence == "not_run"), None)
     if missing is not None:
         return missing

@@ -1,4 +1,4 @@
-"""Statistics beyond the document: `x_extension` of the standard reading."""
+"""Statistics beyond document 001: `x_extension` in the mode `standard`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def mean_or_none(values: Iterable[float]) -> float | None:
     return fmean(listed) if listed else None
 
 
-def plan_extension(records: Sequence[StepRecord]) -> Json:
-    """Node F1, edge F1, exact-plan rate over all due plans; flags; intervals of the search"""
+def plan_statistics(records: Sequence[StepRecord]) -> Json:
+    """Node F1, edge F1, rate of exact plans over all expected ones; flags; bounds of searches"""
     due = [record for record in records if record.kind == "plan"]
     scored = [(record, record.plan) for record in due if record.plan is not None]
     return {
@@ -37,7 +37,7 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
             flag: [record.case_id for record, plan in scored if flag in plan.flags]
             for flag in ("cycle", "dangling_dependency")
         },
-        "read_leniently": _read_leniently(due),
+        "read_leniently": _plans_by_repair(due),
         "approximate": [
             {
                 "case_id": record.case_id,
@@ -51,8 +51,8 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
     }
 
 
-def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
-    """Plans that are neither valid JSON nor YAML, by the repairs they needed        C-128"""
+def _plans_by_repair(records: Sequence[StepRecord]) -> dict[str, list[str]]:
+    """Plans that are neither valid JSON nor valid YAML, by the repair they needed        C-128"""
     found = {
         kind: [record.case_id for record in records if kind in record.flags]
         for kind in READING_REPAIRS
@@ -60,8 +60,8 @@ def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
     return {kind: cases for kind, cases in found.items() if cases}
 
 
-def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
-    """FAILED by what was due, strict recall, answers that both call and reject  C-105, C-107"""
+def decision_statistics(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
+    """FAILED by expected decision, strict recall, replies that call and reject    C-105, C-107"""
     return {
         "failed_on_fc": confusion.fc_failed,
         "failed_on_reject": confusion.reject_failed,
@@ -71,8 +71,8 @@ def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Jso
     }
 
 
-def undecided(records: Sequence[StepRecord]) -> list[Json]:
-    """Argument values that only a judge could compare, and that were not judged        C-115"""
+def undecided_values(records: Sequence[StepRecord]) -> list[Json]:
+    """Argument values that only a judge can compare, and that were not judged        C-115"""
     return [
         {
             "case_id": record.case_id,
@@ -88,7 +88,7 @@ def undecided(records: Sequence[StepRecord]) -> list[Json]:
     ]
 
 
-def repeated_runs(records: Sequence[StepRecord]) -> Json:
+def run_consistency(records: Sequence[StepRecord]) -> Json:
     """pass^k over scenarios, flip rate over steps, whole-scenario success"""
     by_run: dict[tuple[str, int], list[bool]] = defaultdict(list)
     by_step: dict[str, list[bool]] = defaultdict(list)
@@ -108,20 +108,16 @@ def repeated_runs(records: Sequence[StepRecord]) -> Json:
 
 
 def progress_rate(records: Sequence[StepRecord]) -> float | None:
-    """Steps before the first wrong one / steps, in order; mean over scenarios and runs"""
+    """Steps before the first wrong one / all steps; mean over scenarios and runs"""
     by_run: dict[tuple[str, int], dict[int, bool]] = defaultdict(dict)
     for record in records:
-        by_run[record.scenario, record.run][_step_of(record)] = record.success
+        by_run[record.scenario, record.run][record.step_id] = record.success
     return mean_or_none(_progress(steps) for steps in by_run.values())
 
 
 def _progress(success: Mapping[int, bool]) -> float:
     in_order = [success[step] for step in sorted(success)]
     return (in_order.index(False) if False in in_order else len(in_order)) / len(in_order)
-
-
-def _step_of(record: StepRecord) -> int:
-    return int(record.case_id.rpartition("#")[2])
 
 
 def pass_hat_k(outcomes: Sequence[Sequence[bool]]) -> dict[str, float]:
@@ -161,36 +157,40 @@ def breakdowns(records: Sequence[StepRecord]) -> Json:
     """Success by agent, tool, rejection type and plan size"""
     calls = [record for record in records if record.kind == "call"]
     return {
-        "by_agent": _by([r for r in records if r.kind != "plan"], lambda r: r.agent),
-        "by_tool": _by(calls, lambda r: r.tool),
-        "by_rejection_type": _by([r for r in records if r.kind == "rejection"], lambda r: r.tool),
-        "by_plan_size": _by([r for r in records if r.kind == "plan"], lambda r: str(r.size)),
+        "by_agent": _group_by([r for r in records if r.kind != "plan"], lambda r: r.agent),
+        "by_tool": _group_by(calls, lambda r: r.tool),
+        "by_rejection_type": _group_by(
+            [r for r in records if r.kind == "rejection"], lambda r: r.tool
+        ),
+        "by_plan_size": _group_by([r for r in records if r.kind == "plan"], lambda r: str(r.size)),
     }
 
 
-def _by(records: Sequence[StepRecord], key: Callable[[StepRecord], str]) -> Json:
+def _group_by(records: Sequence[StepRecord], key: Callable[[StepRecord], str]) -> Json:
     groups: dict[str, list[StepRecord]] = defaultdict(list)
     for record in records:
         groups[key(record)].append(record)
-    return {name: _group(groups[name]) for name in sorted(groups, key=lambda n: (len(n), n))}
+    return {
+        name: _summarize_group(groups[name]) for name in sorted(groups, key=lambda n: (len(n), n))
+    }
 
 
-def _group(records: Sequence[StepRecord]) -> Json:
+def _summarize_group(records: Sequence[StepRecord]) -> Json:
     confusion = sum((record.confusion for record in records), Confusion())
-    measured = [record.call for record in records if record.call is not None]
+    scored_calls = [record.call for record in records if record.call is not None]
     plans = [record.plan for record in records if record.plan is not None]
     shown: Json = {"steps": len(records), "success": fmean(r.success for r in records)}
     if confusion.call_cases:
         shown["called"] = confusion.fc_fc / confusion.call_cases
-    if measured:
-        shown["value_f1"] = fmean(call.value for call in measured)
+    if scored_calls:
+        shown["value_f1"] = fmean(call.value for call in scored_calls)
     if plans:
         shown["plan_score"] = fmean(plan.score for plan in plans)
     return shown
 
 
 def error_taxonomy(records: Sequence[StepRecord]) -> Json:
-    """Every kind of error with its number and the steps where it occurs"""
+    """Every kind of error with its count and the steps where it occurs"""
     counts: Counter[str] = Counter()
     evidence: dict[str, list[Json]] = defaultdict(list)
     for record in records:
