@@ -41,7 +41,6 @@ def first_screen(card: Scorecard) -> str:
 
 PICTURES: Mapping[str, Callable[[Scorecard], str]] = {
     "report.svg": first_screen,
-    "cost-quality.svg": lambda card: card.plot("cost_quality"),
     "metric.svg": lambda card: card.plot("metric", "qa.question_score_accuracy"),
 }
 

@@ -25,11 +25,15 @@ class Page:
         self.package: dict[str, str] = {}
         self.files: dict[str, str] = {}
         self.commands: list[str] = []
+        self.additions: dict[str, str] = {}
+        """What a later section of the page adds to a file of the package."""
         text = (PAGES / name).read_text(encoding="utf-8")
         for kind, options, body in FENCE.findall(text):
             _, _, path = options.partition("file=")
             if path.startswith(PACKAGE):
                 self.package[path.removeprefix(PACKAGE).strip()] = body
+            elif options.strip().startswith(f"add={PACKAGE}"):
+                self.additions[options.partition(PACKAGE)[2].strip()] = body
             elif path:
                 self.files[path.strip()] = body
             elif kind == "console":

@@ -67,7 +67,6 @@ def test_a_mistake_in_a_task(old: str, new: str, message: str, tmp_path: Path) -
         ('"spec.toml")', '"none.toml")', "suite 'routing': none.toml: [Errno 2] No such file"),
         ('framework = "1.0"', "framework =", "suite 'routing': spec.toml: Invalid value"),
         ('tasks = ["queue", "priority"]', "tasks = 5", "spec.toml: Expected `array`, got `int`"),
-        ('label = "Queue",', 'name = "Queue",', "Object missing required field `label`"),
         ('label = "Queue",', 'label = "Queue", x = 1,', "Object contains unknown field `x`"),
         ('"Good"', '"Great"', "Invalid enum value 'Great'"),
         ("priority = 0.25", "prio = 0.25", "final.b: unknown name 'prio'; expected one of queue"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from commands import Done, run
 from eval_files import read_json
-from extensions import Page, install
+from extensions import Page, install, install_modules
 
 
 def test_a_provider_from_another_package_answers_is_priced_and_scored(tmp_path: Path) -> None:
@@ -59,6 +60,42 @@ def test_a_task_from_another_package_is_a_suite_of_its_own(tmp_path: Path) -> No
     assert [model["final"]["score"] for model in card["models"]] == [1.0, 0.0]
     assert "CONTACT REASON TASK METRICS" in done.stdout
     assert "QA TASK METRICS" not in done.stdout
+
+
+def test_a_task_from_another_package_is_judged_by_people_and_by_a_judge(tmp_path: Path) -> None:
+    page, judge = Page("task.md"), Page("judge.md")
+    ((module, addition),) = page.additions.items()
+    task = page.package[module] + addition
+    entries = page.package["pyproject.toml"].replace(":ReasonTask", ":JudgedReasonTask")
+    entries += judge.package["pyproject.toml"][judge.package["pyproject.toml"].rindex("[project") :]
+    words = judge.package["callscore_keywords.py"]
+    package = {"pyproject.toml": entries, module: task, "callscore_keywords.py": words}
+    env = install_modules(package, tmp_path)
+    page.write_files(tmp_path)
+    answers = {"call-1": "billing", "call-2": "the line is dead"}
+    lines = [
+        json.dumps({"case_id": case, "model": "m", "output": {"reason": reason}})
+        for case, reason in answers.items()
+    ]
+    (tmp_path / "outputs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+    def scored(*options: str) -> Any:
+        score = ("score", "cases.jsonl", "--outputs", "outputs.jsonl", "--json", "card.json")
+        done = run(*score, *options, env=env, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return read_json(tmp_path / "card.json")["models"][0]["tasks"]["reason"]
+
+    waiting = scored("--open-items", "open.jsonl")
+    assert (waiting["status"], waiting["score"]) == ("incomplete", None)
+    (item,) = map(json.loads, (tmp_path / "open.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (item["case_id"], item["words"]) == ("call-2", ["same", "different"])
+    item["verdict"] = "same"
+    (tmp_path / "verdicts.jsonl").write_text(json.dumps(item), encoding="utf-8")
+    assert scored("--verdicts", "verdicts.jsonl")["score"] == 1.0
+    judged = scored("--judge", "keywords", "--save-verdicts", "saved.jsonl")
+    assert judged["metrics"]["reason.accuracy"]["approximate"]
+    assert scored("--verdicts", "saved.jsonl")["score"] == judged["score"]
+    assert scored("--judge", "offline")["status"] == "incomplete"
 
 
 def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(
@@ -177,3 +214,49 @@ def _without(folder: Path, key: str) -> dict[str, str]:
 
 def _site(folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder / "site")}
+
+
+def test_cases_of_several_suites_share_a_scorecard_and_weights(tmp_path: Path) -> None:
+    page, metric = Page("suite.md"), Page("metric.md")
+    env = install_modules(page.package, tmp_path)
+    cases = page.files["cases.jsonl"] + metric.files["cases.jsonl"]
+    (tmp_path / "cases.jsonl").write_text(cases, encoding="utf-8")
+    (tmp_path / "eval.yaml").write_text(page.files["eval.yaml"], encoding="utf-8")
+    done = run("run", "eval.yaml", "--json", "card.json", env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    card = read_json(tmp_path / "card.json")
+    assert (card["suite"], card["title"]) == ("calls+routing", "Call Intelligence + Call Routing")
+    assert "--weights qa=1 gives one over QA" in " ".join(done.stdout.split())
+    with (tmp_path / "eval.yaml").open("a", encoding="utf-8") as file:
+        file.write("weights: {qa: 0.5, queue: 0.5}\n")
+    done = run("run", "eval.yaml", "--json", "card.json", env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert read_json(tmp_path / "card.json")["models"][0]["final"]["score"] == 1.0
+
+
+def test_every_report_and_command_knows_a_suite_of_another_package(tmp_path: Path) -> None:
+    page = Page("suite.md")
+    env = install_modules(page.package, tmp_path)
+    page.write_files(tmp_path)
+    run("run", "eval.yaml", env=env, cwd=tmp_path)
+    formats = {"html": "Call Routing", "md": "Queue Accuracy", "csv": "queue.accuracy", "json": ""}
+    for name, wanted in {**formats, "junit": "queue", "otel": "queue.accuracy"}.items():
+        done = run("report", "eval.yaml", "--format", name, env=env, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert wanted in done.stdout
+    for command in (
+        "report eval.yaml --format xlsx -o report.xlsx",
+        "report eval.yaml --format dossier -o run.zip",
+        "verify run.zip",
+        "validate cases.jsonl",
+        "prompt cases.jsonl --case call-1/queue",
+        "compare eval.yaml:gold eval.yaml:noisy",
+        "baseline set eval.yaml --model gold",
+        "run eval.yaml --race",
+    ):
+        done = run(*command.split(), env=env, cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+    sheet = ("annotate", "cases.jsonl", "--task", "queue", "--sheet", "labels.xlsx")
+    done = run(*sheet, env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cases of the task 'queue' cannot be labelled" in done.stderr

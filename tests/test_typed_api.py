@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from importlib.metadata import files
 from pathlib import Path
 
 import pytest
+
+import callscore
+from callscore import extension
 
 CONSUMER = Path(__file__).parent / "typed" / "consumer.py"
 FOUND = re.compile(r"^consumer\.py:(\d+): error: .*\[([\w-]+)\]$", re.MULTILINE)
@@ -34,6 +38,24 @@ def test_a_strict_consumer_is_accepted_and_its_mistakes_are_refused(checked: str
     wanted = {(number, found[1]) for number, found in marked if found}
     assert len(wanted) == 12
     assert {(int(line), code) for line, code in FOUND.findall(checked)} == wanted, checked
+
+
+def test_the_consumer_uses_every_public_name() -> None:
+    written = CONSUMER.read_text(encoding="utf-8")
+    body = written[written.index("\ndef functions") :]
+    names = [*callscore.__all__, *extension.__all__]
+    assert [name for name in names if not re.search(rf"\b{name}\b", body)] == []
+
+
+def test_no_public_signature_takes_arbitrary_options() -> None:
+    for module in (callscore, extension):
+        for name in module.__all__:
+            value = getattr(module, name)
+            functions = [value, *vars(value).values()] if inspect.isclass(value) else [value]
+            for function in filter(inspect.isfunction, functions):
+                if not function.__name__.startswith("_"):
+                    kinds = [each.kind for each in inspect.signature(function).parameters.values()]
+                    assert inspect.Parameter.VAR_KEYWORD not in kinds, (name, function)
 
 
 def test_the_marker_is_part_of_the_package() -> None:

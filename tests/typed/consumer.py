@@ -9,30 +9,64 @@ from typing import Any
 import callscore
 from callscore import Case, Embedder, Event, Judge, Metric, ModelScore, Provider, Reply, Suite, Task
 from callscore.extension import (
+    Answer,
     AttemptFailed,
     Band,
+    BenchmarkLayer,
+    CallLabels,
+    CallTranscript,
+    CaseView,
+    DataNames,
     Failed,
+    FailureKind,
+    FakeReply,
+    Faults,
+    Floor,
+    Floors,
+    Gate,
+    Item,
+    ItemCount,
     JudgeRequest,
     JudgeResult,
+    Label,
+    LabelItem,
+    Labelling,
+    Limits,
     Malformed,
     Measure,
     Measured,
     Message,
     MetricSpec,
     ModelSpec,
+    Noise,
+    Parsed,
+    Price,
     Prompt,
     ProviderRequest,
     ProviderResponse,
     Question,
     Rating,
+    RecordPart,
     ReportFormat,
     ReportOptions,
     ReportSource,
+    ScoreSettings,
+    Severity,
     Similarity,
+    Spec,
     SpecSuite,
+    StandaloneTask,
+    TemplateRow,
+    Threshold,
+    Tool,
+    ToolCall,
     Turn,
+    Unjudged,
     Verdict,
+    VerdictRules,
     Verdicts,
+    plain,
+    read_object,
 )
 
 
@@ -120,6 +154,37 @@ class MyTask(Task[str, str]):
         return Measured({"greeting.same": Measure(float(output == reference))})
 
 
+class MyStandaloneTask(StandaloneTask[str, str]):
+    name, title, version = "tone", "Tone", "1"
+    metrics = {"tone.same": MetricSpec("in-house", "Same", needs="judge")}
+    weights = {"tone.same": 1.0}
+    verdict_words = {"tone.same": ("yes", "no")}
+
+    def reference(self, case: Case) -> str:
+        return str(case.expected_outcome["tone"])
+
+    def prompt(self, case: Case) -> Prompt:
+        tool = Tool("answer", "Gives the tone.", {"type": "object"})
+        return Prompt([Message("user", "Which tone?")], tools=[tool])
+
+    def read(self, reference: str, reply: Reply) -> str | Malformed:
+        parsed: Parsed | Malformed = read_object(reply)
+        return parsed if isinstance(parsed, Malformed) else str(parsed.value["tone"])
+
+    def measure(self, reference: str, output: str | Malformed, verdicts: Verdicts) -> Measured:
+        given = verdicts.get(Item("tone.same", "tone"), ())
+        return Measured({"tone.same": Measure(float(len(given)), len(given), 1)})
+
+    def count_items(self, case: Case) -> ItemCount:
+        return ItemCount(of_case=0, of_answer=1)
+
+    def explain(self, reference: str, output: str | Malformed, verdicts: Verdicts) -> Faults:
+        return {"tone.same": [f"expected {reference}"]}
+
+    def degrade(self, outcome: dict[str, Any], noise: Noise) -> FakeReply | None:
+        return FakeReply("", (ToolCall("answer", "{}"),)) if noise.wrong() else None
+
+
 class MyMetric:
     slug = "qa.mine"
     version = "1"
@@ -129,14 +194,81 @@ class MyMetric:
         return Measure(None, absence="undefined", why=case.id)
 
 
+class MySettings(ScoreSettings, frozen=True, kw_only=True):
+    lenient: bool = False
+
+
+class MyFloors:
+    def add(self, task: str, reference: Any) -> None:
+        pass
+
+    def found(self) -> Mapping[str, Floor]:
+        return {"greeting": Floor(0.5, "always the same words")}
+
+    def data_notes(self) -> Sequence[str]:
+        return ()
+
+
+class MyLabelling:
+    accepts_form = False
+    requires = "a list of tones"
+
+    def items(self, call: CallTranscript, config: Mapping[str, Any]) -> Sequence[LabelItem]:
+        return [LabelItem(call.name, "tone", "tone", "Which tone?", ("rude", "polite"))]
+
+    def expected_outcome(
+        self, call: CallTranscript, labels: CallLabels, config: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        label: Label = labels["tone", "tone"]
+        return {"tone": label.answer}
+
+
 class MySuite(SpecSuite):
     name, title = "mine", "Mine"
     spec_file = Path("spec.toml")
     task_types = (MyTask,)
+    settings_type = MySettings
+
+    def task(self, name: str, settings: ScoreSettings, names: DataNames = tuple) -> Task[Any, Any]:
+        return super().task(name, settings, names)
+
+    def labelling(self, task: str) -> Labelling:
+        return MyLabelling()
+
+    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
+        return MyFloors()
+
+    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
+        return None
+
+    def record_part(self, slug: str, task: str) -> RecordPart:
+        return RecordPart("greeting")
+
+    def rows(self) -> Sequence[TemplateRow]:
+        spec: Spec = self.spec
+        return [row for row in super().rows() if row.key in spec.metrics]
+
+
+RULES = VerdictRules(words={"greeting.same": ("yes", "no")})
+STRICT = MetricSpec(
+    "in-house",
+    "Strict",
+    threshold=Threshold(">= 0.9", ">=", 0.9),
+    gate=Gate("rate", "<", 0.5),
+    severities=(Severity("severe", "<", 0.1),),
+)
+UNJUDGED = JudgeResult([], void=[Unjudged(Item("greeting.same", "greeting"), "no reply")])
+CHEAP = ModelSpec("m", "mine", "v1", price=Price(1.0, 2.0), limits=Limits(concurrency=2))
+REFUSED: FailureKind = "bad_request"
 
 
 def write(source: ReportSource, options: ReportOptions) -> list[bytes]:
-    return [view.case.id.encode() for view in source.cases if not options.without_text]
+    return [line.encode() for view in source.cases for line in _lines(view)]
+
+
+def _lines(view: CaseView) -> list[str]:
+    answers: Sequence[Answer] = view.answers
+    return [plain(f"{view.case.id} {answer.model}") for answer in answers]
 
 
 FORMAT = ReportFormat("mine", ".txt", "ids", write)
@@ -149,7 +281,10 @@ def protocols() -> None:
     task: Task[str, str] = MyTask()
     metric: Metric = MyMetric()
     suite: Suite = MySuite()
-    assert provider and judge and embedder and task and metric and suite
+    alone: Task[str, str] = MyStandaloneTask()
+    assert provider and judge and embedder and task and metric and suite and alone
+    version: str = callscore.__version__
+    assert version
 
 
 def errors(path: Path) -> int:
