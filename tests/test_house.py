@@ -97,6 +97,16 @@ def test_no_room_is_called_utils() -> None:
     assert [path for path in SOURCES if path.stem in FORBIDDEN_NAMES] == []
 
 
+def test_a_class_has_a_name_of_its_own() -> None:
+    """One word, one meaning; structs that only one file format needs are private to its module."""
+    named: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(path.stem)
+    assert {name: paths for name, paths in named.items() if len(paths) > 1} == {}
+
+
 def test_a_measure_opens_with_its_formula_and_section() -> None:
     files = [path for path in SOURCES if path.name == "measures.py"]
     assert len(files) >= 4

@@ -18,9 +18,9 @@ from callscore.core.task import ItemCount, Output, Reference, Task
 from callscore.core.verdict_rules import VerdictRules
 
 if TYPE_CHECKING:
-    from callscore.core.baseline import Rules
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
+    from callscore.core.rules import Rules
     from callscore.core.scenarios import ScenarioSuite
 
 DataNames = Callable[[], Sequence[str]]

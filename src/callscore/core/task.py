@@ -126,7 +126,7 @@ class Task(Protocol[Reference, Output]):
 
         Without this method, `baseline` refuses the task.
         """
-        from callscore.core.baseline import NoRules
+        from callscore.core.rules import NoRules
 
         raise NoRules(self.name)
 

@@ -7,10 +7,10 @@ from hashlib import blake2b
 
 import msgspec
 
-from callscore.core.baseline import Rules
 from callscore.core.case import Case, Prompt, Reply
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
+from callscore.core.rules import Rules
 
 LABEL = "baseline"
 VERSION = 3

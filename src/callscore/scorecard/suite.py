@@ -30,9 +30,9 @@ from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
-    from callscore.core.baseline import Rules
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
+    from callscore.core.rules import Rules
     from callscore.core.scenarios import ScenarioSuite
 
 WHOLE_ANSWER = RecordPart()
@@ -99,7 +99,7 @@ class SpecSuite:
 
     def rules(self, task: str) -> Rules:
         """The `answer_by_rules` of the task; raises NoRules if it has none."""
-        from callscore.core.baseline import NoRules
+        from callscore.core.rules import NoRules
 
         found = self.task(task, self.settings({}))
         if type(found).answer_by_rules is Task.answer_by_rules:

@@ -32,9 +32,9 @@ from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
-    from callscore.core.baseline import Rules
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
+    from callscore.core.rules import Rules
     from callscore.core.scenarios import ScenarioSuite
 
 
@@ -125,7 +125,7 @@ def rules_of(task: str) -> Rules:
     """How `baseline` answers the prompts of a task; raises NoRules if it cannot."""
     found = suite_of(task)
     if found is None:
-        from callscore.core.baseline import NoRules
+        from callscore.core.rules import NoRules
 
         raise NoRules(task)
     return found.rules(task)

@@ -67,7 +67,7 @@ class CallTask(Task[Reference, Output]):
 
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """Keywords and word lists, in the form of the schema."""
-        from callscore.suites.calls.baseline import answer
+        from callscore.suites.calls.rules import answer
 
         return answer(self.name, prompt)
 

@@ -12,8 +12,8 @@ from callscore.scorecard.suite import SpecSuite
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
 
 if TYPE_CHECKING:
-    from callscore.core.baseline import Rules
     from callscore.core.noise import Degrade
+    from callscore.core.rules import Rules
     from callscore.core.scenarios import ScenarioSuite
 
 _VALUES = frozenset(VERDICT_WORDS)
@@ -53,6 +53,6 @@ class OrchestrationSuite(SpecSuite):
         """The rules of scenario steps and of single-turn cases."""
         if task != SCENARIO:
             return super().rules(task)
-        from callscore.suites.orchestration.baseline import answer_step
+        from callscore.suites.orchestration.rules import answer_step
 
         return answer_step

@@ -121,7 +121,7 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
 
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """One call of the tool that fits best, or a graph with one node."""
-        from callscore.suites.orchestration.baseline import answer_case
+        from callscore.suites.orchestration.rules import answer_case
 
         offered, _, form = prompt.messages[0].content.removeprefix(TOOLS).partition("\n")
         if GRAPH_FORM in form:
