@@ -16,6 +16,7 @@ from callscore.report.layout import (
     display_width,
     paragraph,
     table,
+    table_width,
 )
 
 words = st.text(st.sampled_from("ab1-é漢字 "), max_size=30)
@@ -100,3 +101,18 @@ def test_a_terminal_has_colours_unless_they_are_unwanted() -> None:
 def test_lists_stay_aligned_beside_wide_letters() -> None:
     lines = align_columns(("model", "n"), [("日本", "1"), ("abcdef", "23")])
     assert lines == ["model    n", "日本     1", "abcdef  23"]
+
+
+def test_headings_are_wrapped_before_cells_and_names_after_punctuation() -> None:
+    columns = [Column("Model"), Column("$ / 1000 calls", is_number=True)]
+    rows = [[StyledText("sample-large-b"), StyledText("$15.77")]]
+    narrow = [written(tuple(line)).rstrip() for line in table(columns, rows, 26)]
+    assert narrow == [
+        " Model            $ / 1000",
+        "                     calls",
+        " " + "─" * 25,
+        " sample-large-b     $15.77",
+    ]
+    narrower = [written(tuple(line)).rstrip() for line in table(columns, rows, 22)]
+    assert narrower[-2:] == [" sample-        $15.77", " large-b"]
+    assert table_width(columns, rows) == 1 + 14 + 3 + 14

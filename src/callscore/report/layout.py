@@ -14,6 +14,8 @@ from callscore.report.safe_text import plain
 
 GAP = 3
 MAX_CELL_LENGTH = 60
+BREAK_AFTER = "-_/.:,"
+"""Where a word that is too long for its column is split, such as the name of a model."""
 
 
 class StyledText(NamedTuple):
@@ -93,21 +95,38 @@ def _char_width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list[int]:
-    """Return the width of the widest cell per column, reduced in the widest columns to fit."""
+def table_width(columns: Sequence[Column], rows: Sequence[Line]) -> int:
+    """Return how wide a table is if no cell is wrapped."""
+    widths = _natural_widths(columns, rows)
+    return sum(widths) + GAP * (len(widths) - 1) + 1
+
+
+def _natural_widths(columns: Sequence[Column], rows: Sequence[Line]) -> list[int]:
+    """Return the width of the widest cell per column."""
     widths = []
     for place, column in enumerate(columns):
         cells = [display_width(row[place].text) for row in rows if row]
         widest = max([display_width(column.heading), column.min_width, *cells])
         widths.append(widest if column.max_width is None else min(widest, column.max_width))
-    min_widths = [column.min_width or 1 for column in columns]
-    while sum(widths) + GAP * (len(widths) - 1) > width:
-        room = [wide - low for wide, low in zip(widths, min_widths, strict=True)]
-        if max(room) <= 0:
-            break
-        widest = max(range(len(widths)), key=lambda place: (room[place] > 0, widths[place]))
-        widths[widest] -= 1
     return widths
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Line], width: int) -> list[int]:
+    """Return widths that fit: headings are wrapped first, then the widest cells."""
+    widths = _natural_widths(columns, rows)
+    narrow = [Column(_longest_word(column.heading), *column[1:]) for column in columns]
+    for low in (_natural_widths(narrow, rows), [column.min_width or 1 for column in columns]):
+        while sum(widths) + GAP * (len(widths) - 1) > width:
+            room = [wide - least for wide, least in zip(widths, low, strict=True)]
+            if max(room) <= 0:
+                break
+            widest = max(range(len(widths)), key=lambda place: (room[place] > 0, widths[place]))
+            widths[widest] -= 1
+    return widths
+
+
+def _longest_word(text: str) -> str:
+    return max(text.split(" "), key=display_width)
 
 
 def _row(cells: Line, aligned: Sequence[tuple[int, bool]]) -> Iterator[Line]:
@@ -128,7 +147,7 @@ def _row(cells: Line, aligned: Sequence[tuple[int, bool]]) -> Iterator[Line]:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Wrap a text to a width; a word that is longer is split."""
+    """Wrap a text to a width; a word that is longer is split, after punctuation if possible."""
     if display_width(text) <= width:
         return [text]
     lines = [""]
@@ -139,8 +158,22 @@ def _wrap(text: str, width: int) -> list[str]:
             continue
         if lines[-1]:
             lines.append("")
-        for char in word:
-            if display_width(lines[-1] + char) > width:
-                lines.append("")
-            lines[-1] += char
+        while display_width(word) > width:
+            head = _head(word, width)
+            lines[-1:] = [head, ""]
+            word = word[len(head) :]
+        lines[-1] = word
     return lines
+
+
+def _head(word: str, width: int) -> str:
+    """Return the part of a long word that fits, up to punctuation if there is some."""
+    fits = 1
+    while display_width(word[: fits + 1]) <= width:
+        fits += 1
+    breaks = [
+        place + 1
+        for place in range(fits)
+        if word[place] in BREAK_AFTER and any(map(str.isalnum, word[:place]))
+    ]
+    return word[: breaks[-1] if breaks else fits]

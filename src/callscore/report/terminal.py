@@ -24,7 +24,7 @@ from callscore.report.cells import (
     tasks_not_run,
 )
 from callscore.report.decision import state_decision
-from callscore.report.layout import Column, Line, StyledText, paragraph, table
+from callscore.report.layout import GAP, Column, Line, StyledText, paragraph, table, table_width
 from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
 from callscore.report.ties import sampled_unit, show_rank
@@ -56,8 +56,10 @@ LABEL_WIDTH = 41
 MIN_THRESHOLD_WIDTH = 10
 MIN_RANKING_WIDTH = 6
 """The minimum width of a column in the ranking; a longer heading is split."""
-ROOM_FOR_REASONS = 100
-"""From this width on, reasons for a missing rank are a column, else lines below the table."""
+ROOM_FOR_INTERVALS = 100
+"""From this width on, rankings have intervals."""
+MIN_REASON_WIDTH = 30
+"""With less room than this next to a ranking, reasons for a missing rank are lines below it."""
 LAYOUTS = (
     TableLayout(threshold=22, model=34, is_brief=False, intervals=True),
     TableLayout(threshold=14, model=27, is_brief=True, intervals=True),
@@ -125,7 +127,7 @@ def _template(
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
         yield from paragraph([StyledText(legend, "dim")], width)
-    if layout.intervals or width >= ROOM_FOR_REASONS:
+    if layout.intervals or width >= ROOM_FOR_INTERVALS:
         yield from _about_intervals(card, width)
     if all_rows:
         yield from _claims(card, template, width)
@@ -337,7 +339,7 @@ def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
 
 
 def _has_room_for_intervals(card: Scorecard, width: int) -> bool:
-    return card.intervals is not None and width >= ROOM_FOR_REASONS
+    return card.intervals is not None and width >= ROOM_FOR_INTERVALS
 
 
 def _with_interval(
@@ -371,10 +373,11 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
         Column(name, min_width=min(len(name), MIN_RANKING_WIDTH), is_number=name != "Model")
         for name in headings
     ]
-    if width >= ROOM_FOR_REASONS:
+    rows = [cells[:-1] for cells in entries]
+    if table_width(columns, rows) + GAP + MIN_REASON_WIDTH <= width:
         yield from table([*columns, Column("")], entries, width)
         return
-    yield from table(columns, [cells[:-1] for cells in entries], width)
+    yield from table(columns, rows, width)
     for cells in entries:
         if cells[-1].text:
             sentence = StyledText(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
