@@ -190,3 +190,32 @@ def test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again
         assert run("run", path, "--store", saved, "--json", again).returncode == 0
         assert len(stub.requests) == asked
     assert again.read_bytes() == card.read_bytes()
+
+
+def test_a_stored_reply_costs_what_the_eval_file_says_now(tmp_path: Path) -> None:
+    """The card says what a model costs; `runs` says what was paid."""
+    cases_file(tmp_path, 2)
+    costs: list[object] = []
+    with serving(FaultyChat(right_answer)) as stub:
+        for price in (None, {"input": 1000, "output": 0}, {"input": 3000, "output": 0}):
+            path = eval_file(tmp_path, [remote(stub.url, price=price)])
+            assert run("run", path, "--json", tmp_path / "card.json").returncode == 0
+            costs.append(read_json(tmp_path / "card.json")["models"][0]["cost"]["total"])
+        again = run("run", path, "--rescore", "3", "--json", tmp_path / "again.json")
+        assert again.returncode == 0, again.stderr
+    tokens = 2 * 11
+    assert costs == [None, pytest.approx(tokens / 1000), pytest.approx(3 * tokens / 1000)]
+    assert read_json(tmp_path / "again.json") == read_json(tmp_path / "card.json")
+
+
+def test_two_models_with_the_same_requests_have_their_own_prices(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    same = {"provider": "simulated", "model": "s"}
+    models = [
+        {**same, "name": "cheap", "price": {"input": 1, "output": 1}},
+        {**same, "name": "dear", "price": {"input": 10, "output": 10}},
+    ]
+    path = eval_file(tmp_path, models)
+    assert run("run", path, "--json", tmp_path / "card.json").returncode == 0
+    cheap, dear = (model["cost"]["total"] for model in read_json(tmp_path / "card.json")["models"])
+    assert dear == pytest.approx(10 * cheap)

@@ -11,8 +11,9 @@ import msgspec
 
 from callscore.app import OutputPaths
 from callscore.config.config import EvalConfig
-from callscore.config.file import OFFLINE
+from callscore.config.file import OFFLINE, PROVIDERS
 from callscore.config.scenarios import Departure, departures
+from callscore.core.case import Reply
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
@@ -31,6 +32,8 @@ from callscore.suites.registry import noise_of, rules_of, scenario_suite
 if TYPE_CHECKING:
     from callscore.store.run_records import RunHeader
 
+NEVER_REPORT_COST = frozenset(PROVIDERS) - {"replay"}
+"""Providers whose stored costs are token counts at the price of the run that paid."""
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
     "baseline": "baseline: rules only; no model was asked",
@@ -108,6 +111,15 @@ class ModelHandle(msgspec.Struct, frozen=True):
     def online(self) -> bool:
         """Whether its requests need a network."""
         return self.spec.provider not in OFFLINE
+
+    def at_price(self, reply: Reply) -> Reply:
+        """The reply at the price of this model, unless its provider reported a cost."""
+        price, sent, received = self.spec.price, reply.input_tokens, reply.output_tokens
+        reported = reply.cost_usd is not None and self.spec.provider not in NEVER_REPORT_COST
+        if reported or price is None or sent is None or received is None:
+            return reply
+        cost = price.of(sent, received)
+        return reply if cost == reply.cost_usd else msgspec.structs.replace(reply, cost_usd=cost)
 
 
 class PreparedRun(msgspec.Struct, frozen=True):

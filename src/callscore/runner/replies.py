@@ -33,6 +33,7 @@ class RunReplies:
         self.answered_by = ModelIdentities(
             {model.spec.name: model.spec.model for model in models if model.online}
         )
+        self._at_price = {model.spec.name: model.at_price for model in models if model.spec.price}
         self._in_memory: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
         self._count = 0
         self._dropped: set[str] = set()
@@ -106,17 +107,29 @@ class RunReplies:
         return found is not None
 
     def replies(self, position: int, case: Case) -> CaseReplies:
-        """Every reply to a case."""
+        """Every reply to a case, at the prices of this run."""
         replies = self._found.pop(case.id, None) or self._take_from_memory(case.id)
         replies = replies or self._read_journal(case.id)
         self._count -= _count(self._in_memory.pop(case.id, {}))
         for model, runs in replies.items():
             self._note_names(model, runs)
-        return replies
+        return {model: self._price(model, runs) for model, runs in replies.items()}
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The replies of one model to the case with this id."""
-        return self._read_journal(case_id).get(model, {})
+        """The replies of one model to the case with this id, at the price of this run."""
+        return self._price(model, self._read_journal(case_id).get(model, {}))
+
+    def _price(
+        self, model: str, runs: Mapping[int, Reply | Failed]
+    ) -> Mapping[int, Reply | Failed]:
+        """The replies with their cost: a stored reply may have been paid at another price."""
+        at_price = self._at_price.get(model)
+        if at_price is None:
+            return runs
+        return {
+            run: at_price(reply) if isinstance(reply, Reply) else reply
+            for run, reply in runs.items()
+        }
 
     def of_model_for_scoring(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The same for the scorecard: also counts the names under which the model replied."""
