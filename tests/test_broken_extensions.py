@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from callscore.core.case import Prompt
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
+from callscore.core.run import ModelSpec
+from callscore.providers.plugin import PluginProvider
 from commands import Done, run
 from extensions import Page, install_modules
 
@@ -113,6 +118,32 @@ def test_a_mistake_in_a_metric(old: str, new: str, message: str, tmp_path: Path)
 )
 def test_a_mistake_in_a_provider(old: str, new: str, message: str, tmp_path: Path) -> None:
     _refused(_followed("provider.md", {old: new}, tmp_path), message)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(TimeoutError, "timeout"), (ConnectionResetError, "connection"), (KeyError, "bad_request")],
+)
+def test_what_a_provider_raises_is_repeated_if_the_network_caused_it(
+    error: type[Exception], kind: str
+) -> None:
+    class Raising:
+        name = "m"
+
+        def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+            return ProviderRequest(b"key", "m", b"body", 1, 1)
+
+        async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
+            raise error("sk-secret")
+
+        async def close(self) -> None:
+            pass
+
+    provider = PluginProvider(Raising(), ModelSpec("m", "inhouse", "m"))
+    failed = asyncio.run(provider.attempt(provider.request(Prompt(()), 1)))
+    assert isinstance(failed, AttemptFailed)
+    assert failed.kind == kind
+    assert "sk-secret" not in failed.message
 
 
 @pytest.mark.parametrize(

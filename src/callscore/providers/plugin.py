@@ -13,7 +13,13 @@ from callscore.core.plugins import (
     plugin_errors,
     wrong_result,
 )
-from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
+from callscore.core.provider import (
+    AttemptFailed,
+    FailureKind,
+    Provider,
+    ProviderRequest,
+    ProviderResponse,
+)
 from callscore.core.run import ModelSpec
 
 
@@ -38,12 +44,12 @@ class PluginProvider:
         return request
 
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
-        """One attempt; what it raises is a failure that is not repeated."""
+        """One attempt; what it raises is a failure, repeated if the network caused it."""
         try:
             with plugin_errors(self._what, with_message=False):
                 result: Any = await self._made.attempt(request)
         except PluginError as error:
-            return AttemptFailed("bad_request", str(error))
+            return AttemptFailed(_failure_kind(error.__cause__), str(error))
         if not isinstance(result, ProviderResponse | AttemptFailed):
             kind = type(result).__name__
             problem = f"returned {kind}; expected ProviderResponse or AttemptFailed"
@@ -68,6 +74,12 @@ def plugin_provider(spec: ModelSpec) -> Provider:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
     check_members(made, _what(spec), Provider)
     return PluginProvider(made, spec)
+
+
+def _failure_kind(cause: BaseException | None) -> FailureKind:
+    if isinstance(cause, TimeoutError):
+        return "timeout"
+    return "connection" if isinstance(cause, ConnectionError) else "bad_request"
 
 
 def _what(spec: ModelSpec) -> str:
