@@ -125,10 +125,14 @@ def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Itera
     observed = PlanLine(
         "observed_difference", question, "final", names, gap, calls, have=pair.calls
     )
-    why = (
-        "" if calls is not None else "they do not differ, or by too little for any number of calls"
-    )
-    yield _with_cost(observed, price, why)
+    yield _with_cost(observed, price, "" if calls is not None else _why_no_number(gap, deviation))
+
+
+def _why_no_number(gap: float, deviation: float) -> str:
+    """Why no number of calls can be given for the difference of a pilot."""
+    if gap and not deviation > 0:
+        return "every call of the pilot differs by the same, so its spread is unknown"
+    return "they do not differ, or by too little for any number of calls"
 
 
 def _leave_one_out(

@@ -63,6 +63,8 @@ def _decision(card: Scorecard) -> Html:
 
 def _picture(card: Scorecard) -> Html:
     points = cost_quality_points(card)
+    if not points:
+        return tag("figure", tag("figcaption", "No model has a Final Score and a known cost."))
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
     legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
     if any(point.blocked for point in points):
@@ -210,12 +212,14 @@ def _rank(entry: RankingLine) -> Child:
 
 def _reading_note(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
+    counts_scenarios = any(SCENARIO in model.tasks for model in card.models)
     sentence = (
         "In brackets: 95 % intervals for future calls; ≈ few calls, = all calls agree. Rank: by "
         "cost-adjusted efficiency. A breached blocker makes its task invalid."
     )
-    if any(SCENARIO in model.tasks for model in card.models):
+    if counts_scenarios:
         sentence += " A scenario counts as a call."
     if calls and min(calls) < FEW_CALLS:
-        sentence += f" With {show_count(min(calls), 'call')} per task, differences may be chance."
+        fewest = show_count(min(calls), "scenario" if counts_scenarios else "call")
+        sentence += f" The smallest task has {fewest}: differences may be chance."
     return tag("p", sentence, class_="note")
