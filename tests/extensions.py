@@ -32,8 +32,9 @@ class Page:
             _, _, path = options.partition("file=")
             if path.startswith(PACKAGE):
                 self.package[path.removeprefix(PACKAGE).strip()] = body
-            elif options.strip().startswith(f"add={PACKAGE}"):
-                self.additions[options.partition(PACKAGE)[2].strip()] = body
+            elif options.strip().startswith((f"add={PACKAGE}", f"rubric={PACKAGE}")):
+                added = options.partition(PACKAGE)[2].strip()
+                self.additions[added] = self.additions.get(added, "") + body
             elif path:
                 self.files[path.strip()] = body
             elif kind == "console":

@@ -6,9 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from callscore.core.case import Message
+from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
+from callscore.judges.rubric import built_in_library, parse_rubric
 from commands import Done, run
 from eval_files import read_json
 from extensions import Page, install, install_modules
+from judging_stub import judge_entry
+from stub_servers import Answer, Request, chat_completion, serving
 
 
 def test_a_provider_from_another_package_answers_is_priced_and_scored(tmp_path: Path) -> None:
@@ -64,12 +71,12 @@ def test_a_task_from_another_package_is_a_suite_of_its_own(tmp_path: Path) -> No
 
 def test_a_task_from_another_package_is_judged_by_people_and_by_a_judge(tmp_path: Path) -> None:
     page, judge = Page("task.md"), Page("judge.md")
-    ((module, addition),) = page.additions.items()
-    task = page.package[module] + addition
+    module, task = _judged_task(page)
     entries = page.package["pyproject.toml"].replace(":ReasonTask", ":JudgedReasonTask")
     entries += judge.package["pyproject.toml"][judge.package["pyproject.toml"].rindex("[project") :]
     words = judge.package["callscore_keywords.py"]
     package = {"pyproject.toml": entries, module: task, "callscore_keywords.py": words}
+    package["same_reason.toml"] = page.additions["same_reason.toml"]
     env = install_modules(package, tmp_path)
     page.write_files(tmp_path)
     answers = {"call-1": "billing", "call-2": "the line is dead"}
@@ -96,6 +103,81 @@ def test_a_task_from_another_package_is_judged_by_people_and_by_a_judge(tmp_path
     assert judged["metrics"]["reason.accuracy"]["approximate"]
     assert scored("--verdicts", "saved.jsonl")["score"] == judged["score"]
     assert scored("--judge", "offline")["status"] == "incomplete"
+
+
+def _judged_task(page: Page) -> tuple[str, str]:
+    """The module of the page with the task that a judge decides, and its text."""
+    module = next(name for name in page.package if name.endswith(".py"))
+    return module, page.package[module] + page.additions[module]
+
+
+def test_a_task_from_another_package_is_judged_by_models_with_its_own_rubric(
+    tmp_path: Path,
+) -> None:
+    page = Page("task.md")
+    module, task = _judged_task(page)
+    entries = page.package["pyproject.toml"].replace(":ReasonTask", ":JudgedReasonTask")
+    rubric = page.additions["same_reason.toml"]
+    package = {"pyproject.toml": entries, module: task, "same_reason.toml": rubric}
+    env = install_modules(package, tmp_path)
+    page.write_files(tmp_path)
+    lines = [
+        json.dumps({"case_id": f"call-{case}", "model": "m", "output": {"reason": reason}})
+        for case, reason in ((1, "billing"), (2, "the line is dead"))
+    ]
+    (tmp_path / "outputs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    model = ReasonJudge(library=built_in_library().with_rubrics([parse_rubric(rubric.encode())]))
+
+    def answer(request: Request) -> Answer:
+        messages = [Message(each["role"], each["content"]) for each in request.json["messages"]]
+        return Answer(chat_completion(model.answer(messages)))
+
+    score = ("score", "cases.jsonl", "--outputs", "outputs.jsonl", "--judge", "judge.yaml")
+    signatures = []
+    with serving(answer) as stub:
+        (tmp_path / "judge.yaml").write_text(json.dumps(judge_entry(stub.url)), encoding="utf-8")
+        for _ in range(2):
+            done = run(*score, "--json", "card.json", env=env, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+            card = read_json(tmp_path / "card.json")
+            assert card["models"][0]["tasks"]["reason"]["score"] == 1.0
+            signatures.append(card["signature"])
+            changed = rubric.replace("perhaps in other words", "in any words")
+            (tmp_path / "site" / "same_reason.toml").write_text(changed, encoding="utf-8")
+    assert "Is it the expected reason?" in stub.requests[0].body.decode()
+    assert signatures[0] != signatures[1]  # the rubric is part of it
+
+
+class ReasonJudge(LiteralModel):
+    """A judging model that knows one reason in other words."""
+
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
+        same = item.text == item.against or "line is dead" in item.text
+        return FakeVerdict("", "none", "same" if same else "different")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "same_reason"', 'name = "evidence"', "a rubric 'evidence' is built in"),
+        ("reason.accuracy", "reason.other", "asks: 'reason.other' is not a metric; expected one of"),
+        ("vain =", "vein =", "same_reason.toml: Object contains unknown field `vein`"),
+        ("[words]", "[words", "same_reason.toml: "),
+    ],
+)
+def test_a_mistake_in_a_rubric(old: str, new: str, message: str, tmp_path: Path) -> None:
+    page = Page("task.md")
+    module, task = _judged_task(page)
+    entries = page.package["pyproject.toml"].replace(":ReasonTask", ":JudgedReasonTask")
+    rubric = page.additions["same_reason.toml"].replace(old, new)
+    package = {"pyproject.toml": entries, module: task, "same_reason.toml": rubric}
+    env = install_modules(package, tmp_path)
+    page.write_files(tmp_path)
+    judge = json.dumps(judge_entry("http://127.0.0.1:1/v1"))
+    (tmp_path / "judge.yaml").write_text(judge, encoding="utf-8")
+    done = run("score", "cases.jsonl", "--judge", "judge.yaml", env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(

@@ -44,7 +44,7 @@ class RoutingSuite(SpecSuite):
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "calls.jsonl").write_text('{"id": "c1", "transcript": "Customer: I paid twice."}\n')
     (tmp_path / "config.yaml").write_text("queues: [billing, sales]\n")
-    monkeypatch.setattr(registry, "_installed", lambda: (RoutingSuite(),))
+    monkeypatch.setattr(registry, "other_suites", lambda: (RoutingSuite(),))
     registry.suite_of.cache_clear()
     yield tmp_path
     registry.suite_of.cache_clear()

@@ -18,6 +18,8 @@ from callscore.core.task import ItemCount, Output, Reference, Task
 from callscore.core.verdict_rules import VerdictRules
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.rules import Rules
@@ -75,6 +77,13 @@ class Suite(Protocol):
 
     def rules(self, task: str) -> Rules:
         """How `baseline` answers the prompts of a task; raises NoRules if it cannot."""
+        ...
+
+    def rubrics(self) -> Mapping[str, bytes]:
+        """What judging models are asked about its metrics: TOML files by name.
+
+        The digest of `spec` covers them. The rubrics of built-in suites are in `judges`.
+        """
         ...
 
     def labelling(self, task: str) -> Labelling:
@@ -192,6 +201,8 @@ class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
     """Weights of the metrics in the task score; their sum is 1."""
     verdict_words: Mapping[str, tuple[str, ...]] = {}
     """The words that a verdict on a judged metric may use, by slug; for verdict files."""
+    rubric_files: Sequence[Path] = ()
+    """What judging models are asked: one TOML file for each question."""
 
 
 class Metric(Protocol):

@@ -74,9 +74,11 @@ def _models(
     specs: Sequence[ModelSpec], calls: JudgeCalls, online: ClientPool
 ) -> tuple[Judge, Sequence[str]]:
     """The judging models, and their names."""
+    from callscore.evaluate.rubrics import rubric_library
     from callscore.judges.llm import LLMJudge
     from callscore.judges.panel import Panel, Seat
 
+    library = rubric_library()
     providers = [online.provider(spec, sending=calls.billing.sends) for spec in specs]
     senders = [
         calls.add_judge(spec, provider).send
@@ -88,8 +90,8 @@ def _models(
         from callscore.judges.llm import Sender
 
         return DocumentJudge(list(map(Sender, providers, senders))), models
-    judges = map(LLMJudge, providers, repeat(None), senders)
-    return Panel(list(map(Seat, judges, models))), models
+    judges = map(LLMJudge, providers, repeat(library), senders)
+    return Panel(list(map(Seat, judges, models)), library), models
 
 
 def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:

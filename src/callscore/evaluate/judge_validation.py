@@ -14,9 +14,10 @@ from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.calibration import Calibration, LabelledVerdict, calibrate
 from callscore.judges.reliability import Reliability, check_reliability
-from callscore.judges.rubric import Rubric, built_in_library
+from callscore.judges.rubric import Rubric
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
 from callscore.suites.registry import rules_for
@@ -129,4 +130,4 @@ def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord,
 
 def _rubric_of(metric: str, item: str) -> Rubric | None:
     words = rules_for(metric).words_for(metric, item)
-    return built_in_library().rubric_for(Question(metric, item, "", "", words))
+    return rubric_library().rubric_for(Question(metric, item, "", "", words))

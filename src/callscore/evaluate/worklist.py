@@ -8,8 +8,9 @@ from callscore.core.case import Failed
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.verdict_rules import VerdictRules
 from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ask_after
+from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.evidence import PLACES
-from callscore.judges.rubric import CANNOT_TELL, built_in_library
+from callscore.judges.rubric import CANNOT_TELL
 from callscore.store.worklists import OpenItem
 
 
@@ -59,7 +60,7 @@ def open_items(
 ) -> Iterator[OpenItem]:
     """The questions about one reply, or about a case, as lines of a worklist."""
     for question in questions:
-        rubric = built_in_library().rubric_for(question)
+        rubric = rubric_library().rubric_for(question)
         if rubric is None:  # of another package
             yield OpenItem(
                 case_id=case_id,

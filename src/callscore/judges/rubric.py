@@ -138,6 +138,11 @@ class Library(msgspec.Struct, frozen=True, dict=True):
     prompts: Mapping[str, str]
     digest: str
 
+    def with_rubrics(self, rubrics: Iterable[Rubric]) -> Library:
+        """The same library with more rubrics; the digest of their suite covers them."""
+        added = {rubric.name: rubric for rubric in rubrics}
+        return msgspec.structs.replace(self, rubrics={**self.rubrics, **added})
+
     def rubric_for(self, question: Question) -> Rubric | None:
         """The rubric for a question; None if there is none."""
         asked = question.metric, tuple(question.offered)
@@ -153,6 +158,11 @@ class Library(msgspec.Struct, frozen=True, dict=True):
         return {}
 
 
+def parse_rubric(raw: bytes) -> Rubric:
+    """The rubric in a TOML file; raises msgspec.MsgspecError or ValueError."""
+    return msgspec.toml.decode(raw, type=Rubric)
+
+
 def parse_library(files: Mapping[str, bytes]) -> Library:
     """Parse the rubrics (`*.toml`) and prompts (`*.md`) among files by name."""
     digest = hashlib.blake2b(digest_size=16)
@@ -162,7 +172,7 @@ def parse_library(files: Mapping[str, bytes]) -> Library:
         digest.update(b"%s\0%d\0%s" % (name.encode(), len(files[name]), files[name]))
         stem, _, kind = name.rpartition(".")
         if kind == "toml":
-            rubric = msgspec.toml.decode(files[name], type=Rubric)
+            rubric = parse_rubric(files[name])
             rubrics[rubric.name] = rubric
         else:
             prompts[stem] = files[name].decode()

@@ -48,12 +48,14 @@ class SpecSuite:
     task_types: Sequence[Callable[[], Task[Any, Any]]] = ()
     """Create the tasks; override `task` if they need the settings or the data."""
     settings_type: type[ScoreSettings] = ScoreSettings
+    rubric_files: Sequence[Path] = ()
+    """What judging models are asked: one TOML file for each question."""
 
     @cached_property
     def spec(self) -> Spec:
         """The specification; without final weights, all tasks have the same weight."""
         try:
-            spec = read_spec(self.spec_file)
+            spec = _cover(read_spec(self.spec_file), self.rubrics())
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise ConfigError(f"suite {self.name!r}: {self.spec_file.name}: {error}") from error
         if spec.final:
@@ -106,6 +108,10 @@ class SpecSuite:
             raise NoRules(task)
         return found.answer_by_rules
 
+    def rubrics(self) -> Mapping[str, bytes]:
+        """The rubrics in `rubric_files`."""
+        return {path.name: path.read_bytes() for path in self.rubric_files}
+
     def labelling(self, task: str) -> Labelling:
         """Raises NoLabelling: override it to let people label the cases of a task."""
         from callscore.core.labelling import NoLabelling
@@ -142,6 +148,7 @@ class TaskSuite(SpecSuite):
         self._task = task
         self.name = task.name
         self.title = task.title
+        self.rubric_files = task.rubric_files
 
     @cached_property
     def spec(self) -> Spec:
@@ -149,7 +156,7 @@ class TaskSuite(SpecSuite):
         task = self._task
         stated = (task.version, task.metrics, task.weights)
         raw = msgspec.json.encode(stated, order="deterministic")
-        return Spec(
+        spec = Spec(
             framework=task.version,
             tasks=(task.name,),
             scores={task.name: ScoreSpec(task.title, weights=task.weights)},
@@ -157,6 +164,7 @@ class TaskSuite(SpecSuite):
             final={"b": {task.name: 1.0}},
             digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
         )
+        return _cover(spec, self.rubrics())
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:
@@ -168,6 +176,16 @@ class TaskSuite(SpecSuite):
     ) -> Task[Any, Any]:
         """The only task."""
         return self._task
+
+
+def _cover(spec: Spec, files: Mapping[str, bytes]) -> Spec:
+    """The specification with a digest that covers these files, too."""
+    if not files:
+        return spec
+    digest = hashlib.blake2b(spec.digest.encode(), digest_size=DIGEST_BYTES)
+    for name in sorted(files):
+        digest.update(b"%s\0%d\0%s" % (name.encode(), len(files[name]), files[name]))
+    return msgspec.structs.replace(spec, digest=digest.hexdigest())
 
 
 def convert_settings(

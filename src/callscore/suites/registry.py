@@ -80,10 +80,10 @@ def suite(name: str) -> Suite:
     if built_in is not None:
         made: Suite = getattr(import_module(built_in.module), built_in.type)()
         return made
-    for found in _installed():
+    for found in other_suites():
         if found.name == name:
             return found
-    known = ", ".join((*BUILT_IN, *(found.name for found in _installed())))
+    known = ", ".join((*BUILT_IN, *(found.name for found in other_suites())))
     raise ConfigError(f"unknown suite {name!r}; expected one of {known}")
 
 
@@ -99,7 +99,7 @@ def suite_of(task: str) -> Suite | None:
     for name, built_in in BUILT_IN.items():
         if task in built_in.tasks or task in built_in.also:
             return suite(name)
-    return next((found for found in _installed() if task in found.spec.tasks), None)
+    return next((found for found in other_suites() if task in found.spec.tasks), None)
 
 
 def scenario_suite() -> ScenarioSuite:
@@ -141,7 +141,7 @@ def labelling_of(task: str) -> Labelling:
 
 def task_names() -> Sequence[str]:
     """All tasks that a case file may name."""
-    return (*built_in_tasks(), *(task for found in _installed() for task in found.spec.tasks))
+    return (*built_in_tasks(), *(task for found in other_suites() for task in found.spec.tasks))
 
 
 def ordered(names: Sequence[str]) -> list[Suite]:
@@ -151,7 +151,7 @@ def ordered(names: Sequence[str]) -> list[Suite]:
 
 
 @cache
-def _installed() -> Sequence[Suite]:
+def other_suites() -> Sequence[Suite]:
     """The suites of other packages; a task on its own is a suite of one task."""
     if not plugin_names("callscore.suites") and not plugin_names("callscore.tasks"):
         return ()
@@ -164,7 +164,7 @@ def _installed() -> Sequence[Suite]:
 def all_suites() -> Iterator[Suite]:
     """Every suite, the built-in ones first; each is imported when the iterator gets to it."""
     yield from map(suite, BUILT_IN)
-    yield from _installed()
+    yield from other_suites()
 
 
 def all_metrics() -> Sequence[Metric]:
