@@ -160,7 +160,11 @@ class ReasonJudge(LiteralModel):
     ("old", "new", "message"),
     [
         ('name = "same_reason"', 'name = "evidence"', "a rubric 'evidence' is built in"),
-        ("reason.accuracy", "reason.other", "asks: 'reason.other' is not a metric; expected one of"),
+        (
+            "reason.accuracy",
+            "reason.other",
+            "asks: 'reason.other' is not a metric; expected one of",
+        ),
         ("vain =", "vein =", "same_reason.toml: Object contains unknown field `vein`"),
         ("[words]", "[words", "same_reason.toml: "),
     ],

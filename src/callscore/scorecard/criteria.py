@@ -97,7 +97,7 @@ def consistency(scores: Sequence[float], ddof: int) -> Measure:
     If every run scores 0 there is no value, which the mean over cases counts as 0.
     """
     if len(scores) < FEWEST_RUNS:
-        return not_run(f"{len(scores)} scored runs of a case; two are needed")
+        return not_run(f"a case has {len(scores)} scored of the two runs that are needed")
     value = _steadiness(scores, ddof)
     return undefined("every run scores 0") if value is None else ratio(value, 1)
 

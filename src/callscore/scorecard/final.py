@@ -240,7 +240,7 @@ def _why_none(tallies: Sequence[CriterionTally]) -> str | None:
     if failed:
         return f"failed: {failed} answers could not be judged{detail}"
     if waiting:
-        return f"not_run: {waiting} answers await a verdict or a similarity{detail}"
+        return f"not_run: {waiting} answers await a verdict, a similarity or another run{detail}"
     if not tallies:
         return "not_run: no answer of these tasks has what this criterion looks at"
     return None
