@@ -342,8 +342,8 @@ def count_undecided_gates(model: ModelScore) -> int:
 
 def _blocker(model: ModelScore) -> Cell:
     """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
-    cases = f"{show_count(model.blocked_calls, 'case')} blocked"
-    marks = [cases] if model.blocked_calls else []
+    calls = f"{show_count(model.blocked_calls, 'call')} blocked"
+    marks = [calls] if model.blocked_calls else []
     undecided = count_undecided_gates(model)
     if model.blockers:
         word, tone = "Yes", TONES["Blocker"]

@@ -191,12 +191,12 @@ def _ratings(model: ModelScore) -> Html:
 def _blockers(model: ModelScore, *, standalone: bool) -> Child:
     undecided = count_undecided_gates(model)
     if model.blockers:
-        cases = show_count(model.blocked_calls, "case")
+        calls = show_count(model.blocked_calls, "call")
         number = chip(show_count(len(model.blockers), "blocker"), "blocked")
         return join(
             number if standalone else tag("a", number, href="#blockers"),
             " ",
-            tag("small", cases) if model.blocked_calls else None,
+            tag("small", calls) if model.blocked_calls else None,
         )
     if undecided:
         return chip(f"{show_count(undecided, 'row')} undecided", "middling")
