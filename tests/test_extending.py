@@ -163,7 +163,7 @@ class ReasonJudge(LiteralModel):
         (
             "reason.accuracy",
             "reason.other",
-            "asks: 'reason.other' is not a metric; expected one of",
+            "'reason.other' is not a metric; expected one of",
         ),
         ("vain =", "vein =", "same_reason.toml: Object contains unknown field `vein`"),
         ("[words]", "[words", "same_reason.toml: "),
