@@ -84,3 +84,30 @@ def test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call() -> None:
     found = asyncio.run(settled())
     assert isinstance(found, AttemptFailed)
     assert found.message == "the adapter of scripted failed: OverflowError"
+
+
+def test_waiting_for_requests_in_flight_ends_with_the_last_of_them() -> None:
+    async def order() -> list[str]:
+        calls, ended = JudgeCalls(None), list[str]()
+        provider = ScriptedProvider(latency_s=0.05)
+        client = calls.add_judge(ModelSpec("j", "scripted", "j"), provider)
+        await calls.idle()  # nothing is in flight
+
+        async def send(number: int) -> None:
+            await client.send(provider, work_for(number).request)
+            ended.append("sent")
+
+        async def wait() -> None:
+            await calls.idle()
+            ended.append("idle")
+
+        sending = [asyncio.create_task(send(number)) for number in range(3)]
+        while len(calls.client.sending) < len(sending):
+            await asyncio.sleep(0)
+        waiting = asyncio.create_task(wait())
+        await asyncio.gather(*sending)
+        await asyncio.sleep(0)  # no time passes: the waiting task is woken, it does not look again
+        assert waiting.done()
+        return ended
+
+    assert asyncio.run(order()) == ["sent", "sent", "sent", "idle"]

@@ -36,6 +36,36 @@ MAY_BE_BILLED: frozenset[FailureKind] = frozenset({"timeout", "unreadable"})
 """Failures after which the provider may still have processed the request."""
 
 
+class InFlight:
+    """Tasks with a request in flight, or with a reply that is not yet durable."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None] | None] = set()
+        self._empty = asyncio.Event()
+
+    def add(self, task: asyncio.Task[None] | None) -> None:
+        """A task sends a request."""
+        self._tasks.add(task)
+        self._empty.clear()
+
+    def discard(self, task: asyncio.Task[None] | None) -> None:
+        """The request of a task has ended, and its reply, if any, is durable."""
+        self._tasks.discard(task)
+        if not self._tasks:
+            self._empty.set()
+
+    async def wait_until_empty(self) -> None:
+        """Return when no task is left."""
+        while self._tasks:
+            await self._empty.wait()
+
+    def __contains__(self, task: object) -> bool:
+        return task in self._tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+
 class RetryingClient:
     """Sends requests within limits, budget and deadlines."""
 
@@ -49,8 +79,7 @@ class RetryingClient:
         self._rng = Random(options.seed)
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(options.attempt_s)
-        self.sending: set[asyncio.Task[None] | None] = set()
-        """Tasks with a request in flight, or with a reply that is not yet durable."""
+        self.sending = InFlight()
 
     async def send(self, queue: ModelQueue, work: Work) -> CachedReply | Failed | None:
         """The paid reply, or why there is none; None if the work is left for a later run."""

@@ -28,7 +28,6 @@ from callscore.evaluate.model_identity import ModelIdentities
 from callscore.store.journal import ReplyCache
 
 TASK = "judge"
-POLL_S = 0.02
 INTERRUPTED = "interrupted"
 
 AttemptResult = ProviderResponse | AttemptFailed
@@ -91,8 +90,8 @@ class JudgeCalls:
 
     async def idle(self) -> None:
         """Return when no request is in flight and every reply is durable."""
-        while self._client is not None and self._client.sending:
-            await asyncio.sleep(POLL_S)
+        if self._client is not None:
+            await self._client.sending.wait_until_empty()
 
     def emit_progress(self) -> None:
         """Emit the progress of every judge that was asked."""
