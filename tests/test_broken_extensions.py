@@ -77,6 +77,11 @@ def test_a_mistake_in_a_task(old: str, new: str, message: str, tmp_path: Path) -
         ("priority = 0.25", "prio = 0.25", "final.b: unknown name 'prio'; expected one of queue"),
         ('partial(FieldTask, "priority")', "", "`task_types` has no task 'priority'"),
         ("(SpecSuite)", "", "RoutingSuite has no spec, verdict_rules, scenarios, …; expected"),
+        (
+            "(SpecSuite):",
+            "(SpecSuite):\n    scenarios = object()",
+            "suite 'routing': scenarios: expected None",
+        ),
     ],
 )
 def test_a_mistake_in_a_suite(old: str, new: str, message: str, tmp_path: Path) -> None:

@@ -96,6 +96,8 @@ def _checked_suite(made: Any, what: str) -> Suite:
     _check_type(f"{what}: spec", spec, Spec)
     for problem in _spec_problems(spec):
         raise PluginError(f"{what}: spec: {problem}")
+    if made.scenarios is not None:
+        raise PluginError(f"{what}: scenarios: expected None; only a built-in suite has scenarios")
 
     def checked_task(of: str, task: Any) -> Any:
         check_members(task, of, Task)
