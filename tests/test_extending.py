@@ -231,6 +231,31 @@ def test_weights_may_name_tasks_of_other_packages_and_no_others(tmp_path: Path) 
     assert "weights: unknown task 'cue'; expected one of queue, priority" in done.stderr
 
 
+def test_a_suite_of_another_package_has_settings(tmp_path: Path) -> None:
+    page = Page("suite.md")
+    module = "callscore_routing/__init__.py"
+    settings = """
+from callscore.extension import ScoreSettings
+
+class RoutingSettings(ScoreSettings, frozen=True):
+    patience: float = 0.5
+
+RoutingSuite.settings_type = RoutingSettings
+"""
+    env = install_modules({**page.package, module: page.package[module] + settings}, tmp_path)
+    page.write_files(tmp_path)
+    output = '{"case_id": "call-1/queue", "model": "m", "output": {"queue": "billing"}}'
+    (tmp_path / "outputs.jsonl").write_text(output, encoding="utf-8")
+    score = ("score", "cases.jsonl", "--outputs", "outputs.jsonl", "--json", "card.json")
+    done = run(*score, "--set", "patience=0.7", env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "|settings:patience=0.7|" in read_json(tmp_path / "card.json")["signature"]
+    done = run(*score, "--set", "pateince=0.7", env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    known = done.stderr.partition("unknown setting 'pateince'; expected one of: ")[2]
+    assert {"gates", "patience"} <= set(known.strip().split(", "))
+
+
 def test_simulated_refuses_a_task_that_it_cannot_degrade(tmp_path: Path) -> None:
     page = Page("task.md")
     (module,) = (name for name in page.package if name.endswith(".py"))

@@ -208,11 +208,13 @@ class Catalog:
 
     def check_settings(self) -> None:
         """Raise ConfigError for an unknown setting or a value that is not allowed."""
-        default = default_suite()
-        self.settings_of(default)
+        self.settings_of(default_suite())
         for key in self._given:
             if not any(key in _setting_names(suite) for suite in self._suites()):
-                default.settings({key: self._given[key]})  # raises, with the known names
+                names = dict.fromkeys(
+                    name for suite in self._suites() for name in _setting_names(suite)
+                )
+                raise ConfigError(f"unknown setting {key!r}; expected one of: {', '.join(names)}")
 
     def _suites(self) -> Iterator[Suite]:
         """The default suite first; others are imported only if it does not have what is needed."""
@@ -377,4 +379,5 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
 
 def _setting_names(suite: Suite) -> Iterable[str]:
-    return {field.encode_name for field in msgspec.structs.fields(default_settings(suite.name))}
+    fields = msgspec.structs.fields(default_settings(suite.name))
+    return {field.encode_name: None for field in fields}
