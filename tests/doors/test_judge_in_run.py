@@ -163,8 +163,8 @@ def test_a_run_killed_while_it_asks_and_judges_goes_on_and_pays_only_what_was_un
         done = run("run", path, *options, "--json", files[2], "--results", files[3])
         assert "run 1: complete" in done.stderr, done.stderr
         paid = len(stub.requests) - whole
-    preflights, under_way = 2, 1 + Limits().concurrency
-    assert paid <= whole - preflights + 2 * under_way
+    preflights, in_flight = 2, 1 + Limits().concurrency
+    assert paid <= whole - preflights + 2 * in_flight
     assert files[0].read_bytes() == files[2].read_bytes()
     assert files[1].read_bytes() == files[3].read_bytes()
 

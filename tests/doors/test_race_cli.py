@@ -217,8 +217,8 @@ def test_a_race_killed_twice_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
         again = ("--store", stores[1], "--resume", "--json", files[2], "--results", files[3])
         done = run(*words, *again)
         assert done.returncode == 0, done.stderr
-        under_way = 2 * (4 + 8 + 16)
-        assert len(stub.requests) - 2 * paid <= under_way
+        in_flight = 2 * (4 + 8 + 16)
+        assert len(stub.requests) - 2 * paid <= in_flight
     assert files[0].read_bytes() == files[2].read_bytes()
     assert files[1].read_bytes() == files[3].read_bytes()
     assert read_json(files[0])["race"]["decision"] == "good"

@@ -53,7 +53,7 @@ def test_a_storm_of_429_pauses_the_key_and_raises_no_herd(
     options = EngineOptions(backoff_first_s=0.02, backoff_cap_s=0.1)
     ran = carry_out(tmp_path, [planned(provider, 60, limits=Limits(32))], options)
     assert ran.summary.models["m"].answered == 60
-    assert provider.most_under_way <= 32
+    assert provider.most_in_flight <= 32
     # 32 in the first volley, then half of it after every pause.
     refused = provider.attempts.total() - 60
     assert 32 <= refused < 32 * 2 + 20
@@ -95,7 +95,7 @@ def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
     seen: list[int] = []
 
     def refuse_beyond_four(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
-        if len(seen) < 30 and provider.under_way > 4:
+        if len(seen) < 30 and provider.in_flight > 4:
             return attempt_failed("overloaded", "529", 0.001)
         return answer_ok(call, attempt)
 

@@ -107,11 +107,11 @@ class Converse:
         self._forms = SchemaCache(lambda schema: without_format(forms, schema))
         checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
-        self._beside = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
+        self._outside_config = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
         own = {k: v for k, v in checked.items() if k not in _INFERENCE | _OUTSIDE_CONFIG}
         if own:
-            fields = self._beside.get("additionalModelRequestFields") or {}
-            self._beside["additionalModelRequestFields"] = {**fields, **own}
+            fields = self._outside_config.get("additionalModelRequestFields") or {}
+            self._outside_config["additionalModelRequestFields"] = {**fields, **own}
 
     def path(self, model: str) -> str:
         """The path below the base URL; a model may be an ARN, so its slashes are quoted."""
@@ -133,7 +133,7 @@ class Converse:
         built |= _tools(prompt, form)
         if prompt.schema is not None and form == "format":
             built["outputConfig"] = {"textFormat": _text_format(prompt.schema)}
-        return merge_params(built, self._beside)
+        return merge_params(built, self._outside_config)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""

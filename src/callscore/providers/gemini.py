@@ -105,7 +105,7 @@ class GenerateContent:
         forms, params = choose_forms(params, BY_MODE)
         checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._config = {key: value for key, value in checked.items() if key not in _OUTSIDE_CONFIG}
-        self._beside = {key: value for key, value in checked.items() if key in _OUTSIDE_CONFIG}
+        self._outside_config = {key: value for key, value in checked.items() if key in _OUTSIDE_CONFIG}
         stop = self._config.get("stopSequences")
         if isinstance(stop, str):
             self._config["stopSequences"] = [stop]
@@ -144,7 +144,7 @@ class GenerateContent:
         if form == "format":
             config["responseJsonSchema"] = prompt.schema
         built["generationConfig"] = merge_params(config, self._config) or None
-        return merge_params(built, self._beside)
+        return merge_params(built, self._outside_config)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""

@@ -95,20 +95,20 @@ def failure(
         return _redirect_error(answer, host, secrets)
     reported = excerpt(error.message, secrets) or "no message"
     return AttemptFailed(
-        kind_of(answer.status, error, told_to_wait=wait is not None),
+        kind_of(answer.status, error, has_wait=wait is not None),
         f"{host} answered {answer.status}: {reported}",
         answer.status,
         wait,
     )
 
 
-def kind_of(status: int, error: ServerError, *, told_to_wait: bool) -> FailureKind:
+def kind_of(status: int, error: ServerError, *, has_wait: bool) -> FailureKind:
     """The `FailureKind` for a status and the codes that came with it."""
     if error.codes & _KEY_IS_USELESS or error.message.startswith(_OUT_OF_CREDIT):
         return "unauthorised"
     if error.codes & _THROTTLED:
         return "rate_limited"
-    if status == 503 and told_to_wait:
+    if status == 503 and has_wait:
         return "overloaded"
     if status in _BY_STATUS:
         return _BY_STATUS[status]

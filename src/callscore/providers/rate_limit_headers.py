@@ -42,11 +42,11 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         reported = _number(milliseconds)
         if reported is not None:
             return reported / 1000
-    told_after = headers.get("retry-after")
-    if told_after is None:
+    retry_after = headers.get("retry-after")
+    if retry_after is None:
         return None
-    seconds = _number(told_after)
-    return seconds if seconds is not None else _until(told_after, headers.get("date"))
+    seconds = _number(retry_after)
+    return seconds if seconds is not None else _until(retry_after, headers.get("date"))
 
 
 def left(headers: Mapping[str, str], names: LimitHeaders) -> RemainingQuota:

@@ -34,8 +34,8 @@ class ScriptedProvider:
         """Attempts by the key of the request."""
         self.paid: Counter[bytes] = Counter()
         """Replies by the key of the request."""
-        self.under_way = 0
-        self.most_under_way = 0
+        self.in_flight = 0
+        self.most_in_flight = 0
 
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The request for a prompt."""
@@ -46,14 +46,14 @@ class ScriptedProvider:
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """One attempt, as scripted."""
         self.attempts[request.key] += 1
-        self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             if self._latency_s:
                 await asyncio.sleep(self._latency_s)
             result = self._script(request, self.attempts[request.key])
         finally:
-            self.under_way -= 1
+            self.in_flight -= 1
         if isinstance(result, ProviderResponse):
             self.paid[request.key] += 1
         return result

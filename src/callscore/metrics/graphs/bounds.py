@@ -201,11 +201,11 @@ class TunedShares(NamedTuple):
         child = self._replace(
             fixed=fixed, near=self.near.remove_node(u, small), far=self.far.remove_node(v, large)
         )
-        beside_u = small.before[u] | small.after[u]
-        beside_v = [x for x in bound.columns if x in large.before[v] or x in large.after[v]]
+        next_to_u = small.before[u] | small.after[u]
+        next_to_v = [x for x in bound.columns if x in large.before[v] or x in large.after[v]]
         for row in rows:
             gains = bound.gains[row][:]
-            for column in bound.columns if row in beside_u else beside_v:
+            for column in bound.columns if row in next_to_u else next_to_v:
                 gains[column] = child.gain(row, column)
             if gains != bound.gains[row]:
                 bound.change(row, gains)
