@@ -56,7 +56,7 @@ class Suite(Protocol):
 
     @property
     def scenarios(self) -> ScenarioSuite | None:
-        """How scenarios of several steps are asked and scored; None in a suite of another package."""
+        """How scenarios of several steps are scored; None in a suite of another package."""
         ...
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:

@@ -105,7 +105,7 @@ class GenerateContent:
         forms, params = choose_forms(params, BY_MODE)
         checked = rename_params(check_params(params, _RESERVED), _NAMES)
         self._config = {key: value for key, value in checked.items() if key not in _OUTSIDE_CONFIG}
-        self._outside_config = {key: value for key, value in checked.items() if key in _OUTSIDE_CONFIG}
+        self._outside_config = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
         stop = self._config.get("stopSequences")
         if isinstance(stop, str):
             self._config["stopSequences"] = [stop]
