@@ -106,7 +106,7 @@ def test_data_may_be_files_globs_or_suites(folder: Path, data: str) -> None:
     assert sorted(path.name for path in config.cases) == ["a.jsonl", "b.jsonl"]
 
 
-def test_sample_stands_for_the_bundled_calls(folder: Path) -> None:
+def test_sample_means_the_bundled_calls(folder: Path) -> None:
     (path,) = load_eval(written(folder, f"data: sample\n{MODEL}")).cases
     assert path.name == "cases.jsonl"
     assert path.is_file()

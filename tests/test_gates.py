@@ -174,7 +174,7 @@ def test_a_value_may_lose_the_margin_and_no_more() -> None:
     assert checks(found, RULE, baselines=baseline_runs(found, {RATE: 30}, "m")) == {NAME: "failed"}
 
 
-def test_a_replacement_is_held_against_the_only_model_of_the_baseline() -> None:
+def test_a_replacement_is_compared_with_the_only_model_of_the_baseline() -> None:
     found = card(answer("c1", 5), answer("c2", 0))
     assert checks(found, RULE, baselines=baseline_runs(found, {RATE: 30}, "old")) == {
         NAME: "failed"

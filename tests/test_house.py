@@ -145,6 +145,21 @@ def test_pages_are_plain_english() -> None:
     assert found == []
 
 
+def test_names_are_plain_english() -> None:
+    """Functions, classes and attributes of the sources, and the sentences that name tests."""
+    words = re.compile(rf"(?:^|_)({'|'.join(NOT_PLAIN).replace(' ', '_')})(?:_|$)", re.IGNORECASE)
+    defined = re.compile(r"^ *(?:async )?(?:def|class) (\w+)|\bself\.(\w+) = ", re.MULTILINE)
+    tests = re.compile(r"^ *(?:async )?def (test_\w+)()", re.MULTILINE)
+    found = [
+        f"{path.name}: {name}"
+        for pattern, paths in ((defined, SOURCES), (tests, sorted((ROOT / "tests").rglob("*.py"))))
+        for path in paths
+        for names in pattern.findall(path.read_text(encoding="utf-8"))
+        if words.search(name := "".join(names))
+    ]
+    assert found == []
+
+
 def test_a_private_word_is_found_in_prose_and_not_in_code() -> None:
     code = 'told = 1  # Nobody knows\n"""Where it\nstands."""\nx = f"{told} of so many"\n'
     assert list(_private_words(code)) == [(1, "nobody"), (3, "stands"), (4, "so many")]
@@ -230,7 +245,7 @@ def test_no_path_of_a_machine_is_in_the_sources() -> None:
     assert found == []
 
 
-def test_numbers_of_the_framework_stand_in_spec_toml_only() -> None:
+def test_numbers_of_the_framework_are_in_spec_toml_only() -> None:
     weights = re.compile(r"\b0\.(35|47|29|24|70|88|97|95|90|85)\b")
     suites = ROOT / "src" / "callscore" / "suites" / "calls"
     found = [

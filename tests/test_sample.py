@@ -65,7 +65,7 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
     assert left.read_text(encoding="utf-8") == ""
 
 
-def test_every_quote_of_a_verdict_stands_where_it_says(
+def test_every_quote_of_a_verdict_is_where_it_says(
     cases: dict[str, Case], outputs: dict[tuple[str, str], str]
 ) -> None:
     checked = 0

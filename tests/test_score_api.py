@@ -48,7 +48,7 @@ def test_an_output_says_whose_it_is() -> None:
         callscore.score(CASES, [output("a", form(question()), model=" ")])
 
 
-def test_a_cost_is_of_somebody() -> None:
+def test_a_cost_of_an_unknown_model_is_refused() -> None:
     outputs = [output(name, form(question()), model="gpt") for name in "ab"]
     with pytest.raises(UsageError, match=r"cost of 'gtp': .*expected one of gpt"):
         callscore.score(CASES, outputs, cost_per_1000={"gtp": 1.0})
@@ -102,7 +102,7 @@ def judged(item: str, word: str, **extra: object) -> Json:
     return {"case_id": "a", "metric": metric, "item": item, "verdict": word, **extra}
 
 
-def test_a_verdict_for_every_model_holds_beside_one_for_a_model() -> None:
+def test_a_verdict_for_every_model_holds_besides_one_for_a_model() -> None:
     two = [question("Q1"), question("Q2")]
     given = [{**q, "reason": f"The agent said so in {q['question_id']}"} for q in two]
     verdicts = [judged("Q1", "as_described", model="m"), judged("Q2", "as_described")]

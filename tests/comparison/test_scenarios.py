@@ -105,7 +105,7 @@ def test_without_intervals_neither_card_nor_document_has_one(tmp_path: Path) -> 
     assert "intervals" not in card.document()["x_extension"]
 
 
-def test_scenarios_beside_calls_are_compared_and_cost_nothing_of_a_call(tmp_path: Path) -> None:
+def test_scenarios_with_calls_are_compared_and_cost_nothing_of_a_call(tmp_path: Path) -> None:
     cases_file(tmp_path, 3)
     priced = [{**model, "price": PRICE} for model in (PERFECT, WORSE)]
     config = eval_file(tmp_path, priced, data=["cases.jsonl", SCENARIOS])

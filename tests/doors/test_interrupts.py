@@ -24,7 +24,7 @@ def line_of(process: subprocess.Popen[str], words: str) -> str:
     return next(line for line in process.stderr if words in line)
 
 
-def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_way(
+def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_in_flight(
     tmp_path: Path,
 ) -> None:
     cases_file(tmp_path, 20)
@@ -50,7 +50,7 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
     assert "8/20" in run("runs", path).stdout
 
 
-def test_r03_a_second_interrupt_drops_what_is_under_way(tmp_path: Path) -> None:
+def test_r03_a_second_interrupt_drops_what_is_in_flight(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     with serving(always(Hang())) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])

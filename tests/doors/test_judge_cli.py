@@ -219,7 +219,7 @@ def test_the_offline_judge_keeps_to_the_limits(tmp_path: Path) -> None:
     assert "FAILED" not in done.stdout
 
 
-def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
+def test_a_judge_is_compared_with_people(tmp_path: Path) -> None:
     def label(number: int, human: str, judge: str) -> Json:
         return {
             "case_id": f"c{number}",
@@ -243,7 +243,7 @@ def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
     assert found["sensitivity"] == pytest.approx(60 / 65)
 
 
-def test_people_who_label_the_same_items_are_held_against_each_other(tmp_path: Path) -> None:
+def test_people_who_label_the_same_items_are_compared_with_each_other(tmp_path: Path) -> None:
     base = {"metric": "qa.evidence_backed_reasoning", "item": "Q1", "model": "m"}
     words = {"a": ("vague", "vague"), "b": ("absent", "absent"), "c": ("vague", "as_described")}
     lines = [

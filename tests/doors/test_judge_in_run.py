@@ -144,7 +144,7 @@ def test_a_case_that_a_model_fails_holds_up_no_judge(tmp_path: Path) -> None:
     assert [line["status"] for line in read_lines(results)] == ["error"] + ["valid"] * (CASES - 1)
 
 
-def test_a_run_killed_while_it_asks_and_judges_goes_on_and_pays_only_what_was_under_way(
+def test_a_run_killed_while_it_asks_and_judges_goes_on_and_pays_only_what_was_in_flight(
     tmp_path: Path,
 ) -> None:
     files = [tmp_path / name for name in ("whole.json", "whole.jsonl", "again.json", "again.jsonl")]

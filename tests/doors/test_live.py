@@ -43,7 +43,7 @@ def test_a_race_shows_who_is_in_and_what_is_saved_line_by_line_without_a_termina
     ]
 
 
-def test_on_a_terminal_the_race_stands_below_the_table(
+def test_on_a_terminal_the_race_is_below_the_table(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

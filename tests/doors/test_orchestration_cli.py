@@ -122,7 +122,7 @@ def consumed(file: Path) -> dict[str, float]:
     return {name: float(f"{metrics.get(name, 0.0):.4f}") for name in names}
 
 
-def test_c_121_beside_the_joint_file_stands_one_a_language(tmp_path: Path) -> None:
+def test_c_121_besides_the_joint_file_there_is_one_per_language(tmp_path: Path) -> None:
     korean = tmp_path / "a b" / "KO"
     shutil.copytree(SMALL, korean)
     file = tmp_path / "both.json"
@@ -254,7 +254,7 @@ def test_a_file_that_is_no_recording_is_listed_and_the_rest_is_scored(tmp_path: 
     assert "not complete" in strict.stderr
 
 
-def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
+def test_an_infrastructure_error_counts_against_no_model(tmp_path: Path) -> None:
     folder = tmp_path / "model" / "EN"
     shutil.copytree(LARGE, folder)
     recording = json.loads((folder / "4_out.json").read_text(encoding="utf-8"))
@@ -418,7 +418,7 @@ def test_c_134_run_and_score_hash_the_same_scenarios_alike(mode: str) -> None:
 
 
 @needs_fixtures
-def test_c_134_the_public_data_has_one_hash_whoever_holds_it() -> None:
+def test_c_134_the_public_data_has_one_hash_in_every_copy() -> None:
     data = SCENARIOS / "EN"
     asked = _survey_hash(data, data / "multiagent_cards")
     outputs = PARITY / "perfect_label" / "outputs" / "EN"

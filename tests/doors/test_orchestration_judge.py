@@ -209,7 +209,7 @@ def test_the_open_values_of_a_run_can_be_filled_in_by_people(tmp_path: Path, nam
     assert read_json(target)["x_extension"]["undecided"]["count"] == 0
 
 
-def test_a_verdict_that_is_none_ends_a_run_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_a_verdict_that_is_none_ends_a_run_before_any_model_is_asked(tmp_path: Path) -> None:
     line = {"case_id": "EN/1#7", "metric": "orchestration.argument_value", "item": "x"}
     verdicts = tmp_path / "given.jsonl"
     verdicts.write_text(json.dumps({**line, "verdict": "perhaps"}), encoding="utf-8")

@@ -48,7 +48,7 @@ def test_r14_runs_at_once_pay_once_for_the_same_request(tmp_path: Path) -> None:
     assert [("complete" in line, "24/24" in line) for line in listed] == [(True, True)] * 3
 
 
-def test_r14_a_killed_run_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_r14_a_killed_run_keeps_no_other_run_waiting(tmp_path: Path) -> None:
     cases_file(tmp_path, 24)
     faulty = FaultyChat(right_answer, delay_s=0.3)
     with serving(faulty) as stub:

@@ -115,7 +115,7 @@ def test_a_model_that_is_not_to_be_asked_builds_the_same_requests_and_sends_none
     assert (answer.kind, answer.message) == ("unauthorised", "this model is not to be asked")
 
 
-def test_the_preflight_stands_in_the_bill(tmp_path: Path) -> None:
+def test_the_preflight_is_in_the_bill(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     dear, unknown = {"input": 0, "output": 1000}, None
     with serving(FaultyChat(right_answer)) as stub:

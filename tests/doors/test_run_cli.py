@@ -262,7 +262,7 @@ def test_fifty_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     assert resumed.read_bytes() == whole.read_bytes()
 
 
-def test_the_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
+def test_the_second_process_learns_which_one_holds_the_run(tmp_path: Path) -> None:
     def holding(request: Request) -> Behaviour:
         return Answer(chat_completion("ok")) if b"word ok" in request.body else Hang()
 

@@ -113,7 +113,7 @@ def test_settings_that_are_none_are_refused(
     assert words in refused("run", path)
 
 
-def test_the_public_protocol_is_refused_beside_calls(tmp_path: Path) -> None:
+def test_the_public_protocol_is_refused_with_calls(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     data = {"calls": "cases.jsonl", **scenarios(protocol="public")}
     assert "expected only scenarios" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
@@ -232,7 +232,7 @@ def test_answers_to_one_protocol_are_not_scored_as_those_to_another(tmp_path: Pa
     assert "was made with other data" in refused("run", path, "--rescore", 1)
 
 
-def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_path: Path) -> None:
+def test_tokens_and_cost_are_by_step_and_scenario_and_repeat_to_the_byte(tmp_path: Path) -> None:
     with serving(tool_calling) as stub:
         path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
         log, results = tmp_path / "log.jsonl", tmp_path / "results.jsonl"
@@ -254,7 +254,7 @@ def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_p
     assert "latency" not in (tmp_path / "a.json").read_text()
 
 
-def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
+def test_several_models_are_side_by_side(tmp_path: Path) -> None:
     shown = told("run", eval_file(tmp_path, [HASTY, PERFECT], data=SCENARIOS))
     table = shown[shown.index("Models side by side, standard mode") :].splitlines()
     assert table[1].split()[:3] == ["model", "Average", "Plan"]
@@ -263,7 +263,7 @@ def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
     assert "side by side" not in told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS))
 
 
-def test_tokens_that_nobody_counted_are_unknown_not_none(tmp_path: Path) -> None:
+def test_tokens_that_were_not_counted_are_unknown_not_none(tmp_path: Path) -> None:
     folder = SAMPLES / "orchestration" / "outputs" / "sample-small"
     model = {"name": "old", "provider": "replay", "outputs": str(folder)}
     path = eval_file(tmp_path, [model, PERFECT], data=SCENARIOS)
@@ -444,7 +444,7 @@ def test_two_recordings_of_one_scenario_are_refused(tmp_path: Path) -> None:
     assert "are outputs of one scenario" in refused("run", path)
 
 
-def test_free_runs_stand_beside_the_score_and_never_in_it(tmp_path: Path) -> None:
+def test_free_runs_are_next_to_the_score_and_never_in_it(tmp_path: Path) -> None:
     told("run", eval_file(tmp_path, [HASTY], data=SCENARIOS), "--json", tmp_path / "gold.json")
     path = eval_file(tmp_path, [HASTY], data=scenarios(history="own"))
     shown = told(

@@ -87,7 +87,7 @@ def test_scenarios_of_one_model_give_exactly_the_result_document(tmp_path: Path)
     assert lines[0]["case_id"] == "EN/1#3"
 
 
-def test_both_suites_and_several_models_stand_in_one_document(tmp_path: Path) -> None:
+def test_both_suites_and_several_models_are_in_one_document(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     data = {"calls": "cases.jsonl", **SCENARIOS}
     target = tmp_path / "card.json"
@@ -108,7 +108,7 @@ def test_a_limit_is_one_of_scenarios_too(tmp_path: Path) -> None:
     assert len(read_json(tmp_path / "r.json")["detailed_results"]) == 2
 
 
-def test_scenarios_can_be_gated_beside_calls_and_alone(tmp_path: Path) -> None:
+def test_scenarios_can_be_gated_with_calls_and_alone(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     both = {"calls": "cases.jsonl", **SCENARIOS}
     gate = {"of": "orchestration.average", "at_least": 0.99}

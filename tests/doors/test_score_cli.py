@@ -358,7 +358,7 @@ main()
     assert "please report it" in done.stderr.splitlines()[-1]
 
 
-def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
+def test_stdout_may_be_closed(cases: Path, outputs: Path) -> None:
     command = f"{sys.executable} -m callscore score {cases} --outputs {outputs} >&-"
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -490,7 +490,7 @@ def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, wor
         ("c.jsonl", b'[{"id": "a"}]\n', "is one JSON list", "every element as its own line"),
     ],
 )
-def test_a_file_of_another_kind_is_told_what_to_do(
+def test_a_file_of_another_kind_is_refused_with_a_remedy(
     tmp_path: Path, name: str, raw: bytes, words: str, remedy: str
 ) -> None:
     path = tmp_path / name
@@ -576,7 +576,7 @@ def test_every_command_explains_itself(command: list[str]) -> None:
     assert len(done.stdout.splitlines()) > 5
 
 
-def test_orchestration_cases_of_other_origin_are_scored_beside_calls(tmp_path: Path) -> None:
+def test_orchestration_cases_of_other_origin_are_scored_with_calls(tmp_path: Path) -> None:
     tools = [{"name": "find", "parameters": {"type": "object", "properties": {}}}]
     case = {
         "id": "o1",

@@ -99,7 +99,9 @@ def writes_into(process: int, folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_is_stopped_leaves_no_half_written_file(cases: Path, sent: signal.Signals) -> None:
+def test_an_interrupted_writer_leaves_no_half_written_file(
+    cases: Path, sent: signal.Signals
+) -> None:
     case = json.loads(cases.read_text(encoding="utf-8"))
     many = [{**case, "id": f"c{n}", "model_output": form(question())} for n in range(20_000)]
     cases.write_text("\n".join(map(json.dumps, many)), encoding="utf-8")

@@ -49,7 +49,7 @@ def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(
         assert journal.run(1).spent_usd == pytest.approx(MOST)
 
 
-def test_s24_what_was_under_way_at_a_kill_counts_against_the_budget(tmp_path: Path) -> None:
+def test_s24_what_was_in_flight_at_a_kill_counts_against_the_budget(tmp_path: Path) -> None:
     cases_file(tmp_path, 5)
     with serving(always(Hang())) as stub:
         model = at_most(stub.url, 2)

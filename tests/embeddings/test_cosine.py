@@ -79,7 +79,7 @@ def test_only_labse_and_muse_are_official() -> None:
     assert found(CosineEmbedder(Table(VECTORS, official=False)), pair)[0].approximate
 
 
-def test_who_measured_stands_in_every_similarity() -> None:
+def test_who_measured_is_in_every_similarity() -> None:
     embedder = CosineEmbedder(Table(VECTORS))
     assert {s.by for s in found(embedder, [("east", "west"), ("", "")])} == {embedder.signature}
 

@@ -112,13 +112,13 @@ def test_only_labse_and_muse_are_official_wherever_they_are_served() -> None:
     assert not HttpEncoder("text-embedding-3-large", "h", post).is_official
 
 
-def test_host_and_model_stand_in_the_signature() -> None:
+def test_host_and_model_are_in_the_signature() -> None:
     signature = encoder(Server().post).signature
     assert "embeddings.example" in signature
     assert "acme/LaBSE" in signature
 
 
-def test_it_reads_the_languages_it_was_told() -> None:
+def test_it_reads_the_configured_languages() -> None:
     told = encoder(Server().post, ["hi", "en-GB"])
     assert [told.reads(lang) for lang in ("hi-IN", "en", None, "fr")] == [True, True, True, False]
     assert encoder(Server().post).reads("fr")

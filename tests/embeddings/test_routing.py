@@ -55,11 +55,11 @@ def test_a_failed_embedder_is_not_replaced_by_the_next() -> None:
     assert isinstance(found, Failed)
 
 
-def test_no_pairs_need_nobody() -> None:
+def test_without_pairs_no_embedder_is_asked() -> None:
     assert measured(router(Broken(VECTORS)), [], "en") == []
 
 
-def test_all_who_may_measure_stand_in_the_signature() -> None:
+def test_all_who_may_measure_are_in_the_signature() -> None:
     assert router(Table(VECTORS)).signature == f"table:1;max=20000 > {SIGNATURE}"
     assert router(Table(VECTORS)).name == "table > chrF"
 

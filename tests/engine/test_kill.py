@@ -87,7 +87,7 @@ def uninterrupted(tmp_path: Path) -> list[Reply]:
     return final_answers(tmp_path / "whole")
 
 
-def test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_under_way(
+def test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_in_flight(
     tmp_path: Path, uninterrupted: list[Reply]
 ) -> None:
     kills = [("answered", 9), ("commit", 4), ("committed", 3), ("told", 11)]
@@ -105,7 +105,7 @@ def test_sixty_random_kills_lose_nothing(tmp_path: Path, uninterrupted: list[Rep
         assert final_answers(folder) == uninterrupted
 
 
-def test_a_second_process_is_told_who_holds_the_run_and_takes_over_when_it_is_gone(
+def test_a_second_process_learns_which_one_holds_the_run_and_takes_over_when_it_is_gone(
     tmp_path: Path,
 ) -> None:
     header = RunHeader("x", "config", "data", CASES)

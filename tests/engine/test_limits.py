@@ -65,7 +65,7 @@ def test_tokens_that_were_not_used_may_be_used_by_others() -> None:
     assert bucket.wait_s(45, now=0.0) == 0
 
 
-def test_a_clock_that_stands_still_fills_no_bucket() -> None:
+def test_a_clock_that_stops_fills_no_bucket() -> None:
     bucket = Bucket(60, now=5.0)
     bucket.take(3)
     assert bucket.wait_s(1, now=5.0) == bucket.wait_s(1, now=5.0) > 0
@@ -193,7 +193,7 @@ def test_those_who_gave_up_waiting_take_no_place() -> None:
     assert run_in_virtual_time(enters())
 
 
-def test_a_closed_gate_lets_nobody_in_and_keeps_nobody_waiting() -> None:
+def test_a_closed_gate_admits_no_request_and_keeps_none_waiting() -> None:
     async def enters() -> list[bool]:
         limiter = RateLimiter(Limits(1), Pause())
         await limiter.acquire(1)
@@ -241,7 +241,7 @@ def test_what_is_repeated(kind: FailureKind, counted: int, repeated: bool) -> No
     assert (wait is not None) is repeated
 
 
-def test_a_call_that_does_not_fit_waits_for_those_under_way() -> None:
+def test_a_call_that_does_not_fit_waits_for_those_in_flight() -> None:
     async def reserved() -> tuple[bool, bool, bool]:
         budget = Budget(1.0)
         first = await budget.reserve(0.8)

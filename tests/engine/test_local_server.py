@@ -114,7 +114,7 @@ def test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none() ->
     assert set(server.asked.values()) == {1}
 
 
-def test_a_timeout_lowers_the_number_of_calls_at_once_and_is_told() -> None:
+def test_a_timeout_lowers_the_number_of_calls_at_once_and_is_reported() -> None:
     server = OneByOne(60.0)
     options = EngineOptions(attempt_s=300.0, case_s=1e6, max_attempts=20)
     summary, told, _ = carried_out(server, options, 40, is_local=False)

@@ -156,7 +156,7 @@ MOST = Price(1.0, 1.0).of(100, 50)
 
 
 @pytest.mark.parametrize("calls_worth", [0.5, 1, 7.5, 20])
-def test_the_budget_is_never_exceeded_counting_what_is_under_way(
+def test_the_budget_is_never_exceeded_counting_what_is_in_flight(
     tmp_path: Path, calls_worth: float
 ) -> None:
     def all_tokens(call: ProviderRequest, attempt: int) -> ProviderResponse:
@@ -253,7 +253,7 @@ class Hanging(ScriptedProvider):
         return await super().attempt(call)
 
 
-def test_an_interrupt_waits_for_calls_under_way_to_their_deadline(tmp_path: Path) -> None:
+def test_an_interrupt_waits_for_calls_in_flight_to_their_deadline(tmp_path: Path) -> None:
     asked = StopAt(5, times=1)
     options = EngineOptions(attempt_s=0.6, grace_s=0.1)
     ran = carry_out(tmp_path, [planned(Hanging(5), 50)], options, on_event=asked)

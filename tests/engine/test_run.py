@@ -175,7 +175,7 @@ def test_the_bill_is_price_times_tokens_and_unknown_stays_unknown(tmp_path: Path
     assert {cost for _, cost in ran.answers("silent").values()} == {None}
 
 
-def test_what_may_be_billed_without_an_answer_is_told_apart(tmp_path: Path) -> None:
+def test_what_may_be_billed_without_an_answer_is_reported_separately(tmp_path: Path) -> None:
     provider = scripted({1: attempt_failed("timeout"), 2: attempt_failed("server")})
     ran = carry_out(tmp_path, [planned(provider, 4, price=Price(1.0, 2.0))], QUICK)
     assert ran.summary.models["m"].uncertain_usd == pytest.approx(4 * 200 / 1e6)
@@ -193,7 +193,7 @@ def test_events_tell_outcomes_retries_and_progress(tmp_path: Path) -> None:
     assert (last.model, last.done, last.total, last.failed, last.cached) == ("m", 3, 3, 0, 0)
 
 
-def test_an_answer_is_durable_before_it_is_told(tmp_path: Path) -> None:
+def test_an_answer_is_durable_before_it_is_emitted(tmp_path: Path) -> None:
     ran = carry_out(tmp_path, [planned(ScriptedProvider(), 20)], check_durable=True)
     assert [isinstance(o, Completed) for o in ran.outcomes] == [True] * 20
 

@@ -15,7 +15,7 @@ from run_cases import work_for
 CALLS = 40
 
 
-def test_progress_is_told_now_and_then_and_at_the_end() -> None:
+def test_progress_is_emitted_now_and_then_and_at_the_end() -> None:
     told: list[Event] = []
 
     async def all_calls() -> None:

@@ -390,7 +390,7 @@ def test_s05_a_name_that_no_dossier_has_is_refused(files: Files, name: str, tmp_
     assert sorted(tmp_path.rglob("*")) == [*before, tmp_path / "dossier.zip"]
 
 
-def test_a_name_that_stands_twice_is_refused(files: Files, tmp_path: Path) -> None:
+def test_a_name_that_occurs_twice_is_refused(files: Files, tmp_path: Path) -> None:
     out = io.BytesIO()
     with pytest.warns(UserWarning, match="Duplicate name"), ZipFile(out, "w") as archive:
         for name, raw in [*files.items(), ("card.json", b"{}")]:

@@ -43,7 +43,7 @@ def test_a_stored_run_gives_card_and_cases_by_its_id_alone(project: Path) -> Non
     assert prices["careful"].output == 15
 
 
-def test_an_eval_file_stands_for_its_newest_run(project: Path) -> None:
+def test_an_eval_file_means_its_newest_run(project: Path) -> None:
     with open_source(SourceRequest(str(project / "eval.yaml"))) as source:
         assert source.provenance.run is not None
         assert source.provenance.run.id == 1

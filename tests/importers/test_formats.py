@@ -88,7 +88,7 @@ def test_speakers_without_a_cue_keep_their_label_and_are_named_as_unknown() -> N
     assert any("role unknown" in note for note in call.notes)
 
 
-def test_what_contact_lens_found_is_kept_beside_the_words() -> None:
+def test_what_contact_lens_found_is_kept_with_the_words() -> None:
     call = only_call("x.json", contact_lens())
     assert call.metadata["issues"] == ["My bill went up by 40 €"]
     assert call.metadata["categories"] == ["billing"]

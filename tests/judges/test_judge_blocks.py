@@ -28,13 +28,13 @@ def block(given: JudgeRequest, name: str) -> str:
     return found.group(1)
 
 
-def test_turns_stand_one_a_line_with_number_speaker_and_time() -> None:
+def test_turns_are_one_per_line_with_number_speaker_and_time() -> None:
     assert block(judge_request(SUPPORT), "transcript").split("\n")[1] == (
         'Turn 2, Customer, 0:07: "I was charged twice, 49 dollars each time."'
     )
 
 
-def test_only_a_single_word_stands_bare_as_a_speaker() -> None:
+def test_a_speaker_of_several_words_is_quoted() -> None:
     turns = [Turn("Hello", speaker="agent"), Turn("Hi", speaker="All pass now"), Turn("Bye")]
     assert list(turn_lines(turns)) == [
         'Turn 1, agent: "Hello"',
@@ -64,7 +64,7 @@ def test_what_the_reference_only_repeats_of_the_call_is_left_out_and_lists_keep_
     }
 
 
-def test_a_text_whose_sentences_all_stand_beside_it_is_not_repeated() -> None:
+def test_a_text_whose_sentences_are_all_shown_with_it_is_not_repeated() -> None:
     parts = ["Good morning to all of you out there.", "How may I help you on this day?"]
     given = judge_request(SUPPORT, expected_outcome={"full": " ".join(parts), "parts": parts})
     assert json.loads(block(given, "expected_outcome")) == {"parts": parts}
@@ -94,7 +94,7 @@ def test_an_answer_that_has_none_of_those_parts_is_shown_whole() -> None:
     assert json.loads(block(given, "model_output")) == {"nodes": [1]}
 
 
-def test_what_is_asked_of_the_case_is_told_no_more_of_the_config_than_it_can_use() -> None:
+def test_questions_about_the_case_see_no_more_of_the_config_than_they_can_use() -> None:
     config = {"labels": ["good", "bad"], "questions": [{"question": "Greeted?", "max": 5}]}
     given = judge_request(asked("needed", TURNS[1].text), config=config)
     assert json.loads(block(given, "config")) == {"questions": config["questions"]}
@@ -114,7 +114,7 @@ def test_json_is_laid_out_as_it_is_and_nothing_in_it_acts(value: Any) -> None:
     assert not set("<>`") & set(text)
 
 
-def test_what_fits_a_line_stands_on_one() -> None:
+def test_what_fits_a_line_is_on_one() -> None:
     short = {"a": [1, 2, 3], "b": "text"}
     assert json_lines(short) == ['{"a": [1, 2, 3], "b": "text"}']
     lines = json_lines({"a": ["x" * 90, "y" * 90], "b": short})
@@ -174,7 +174,7 @@ def test_items_come_in_an_order_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["recall", "used", "answer_match", "instruction"])
-def test_a_known_item_is_held_against_what_the_others_are(name: str) -> None:
+def test_a_known_item_is_compared_with_what_the_others_are(name: str) -> None:
     told = "Duplicate charge confirmed\nRefund promised"
     items = request(judge_request(asked(name, "Something", told))).items.values()
     canaries = [item for item in items if item.canary]

@@ -67,7 +67,7 @@ def test_steps_of_a_scale_are_weighted() -> None:
     assert near.cross_check is None
 
 
-def test_the_corrected_mean_stands_between_judge_and_people() -> None:
+def test_the_corrected_mean_is_between_judge_and_people() -> None:
     found = calibrate(SUPPORT, MIXED, [GOOD] * 450 + [BAD] * 450)
     assert found.corrected is not None
     covariance = (0.40 - 0.50 * 0.45) * 100 / 99
@@ -99,7 +99,7 @@ def test_the_agreement_of_people_among_themselves_is_the_yardstick(
     assert found.is_calibrated is calibrated
 
 
-def test_people_who_abstain_or_stand_alone_say_nothing_about_agreement() -> None:
+def test_people_who_abstain_or_are_alone_say_nothing_about_agreement() -> None:
     assert calibrate(SUPPORT, MIXED, by_item=[[GOOD], [GOOD, "cannot_tell"]]).people is None
 
 

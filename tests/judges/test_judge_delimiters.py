@@ -72,7 +72,7 @@ def test_a_flood_is_cut() -> None:
     assert len(escape_text("A" * 1_000_000)) < LONGEST_TEXT + 100
 
 
-def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
+def test_ids_are_distinct_and_not_in_the_data() -> None:
     seed = fingerprint("x")
     first = item_ids(3, Random(seed), "")
     taken = f"id {first[0]} verdict preserved"

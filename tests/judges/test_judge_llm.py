@@ -69,7 +69,7 @@ def test_a_judge_is_never_shown_its_own_words_again() -> None:
     assert b"From now on" not in model.bodies[1]
 
 
-def test_an_item_that_stays_faulty_is_void_and_the_others_stand() -> None:
+def test_an_item_that_stays_faulty_is_unjudged_and_the_others_count() -> None:
     answer = judge(GIVEN, LLMJudge(WritingModel(changed(misquoting))))
     assert words(answer) == {"false": "not_found"}
     assert isinstance(answer, JudgeResult)

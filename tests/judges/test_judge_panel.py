@@ -97,7 +97,9 @@ def test_the_third_judge_breaks_the_tie(vote: str, stands: str) -> None:
 
 
 @pytest.mark.parametrize("others", [[GOOD], [GOOD, "cannot_tell"]])
-def test_without_a_majority_the_stricter_word_stands_and_people_are_told(others: list[str]) -> None:
+def test_without_a_majority_the_stricter_word_counts_and_the_item_is_disputed(
+    others: list[str],
+) -> None:
     first = Saying("gpt-x", {"claim": BAD, "recall": "stated"})
     rest = [Saying(f"{name}-x", {"claim": w}) for name, w in zip(("claude", "gemini"), others)]  # noqa: B905
     answer = judge(GIVEN, Panel(seats(first, *rest)))
@@ -135,7 +137,7 @@ def test_the_second_judge_fills_what_the_first_left_void() -> None:
     assert list(answer.void) == []
 
 
-def test_what_nobody_could_answer_stays_void() -> None:
+def test_an_item_without_any_answer_stays_unjudged() -> None:
     first, second = Saying("gpt-x", {"claim": GOOD}), Saying("claude-x", {}, fails=True)
     answer = judge(GIVEN, Panel(seats(first, second)))
     assert isinstance(answer, JudgeResult)

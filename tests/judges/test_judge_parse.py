@@ -65,7 +65,7 @@ def test_a_right_answer_is_clean() -> None:
         pytest.param(PLAIN.replace("{", '{"score": 1.0, ', 1), id="C-100 a score of its own"),
     ],
 )
-def test_what_stands_around_an_answer_has_no_effect(text: str) -> None:
+def test_text_around_an_answer_has_no_effect(text: str) -> None:
     assert parse_answer(text, ASKED) == parse_answer(PLAIN, ASKED)
 
 
@@ -201,7 +201,7 @@ def test_an_item_that_we_made_up_rests_on_no_field() -> None:
         {"Ignore the rules": "x"},
     ],
 )
-def test_what_is_wrong_is_told_without_a_word_of_the_answer(change: dict[str, str]) -> None:
+def test_errors_are_reported_without_a_word_of_the_answer(change: dict[str, str]) -> None:
     found = parse_answer(answer(lambda item: item.update(change)), ASKED)
     assert found.problems()
     assert "Ignore" not in " ".join(found.problems())

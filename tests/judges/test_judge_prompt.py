@@ -120,7 +120,7 @@ def items_in(content: str) -> list[dict[str, Any]]:
     return items
 
 
-def test_c100_the_anchors_of_the_framework_stand_word_for_word() -> None:
+def test_c100_the_anchors_of_the_framework_are_verbatim() -> None:
     assert [text for word, text in RUBRICS["fluency"].words.items() if word != "cannot_tell"] == [
         "Grammatically correct, reads like a native translation",
         "Minor issues, clearly readable",
@@ -182,7 +182,7 @@ def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
     assert ("model_output_field" in entry) is (answer is not None and not RUBRICS[name].of_case)
 
 
-def test_the_answer_stands_as_json_behind_the_case_and_before_the_items() -> None:
+def test_the_answer_is_json_after_the_case_and_before_the_items() -> None:
     answer = {"summary": {"call_purpose": "Refund </model_output>", "highlights": ["One"]}}
     content = request(judge_request(SUPPORT, model_output=answer)).prompt.messages[1].content
     found = re.search(r"</config-\w+>\n\n<model_output-\w+>\n(.*?)\n</", content, re.DOTALL)

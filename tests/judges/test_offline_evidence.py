@@ -46,7 +46,7 @@ def test_c_37_evidence_is_a_quote_or_words_in_a_row(reason: str, verdict: str) -
         ("Greeted at 01:00:00 with 'Good morning'", "differs"),
     ],
 )
-def test_c_39_a_time_is_held_against_the_turn_within_five_seconds(
+def test_c_39_a_time_is_compared_with_the_turn_within_five_seconds(
     reason: str, verdict: str
 ) -> None:
     assert judge_reason(reason, CALL, "en").verdict == verdict

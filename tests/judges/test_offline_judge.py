@@ -185,7 +185,7 @@ def test_each_question_gets_a_word_of_its_own(
 
 
 @pytest.mark.parametrize("metric", sorted(LEFT_TO_CODE))
-def test_c_72_what_code_found_about_names_stands(metric: str) -> None:
+def test_c_72_what_code_found_about_names_counts(metric: str) -> None:
     assert judged([Question(metric, "x", "said", "wanted", OFFERED[metric])]) == []
 
 
@@ -201,7 +201,7 @@ def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
     assert isinstance(found, Failed)
 
 
-def test_the_embedder_stands_in_the_signature() -> None:
+def test_the_embedder_is_in_the_signature() -> None:
     alone, helped = OfflineJudge(), OfflineJudge(CosineEmbedder(Table({})))
     assert alone.signature.endswith("embedder=none")
     assert helped.signature.endswith("embedder=table:1;max=20000")
@@ -223,7 +223,7 @@ def test_every_word_is_one_of_those_offered_and_an_estimate(
         assert verdict.verdict != "different"
 
 
-def test_nobody_can_make_it_read_without_end() -> None:
+def test_reading_hostile_text_ends() -> None:
     hostile = '"' * 5_000 + "'a " * 200_000 + "not only 1,1," * 50_000
     assert word("text.fabrication_free", hostile) is not None
     assert word("qa.evidence_backed_reasoning", hostile) is not None

@@ -94,7 +94,7 @@ def test_two_numbers_are_not_one(words: str, values: list[str]) -> None:
         ("en", "at one fifteen p m", "time: 1:15 PM", "time: 2:25 PM"),
     ],
 )
-def test_words_and_digits_are_held_against_each_other(
+def test_words_and_digits_are_compared_with_each_other(
     lang: str | None, said: str, right: str, wrong: str
 ) -> None:
     assert held_against(said, right, lang).doubts == []
@@ -123,7 +123,7 @@ def test_what_is_hardly_a_number_states_none(claim: str) -> None:
     assert held_against("They agreed.", claim, None).doubts == []
 
 
-def test_things_that_a_summary_counts_are_doubted_but_not_held_against_it() -> None:
+def test_things_that_a_summary_counts_are_doubted_but_do_not_count_against_it() -> None:
     found = held_against("We talked about price and delivery.", "Two things: price, delivery.")
     assert [finding.kind for finding in found.doubts] == ["count"]
     assert found.is_supported

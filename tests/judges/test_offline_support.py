@@ -144,7 +144,7 @@ def test_scripts_without_spaces_are_covered_by_pairs() -> None:
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["en", "hi", "zh", None]))
-def test_any_text_can_be_held_against_any_call(claim: str, said: str, lang: str | None) -> None:
+def test_any_text_can_be_compared_with_any_call(claim: str, said: str, lang: str | None) -> None:
     known = index_passages(JudgeRequest("text", [Turn(text=said)], {}, {"a": [said]}, [], lang))
     found = check_support(claim, known, lang)
     assert 0 <= found.suspicion <= 1
@@ -176,7 +176,7 @@ def test_a_name_that_the_other_side_gave_as_its_own_raises_a_doubt(claim: str) -
 @pytest.mark.parametrize(
     "claim", ["The customer told Priya about the headset.", "The customer and Priya spoke."]
 )
-def test_a_side_beside_the_name_of_the_other_is_not_called_so(claim: str) -> None:
+def test_a_side_next_to_the_name_of_the_other_is_not_called_so(claim: str) -> None:
     assert doubts(claim) == []
 
 

@@ -108,7 +108,7 @@ def test_c74_facts_are_read_by_rule(
     assert keys(text, lang) == expected
 
 
-def test_c74_a_fact_says_where_it_stands_in_the_words_of_the_text() -> None:
+def test_c74_a_fact_says_where_it_occurs_in_the_words_of_the_text() -> None:
     text = "कीमत ₹१,००,००० है"
     (fact,) = extract(text, "hi")
     assert fact.text == "₹१,००,०००"
@@ -187,7 +187,7 @@ def test_c76_a_bare_time_is_of_either_half_of_the_day_only_on_a_12_hour_clock(
         ("2:30 pm", "um 2:30", False),
     ],
 )
-def test_c76_an_english_time_is_held_against_a_german_one(
+def test_c76_an_english_time_is_compared_with_a_german_one(
     english: str, german: str, equal: bool
 ) -> None:
     assert agrees(english, german, langs=("en", "de")) is equal

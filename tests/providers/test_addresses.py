@@ -112,12 +112,12 @@ def test_an_ordinary_address_gets_its_socket() -> None:
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "127.0.0.1", "8.8.8.8", "::1", "2001:db8::1"])
-def test_machines_of_ones_own_may_be_asked(address: str) -> None:
+def test_private_addresses_may_be_asked(address: str) -> None:
     assert refusal_of(ipaddress.ip_address(address)) is None
 
 
 @pytest.mark.parametrize("host", ["2852039166", "0xa9fea9fe", "169.254.43518", "0251.0376.43518"])
-def test_odd_spellings_of_an_address_reach_nobody(host: str) -> None:
+def test_odd_spellings_of_an_address_are_not_requested(host: str) -> None:
     answer = failed(ask(spec("openai", f"http://{host}/v1", allow_http=True), attempt_seconds=2))
     assert answer.kind == "not_found"
 

@@ -28,7 +28,7 @@ def sent(prompt: Prompt = PROMPT, **params: Any) -> Json:
     return request.json
 
 
-def test_system_stands_apart_and_a_maximum_is_always_sent() -> None:
+def test_system_is_a_separate_field_and_a_maximum_is_always_sent() -> None:
     assert sent() == {
         "model": "stub-1",
         "max_tokens": 8192,
@@ -55,7 +55,7 @@ def test_parameters_are_passed_through_under_their_names_here() -> None:
     assert body["thinking"] == {"type": "disabled"}
 
 
-def test_a_schema_is_an_output_format_beside_the_users_output_settings() -> None:
+def test_a_schema_is_an_output_format_besides_the_users_output_settings() -> None:
     body = sent(WITH_SCHEMA, output_config={"effort": "low"})
     assert body["output_config"] == {
         "format": {"type": "json_schema", "schema": SCHEMA},

@@ -44,12 +44,12 @@ def test_every_kind_has_its_own_address_and_key(kind: str) -> None:
     ("kind", "variable"),
     [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC"), ("gemini", "GEMINI_API_KEY")],
 )
-def test_a_missing_key_is_told_before_anything_is_sent(kind: str, variable: str) -> None:
+def test_a_missing_key_is_reported_before_anything_is_sent(kind: str, variable: str) -> None:
     with pytest.raises(ConfigError, match=f"no key: set {variable}"):
         make_provider(spec(kind, None, api_key_env=None), secrets(), Http())
 
 
-def test_a_named_variable_that_is_empty_is_told() -> None:
+def test_a_named_variable_that_is_empty_is_reported() -> None:
     with pytest.raises(ConfigError, match="model 'm': api_key_env: STUB_KEY is not set or empty"):
         make_provider(spec("openai", None), Secrets({"STUB_KEY": "  "}), Http())
 
@@ -61,7 +61,7 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> No
     assert key not in str(refused.value)
 
 
-def test_a_key_may_stand_in_a_private_file(tmp_path: Path) -> None:
+def test_a_key_may_be_in_a_private_file(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(f"{KEY}\n")
     file.chmod(0o600)
@@ -81,7 +81,7 @@ def test_a_key_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing", "."])
-def test_a_key_file_that_cannot_be_read_is_told(tmp_path: Path, name: str) -> None:
+def test_a_key_file_that_cannot_be_read_is_reported(tmp_path: Path, name: str) -> None:
     tmp_path.chmod(0o700)
     model = spec("openai", None, api_key_env=None, api_key_file=str(tmp_path / name))
     with pytest.raises(ConfigError, match="api_key_file"):

@@ -106,7 +106,7 @@ def test_a_parameter_that_is_ours_is_refused(name: str) -> None:
         ("x?key=1", "/models/x%3Fkey%3D1:generateContent"),
     ],
 )
-def test_the_model_stands_in_the_path_and_stays_there(model: str, path: str) -> None:
+def test_the_model_is_in_the_path_and_stays_there(model: str, path: str) -> None:
     with serving(always(Answer(gemini_answer(HELLO)))) as stub:
         ask(spec("gemini", stub.origin, model=model))
     assert stub.requests[0].path == path
@@ -175,7 +175,7 @@ def test_what_holds_neither_candidate_nor_reason_is_unreadable(body: Json) -> No
         assert failed(ask(spec("gemini", stub.url))).kind == "unreadable"
 
 
-def test_a_wrong_key_is_told_with_a_400_and_still_stops_the_model() -> None:
+def test_a_wrong_key_answered_with_a_400_still_stops_the_model() -> None:
     detail = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
     body = {
         "error": {
@@ -189,7 +189,7 @@ def test_a_wrong_key_is_told_with_a_400_and_still_stops_the_model() -> None:
         assert failed(ask(spec("gemini", stub.url))).kind == "unauthorised"
 
 
-def test_how_long_to_wait_may_stand_in_the_body() -> None:
+def test_how_long_to_wait_may_be_in_the_body() -> None:
     delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
     body = {
         "error": {

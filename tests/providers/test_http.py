@@ -201,7 +201,7 @@ def test_a_closed_port_is_a_connection_failure_that_names_the_host() -> None:
     assert f"127.0.0.1:{stub.port}: Connection refused" in answer.message
 
 
-def test_a_name_that_nobody_knows_is_a_connection_failure_with_advice() -> None:
+def test_an_unknown_host_name_is_a_connection_failure_with_advice() -> None:
     answer = failed(ask(spec("openai", "https://nobody.invalid/v1")))
     assert answer.kind == "connection"
     assert "nobody.invalid" in answer.message
@@ -343,7 +343,7 @@ def test_cancelling_an_attempt_cancels_it() -> None:
         ),
     ],
 )
-def test_rate_limit_headers_are_told(
+def test_rate_limit_headers_are_read(
     headers: dict[str, str], expected: tuple[int | None, int | None, float | None]
 ) -> None:
     with serving(always(Answer(chat_completion(), headers=headers))) as stub:

@@ -243,7 +243,7 @@ def test_a_prompt_that_the_filter_stops_is_the_answer_of_that_model() -> None:
     assert (reply.input_tokens, reply.output_tokens) == (None, None)
 
 
-def test_an_outage_told_in_the_finish_reason_is_no_answer() -> None:
+def test_an_outage_in_the_finish_reason_is_no_answer() -> None:
     cut = chat_completion("half", "insufficient_system_resource")
     with serving(always(Answer(cut))) as stub:
         answer = failed(ask(spec("openai", stub.url)))
@@ -291,7 +291,7 @@ def test_what_does_not_determine_the_answer_leaves_the_key() -> None:
     ("params", "expected"),
     [({}, 8192), ({"max_tokens": 50}, 50), ({"max_completion_tokens": 60, "max_tokens": 50}, 60)],
 )
-def test_the_most_an_answer_may_hold_is_told(params: Json, expected: int) -> None:
+def test_the_most_output_tokens_are_part_of_the_request(params: Json, expected: int) -> None:
     call = built(spec("openai", URL, params=params))
     assert call.max_output_tokens == expected
     assert call.model == "stub-1"

@@ -223,7 +223,7 @@ def test_a_model_that_needs_the_responses_api_is_asked_there(
     assert [request.path for request in stub.requests] == paths
 
 
-def test_whoever_wants_chat_completions_gets_nothing_else() -> None:
+def test_a_model_that_asks_for_chat_completions_gets_nothing_else() -> None:
     with serving(responses_only) as stub:
         answer = failed(ask(spec("openai", stub.url, api="chat")))
     assert (answer.kind, len(stub.requests)) == ("not_found", 1)

@@ -98,7 +98,7 @@ def test_a_terminal_has_colours_unless_they_are_unwanted() -> None:
     assert b"\x1b[" not in shown(NO_COLOR="1")
 
 
-def test_lists_stay_aligned_beside_wide_letters() -> None:
+def test_lists_stay_aligned_with_wide_letters() -> None:
     lines = align_columns(("model", "n"), [("日本", "1"), ("abcdef", "23")])
     assert lines == ["model    n", "日本     1", "abcdef  23"]
 

@@ -55,7 +55,7 @@ def test_the_style_reaches_nothing_outside_of_the_card(cards: tuple[Scorecard, S
         ("metric", "qa"),
     ],
 )
-def test_a_picture_is_svg_that_stands_alone(
+def test_a_picture_is_self_contained_svg(
     cards: tuple[Scorecard, Scorecard], kind: str, metric: str | None, tmp_path: Path
 ) -> None:
     for card in cards:

@@ -53,7 +53,7 @@ def test_a_scenario_that_failed_is_named() -> None:
     assert "not scored   runs/EN/2_out.json: not JSON" in text
 
 
-def test_languages_stand_side_by_side_with_their_mean() -> None:
+def test_languages_are_side_by_side_with_their_mean() -> None:
     korean = msgspec.structs.replace(
         outcome(), metadata=msgspec.structs.replace(METADATA, language="KO")
     )

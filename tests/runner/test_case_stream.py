@@ -60,7 +60,7 @@ def test_a_model_that_falls_far_behind_reads_by_itself() -> None:
     assert source.read == 2 * CASES
 
 
-def test_a_reader_that_is_closed_holds_up_nobody() -> None:
+def test_a_reader_that_is_closed_holds_up_no_other() -> None:
     source = Counted()
     shared = CaseStream([source])
     peeking, reading = shared.reader(), shared.reader()

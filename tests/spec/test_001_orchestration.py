@@ -203,7 +203,7 @@ def test_c_114_the_average_is_not_computed_from_rounded_parts() -> None:
     assert metrics.average.value == pytest.approx((0.5 + 1 / 3 + 1 / 3) / 3, abs=1e-15)
 
 
-def test_c_115_zeros_are_included_and_the_positive_only_mean_stands_beside() -> None:
+def test_c_115_zeros_are_included_and_the_positive_only_mean_is_reported() -> None:
     evaluated = evaluate_scenario(
         read_recording(_two_calls(right="Friday", wrong="Monday"), "1"),
         ScenarioKey("EN", "1"),

@@ -172,7 +172,7 @@ SHORTEST_SECRET = 12
 
 
 @every_data_set
-def test_c130_no_value_of_the_reference_stands_in_the_prompt(tmp_path: Path, name: str) -> None:
+def test_c130_no_value_of_the_reference_is_in_the_prompt(tmp_path: Path, name: str) -> None:
     for case, prompt in prompts_of(without_config(DATA_SETS[name]()), tmp_path):
         sent = document(prompt)
         said = json.dumps([sent["transcript"], sent["config"].get("entities")], ensure_ascii=False)

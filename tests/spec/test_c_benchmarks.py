@@ -82,7 +82,7 @@ def binaries(*passed: bool, partial: str = "incomplete") -> BenchmarkScore:
     return score_benchmarks({"qa": tallies}, settings, is_covered=True)
 
 
-def test_c88_the_mean_decides_the_binary_and_the_share_of_passing_cases_stands_beside() -> None:
+def test_c88_the_mean_decides_the_binary_and_the_share_of_passing_cases_is_reported() -> None:
     tallies = tally_of("bench.faithfulness", 1.0, 0.8)
     found = score_benchmarks({"text": tallies}, spec.make_settings(), is_covered=True)
     entry = found.criteria["bench.faithfulness"]
@@ -177,7 +177,7 @@ def test_c91_a_reason_is_a_claim_and_supported_where_it_occurs_as_described(
     assert criterion(found, "bench.faithfulness").value == faithful
 
 
-def test_c91_an_altered_amount_in_a_translation_is_a_claim_nobody_made(tmp_path: Path) -> None:
+def test_c91_an_altered_amount_in_a_translation_is_an_unsupported_claim(tmp_path: Path) -> None:
     case = translation_case("It costs $49.", "Cuesta $49.")
 
     def faithfulness(text: str) -> float | None:
@@ -222,7 +222,7 @@ def test_c92_texts_have_no_keys_and_no_ids(tmp_path: Path) -> None:
     assert embedder.seen[0][0] == f"PASS_FAIL\n{REASON}"
 
 
-def test_c92_a_lexical_likeness_is_not_held_against_the_limit(tmp_path: Path) -> None:
+def test_c92_a_lexical_likeness_is_not_compared_with_the_limit(tmp_path: Path) -> None:
     embedder = ScriptedEmbedder(0.99, approximate=True)
     given = form(question(reason=REASON))
     found = score(
@@ -450,7 +450,7 @@ def test_c99_w_bm_6_nine_of_eleven_meet_the_advice_and_eight_do_not() -> None:
     assert eight.status == "valid"
 
 
-def test_w_bm_1_a_voucher_that_nobody_offered_is_unsupported() -> None:
+def test_w_bm_1_a_voucher_that_was_never_offered_is_unsupported() -> None:
     assert formulas.faithfulness([False]).value == 0.0
     assert formulas.hallucination_rate([False]).value == 100.0
 

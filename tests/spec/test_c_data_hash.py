@@ -50,7 +50,7 @@ def test_c132_what_says_the_same_has_the_same_hash(lines: list[str], tmp_path: P
     assert data_hash(written(tmp_path, lines)) == data_hash(CASES)
 
 
-def test_c132_a_key_of_a_turn_that_nobody_reads_is_content() -> None:
+def test_c132_an_unknown_key_of_a_turn_is_content() -> None:
     turns = [{"text": "Good morning", "mood": mood} for mood in ("calm", "angry")]
     calm, angry = ([{**CASES[0], "transcript": [turn]}, CASES[1]] for turn in turns)
     assert data_hash(calm) != data_hash(angry)

@@ -210,7 +210,7 @@ def test_c45_a_configured_entity_is_a_precision_error_not_a_fabrication() -> Non
     assert (found["topic_precision"].numerator, found["topic_precision"].denominator) == (1, 2)
 
 
-def test_c45_an_entity_that_stands_nowhere_is_fabricated() -> None:
+def test_c45_an_entity_that_occurs_nowhere_is_fabricated() -> None:
     assert fabricated("insurance", "Agent: Hello.") == 1
 
 

@@ -303,7 +303,7 @@ def blocker_cell(card: Scorecard) -> str:
     return scorecard_rows(card, template())[-1].cells[0].text
 
 
-def test_c87_a_row_that_nobody_judged_leaves_the_question_undecided(tmp_path: Path) -> None:
+def test_c87_a_row_without_a_verdict_leaves_the_question_undecided(tmp_path: Path) -> None:
     answer = text_outcome()
     answer["summary"] = {**answer["summary"], "call_purpose": "Refund", "highlights": ["A refund"]}
     scored = score([text_case()], [output("c1", answer)], tmp_path)

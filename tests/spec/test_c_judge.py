@@ -364,7 +364,7 @@ def test_c125_an_estimate_neither_triggers_nor_clears_a_judged_gate(
     assert "estimate" in found.results[0]["flags"]
 
 
-def test_c125_a_gate_that_code_decides_still_blocks_beside_estimates(tmp_path: Path) -> None:
+def test_c125_a_gate_that_code_decides_still_blocks_with_estimates(tmp_path: Path) -> None:
     estimate = ScriptedJudge(approximate=True)
     answer = other_summary()
     answer["sentiment"] = answer["sentiment"][:10]
@@ -373,7 +373,7 @@ def test_c125_a_gate_that_code_decides_still_blocks_beside_estimates(tmp_path: P
     assert list(found.task("text").reasons) == ["text.missing_labels"]
 
 
-def test_judge_and_embedder_stand_in_the_signature(tmp_path: Path) -> None:
+def test_judge_and_embedder_are_in_the_signature(tmp_path: Path) -> None:
     found = judged(tmp_path, ScriptedJudge(), embedder=ScriptedEmbedder())
     assert "judge:scripted@1" in found.card.signature
     assert "embedder:scripted-embedder@1" in found.card.signature

@@ -220,7 +220,7 @@ def test_c05_every_marked_row_is_a_gate(gates: str, expected: float | None) -> N
     assert list(result.reasons) == (["entity.config_adherence"] if gates == "all" else [])
 
 
-def test_c06_the_mean_over_calls_is_official_and_the_pooled_value_stands_beside_it(
+def test_c06_the_mean_over_calls_is_official_and_the_pooled_value_is_reported(
     tmp_path: Path,
 ) -> None:
     def of(case_id: str, right: int, total: int) -> tuple[dict[str, object], dict[str, object]]:

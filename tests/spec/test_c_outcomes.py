@@ -135,7 +135,7 @@ def test_c74_given_facts_leave_no_outcome_to_be_found(tmp_path: Path) -> None:
         ScriptedJudge(fails="out of order"),
     ],
 )
-def test_c75_outcomes_that_nobody_could_find_make_the_value_approximate(
+def test_c75_outcomes_that_could_not_be_found_make_the_value_approximate(
     tmp_path: Path, judge: Any
 ) -> None:
     facts = facts_of(scored(tmp_path, judge, {"a": KEPT}))
@@ -143,7 +143,7 @@ def test_c75_outcomes_that_nobody_could_find_make_the_value_approximate(
     assert facts.approximate
 
 
-def test_c75_without_a_judge_nobody_has_looked_for_outcomes(tmp_path: Path) -> None:
+def test_c75_without_a_judge_outcomes_were_not_looked_for(tmp_path: Path) -> None:
     answers = [
         output("c1", outcome(said), model) for model, said in {"a": KEPT, "b": HUMAN}.items()
     ]

@@ -231,7 +231,7 @@ def test_c36_the_false_pass_rate_is_pooled_over_calls(
     assert (scored.task().status == "invalid") == (rating == "Blocker")
 
 
-def test_c36_the_interval_and_the_smallest_rate_stand_beside_it(tmp_path: Path) -> None:
+def test_c36_the_interval_and_the_smallest_rate_are_reported(tmp_path: Path) -> None:
     cases = [qa_case([question(score=0)], f"c{i}") for i in range(34)]
     outputs = [output(f"c{i}", form(question(score=0 if i else 5))) for i in range(34)]
     metric = score(cases, outputs, tmp_path).task().metrics["qa.false_pass_rate"]
@@ -278,7 +278,9 @@ def test_c38_empty_and_placeholder_reasons_count_and_score_nothing(tmp_path: Pat
     assert scored.value("qa.evidence_backed_reasoning") == 0.5
 
 
-def test_c38_reasons_nobody_judged_are_not_run_and_the_task_is_incomplete(tmp_path: Path) -> None:
+def test_c38_reasons_without_a_verdict_are_not_run_and_the_task_is_incomplete(
+    tmp_path: Path,
+) -> None:
     scored = one(question(), question(reason="Agent greeted with 'Good morning'"), tmp_path)
     metric = scored.task().metrics["qa.evidence_backed_reasoning"]
     assert metric.value is None

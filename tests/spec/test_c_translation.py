@@ -154,7 +154,7 @@ def test_c70_a_claim_is_no_proof() -> None:
     assert "claim_contradicted" in found.flags
 
 
-def test_c70_a_term_must_stand_in_every_sentence_where_the_human_has_it() -> None:
+def test_c70_a_term_must_be_in_every_sentence_where_the_human_has_it() -> None:
     case = translation_case(outcome(["KYC बाकी है", "KYC पूरा है"], terms={"KYC": "KYC"}))
     assert value(case, outcome(["KYC शेष है", "KYC हो गया"]), "domain_terms") == 1.0
     assert value(case, outcome(["KYC KYC शेष है", "हो गया"]), "domain_terms") == 0.0
@@ -243,7 +243,7 @@ def test_c74_every_model_has_the_same_denominator() -> None:
 
 
 @pytest.mark.parametrize("place", ["annotations", "config"])
-def test_c74_given_facts_stand_in_annotations_or_config(place: str) -> None:
+def test_c74_given_facts_are_in_annotations_or_config(place: str) -> None:
     facts = ["₹49", {"fact": "the supervisor was called", "expected": "पर्यवेक्षक को बुलाया"}]
     expected = outcome(["₹49 वापस, पर्यवेक्षक को बुलाया, 12 बजे"])
     case = (
@@ -330,7 +330,7 @@ def test_c75_the_card_says_how_many_facts_await_a_verdict(tmp_path: Path) -> Non
     assert "1 of 2 facts awaits a verdict" in records.read_text(encoding="utf-8")
 
 
-def test_c75_an_outcome_that_nobody_looked_for_makes_the_value_approximate() -> None:
+def test_c75_an_outcome_that_was_not_looked_for_makes_the_value_approximate() -> None:
     case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]))
     found = measured(case, outcome(["₹49, समस्या हल की"])).measures
     assert found["translation.critical_facts"].value == 1.0

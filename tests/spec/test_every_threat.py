@@ -32,7 +32,7 @@ def test_every_entry_is_proven_or_says_what_it_waits_for(entry: str) -> None:
         assert functions and missing == []
 
 
-def test_a_test_that_is_named_after_an_entry_stands_in_the_table() -> None:
+def test_a_test_that_is_named_after_an_entry_is_in_the_table() -> None:
     for path in sorted(TESTS.rglob("test_*.py")):
         name = path.relative_to(TESTS).as_posix()
         source = path.read_text(encoding="utf-8")

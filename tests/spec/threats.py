@@ -127,7 +127,7 @@ PROOFS: Mapping[str, Proof] = {
                 "test_s11_a_flood_that_resembles_a_secret_takes_no_time",
             ),
             "judges/test_judge_injection.py": ("test_no_text_takes_long_to_look_at",),
-            "judges/test_offline_judge.py": ("test_nobody_can_make_it_read_without_end",),
+            "judges/test_offline_judge.py": ("test_reading_hostile_text_ends",),
             "suites/orchestration/test_compat.py": ("test_hostile_text_costs_linear_time",),
         }
     ),
@@ -160,7 +160,7 @@ PROOFS: Mapping[str, Proof] = {
             _HTTP: ("test_a_redirect_is_not_followed_and_stops_the_model",),
             "threats/test_key_bindings.py": (
                 "test_s14_a_key_goes_nowhere_new_unless_the_user_says_so",
-                "test_s14_a_config_that_swaps_the_host_is_refused_and_told_why",
+                "test_s14_a_config_that_swaps_the_host_is_refused_with_a_reason",
                 "test_s14_the_vendors_own_address_binds_a_key_without_a_question",
                 "test_s14_a_key_in_a_file_is_bound_like_one_in_a_variable",
                 "test_s14_nothing_is_signed_with_the_aws_credentials_for_a_stranger",
@@ -214,7 +214,7 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "S-20": Proof(
         {
-            _INPUTS: ("test_s20_an_event_is_one_line_whatever_stands_in_it",),
+            _INPUTS: ("test_s20_an_event_is_one_line_whatever_is_in_it",),
             _REDACTION: ("test_an_excerpt_is_one_short_printable_line",),
         }
     ),
@@ -242,21 +242,21 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "S-24": Proof(
         {
-            _PRESSURE: ("test_the_budget_is_never_exceeded_counting_what_is_under_way",),
+            _PRESSURE: ("test_the_budget_is_never_exceeded_counting_what_is_in_flight",),
             _LIMITS: ("test_a_budget_is_never_exceeded_by_honest_maxima",),
             "doors/test_judge_in_run.py": ("test_models_and_judges_share_one_budget",),
             "doors/test_uncertain_spend.py": (
                 "test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run",
-                "test_s24_what_was_under_way_at_a_kill_counts_against_the_budget",
+                "test_s24_what_was_in_flight_at_a_kill_counts_against_the_budget",
             ),
         },
         "step 9: budgets in calls and tokens beside the one in money",
     ),
-    "S-25": Proof({_INPUTS: ("test_s25_text_of_a_dataset_stands_in_the_prompt_as_it_is",)}),
+    "S-25": Proof({_INPUTS: ("test_s25_text_of_a_dataset_is_in_the_prompt_as_it_is",)}),
     "R-01": Proof(
         {
             _KILL: (
-                "test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_under_way",
+                "test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_in_flight",
                 "test_sixty_random_kills_lose_nothing",
             ),
             _DOOR: (
@@ -269,7 +269,7 @@ PROOFS: Mapping[str, Proof] = {
     "R-02": Proof(
         {
             "store/test_power_loss.py": (
-                "test_whatever_was_told_is_there_when_the_power_fails_after_any_commit",
+                "test_every_acknowledged_row_is_there_when_the_power_fails_after_any_commit",
                 "test_a_commit_waits_for_the_disk",
             )
         }
@@ -281,12 +281,12 @@ PROOFS: Mapping[str, Proof] = {
                 "test_an_interrupt_before_the_first_answer_ends_at_once",
             ),
             "doors/test_interrupts.py": (
-                "test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_way",
-                "test_r03_a_second_interrupt_drops_what_is_under_way",
+                "test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_in_flight",
+                "test_r03_a_second_interrupt_drops_what_is_in_flight",
                 "test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback",
             ),
             _PRESSURE: (
-                "test_an_interrupt_waits_for_calls_under_way_to_their_deadline",
+                "test_an_interrupt_waits_for_calls_in_flight_to_their_deadline",
                 "test_who_is_about_to_be_killed_waits_for_a_short_grace_only",
                 "test_a_second_interrupt_ends_at_once",
             ),
@@ -301,7 +301,7 @@ PROOFS: Mapping[str, Proof] = {
             ),
             _INPUTS: (
                 "test_r04_a_log_that_cannot_be_written_is_said_plainly",
-                "test_r04_a_log_on_a_full_disk_loses_no_answer_under_way",
+                "test_r04_a_log_on_a_full_disk_loses_no_answer_in_flight",
             ),
         }
     ),
@@ -372,7 +372,7 @@ PROOFS: Mapping[str, Proof] = {
             _NEARBY: (
                 "test_r09_a_server_that_takes_20_s_a_call_answers_24_cases_each_asked_once",
                 "test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none",
-                "test_a_timeout_lowers_the_number_of_calls_at_once_and_is_told",
+                "test_a_timeout_lowers_the_number_of_calls_at_once_and_is_reported",
             ),
             "doors/test_slow_server_cli.py": (
                 "test_r09_every_case_is_answered_and_none_is_asked_twice",
@@ -424,14 +424,14 @@ PROOFS: Mapping[str, Proof] = {
     "R-14": Proof(
         {
             _KILL: (
-                "test_a_second_process_is_told_who_holds_the_run_and_takes_over_when_it_is_gone",
+                "test_a_second_process_learns_which_one_holds_the_run_and_takes_over_when_it_is_gone",
                 "test_several_processes_write_one_journal_without_loss",
                 "test_eight_processes_write_a_thousand_rows_each_without_loss",
             ),
-            _DOOR: ("test_the_second_process_is_told_who_holds_the_run",),
+            _DOOR: ("test_the_second_process_learns_which_one_holds_the_run",),
             "doors/test_parallel_runs.py": (
                 "test_r14_runs_at_once_pay_once_for_the_same_request",
-                "test_r14_a_killed_run_keeps_nobody_waiting",
+                "test_r14_a_killed_run_keeps_no_other_run_waiting",
                 "test_r14_a_stopped_process_is_waited_for_no_longer_than_a_call_may_take",
                 "test_r14_six_runs_of_160_requests_pay_160_but_for_what_is_killed",
             ),
@@ -492,7 +492,7 @@ PROOFS: Mapping[str, Proof] = {
     "R-20": Proof(
         {
             _SAMENESS: (
-                "test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves",
+                "test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_no_case_starves",
             ),
             _PRESSURE: ("test_a_slow_model_holds_up_no_other",),
             "doors/test_judge_in_run.py": ("test_an_interrupt_while_judging_keeps_what_was_paid",),
@@ -500,7 +500,7 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "R-21": Proof(
         {
-            _HTTP: ("test_a_name_that_nobody_knows_is_a_connection_failure_with_advice",),
+            _HTTP: ("test_an_unknown_host_name_is_a_connection_failure_with_advice",),
             "doors/test_judge_cli.py": (
                 "test_an_offline_estimate_opens_no_connection",
                 "test_a_connection_would_be_noticed",

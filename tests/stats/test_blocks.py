@@ -52,7 +52,7 @@ def test_tasks_with_calls_of_their_own_are_drawn_together_while_there_are_some()
     }
 
 
-def test_future_calls_are_told_of_by_blocks_with_every_task_once() -> None:
+def test_intervals_for_future_calls_use_blocks_with_every_task_once() -> None:
     plan = make_schedule(calls(both=4, qa=2), WEIGHTS, 1, "future")
     assert [len(block.calls) for block in plan.blocks] == [1, 1, 1, 1]
     assert all(call.startswith("both") for block in plan.blocks for call in block.calls)

@@ -100,7 +100,7 @@ def test_few_calls_widen_the_limits_as_students_t_does(calls: int) -> None:
     assert wide.low < plain.low and wide.high > plain.high
 
 
-def test_percentiles_stand_in_where_the_jackknife_does_not_vary() -> None:
+def test_percentiles_are_used_where_the_jackknife_does_not_vary() -> None:
     found = Replicates(0.5, np.linspace(0, 1, 1001), np.full(10, 0.5))
     limits = bca_interval(found)
     assert limits is not None and limits.method == "percentile"

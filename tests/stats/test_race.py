@@ -194,7 +194,7 @@ def test_who_was_dropped_by_a_model_that_turns_out_invalid_races_again() -> None
     assert paid["weak"] <= 80
 
 
-def test_nobody_left_is_an_answer() -> None:
+def test_a_race_ends_when_no_model_is_left() -> None:
     broken = CallOutcome({"qa": (0.0, 0.0)}, breached=frozenset(["qa.structure"]))
     state, paid = run(
         {"a": [broken] * 50, "b": [broken] * 50}, rules=RaceRules(call_gates={"qa.structure": "qa"})
@@ -259,7 +259,7 @@ def test_one_model_alone_needs_no_call() -> None:
     assert (state.stopped, paid) == ("one left", {"only": 0})
 
 
-def test_a_model_that_cannot_be_asked_leaves_and_drops_nobody() -> None:
+def test_a_model_that_cannot_be_asked_leaves_and_drops_no_other() -> None:
     plan = make_schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
     running = Race(plan, ["a", "b", "c"], RaceRules())
     for model, value in (("a", 1.0), ("b", 0.4), ("c", 0.5)):

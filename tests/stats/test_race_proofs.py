@@ -46,7 +46,7 @@ def test_where_labels_are_permuted_the_best_is_kept(about: Population, k: int, g
 
 
 @pytest.mark.parametrize("k", [2, 4])
-def test_in_a_pool_without_any_difference_nobody_is_dropped(k: int) -> None:
+def test_in_a_pool_without_any_difference_no_model_is_dropped(k: int) -> None:
     """All Finals are exactly equal, though no call is: whoever is dropped is dropped wrongly"""
     random = np.random.default_rng(12)
     dropped = []

@@ -67,7 +67,7 @@ def test_every_reply_comes_back_as_it_was(reply: Reply) -> None:
     assert from_bytes(to_bytes(reply)) == reply
 
 
-def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -> None:
+def test_the_first_answer_stays_when_another_run_pays_once_more(journal: Journal) -> None:
     run = journal.open_run(HEADER)
     keep(run, 1)
     assert not run.superseded
@@ -300,7 +300,7 @@ def test_a_file_that_is_no_store_is_called_so_and_left_alone(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_lost_page_is_told_not_papered_over(journal: Journal) -> None:
+def test_a_lost_page_is_reported(journal: Journal) -> None:
     run = journal.open_run(HEADER)
     keep(run, *range(500))
     run.end("complete")
@@ -315,7 +315,7 @@ def test_a_lost_page_is_told_not_papered_over(journal: Journal) -> None:
         torn.runs()
 
 
-def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_nobody_waiting(
+def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_no_task_waiting(
     journal: Journal,
 ) -> None:
     run = journal.open_run(HEADER)
@@ -343,7 +343,7 @@ def test_what_one_loop_leaves_behind_the_next_one_takes_over(journal: Journal) -
     run.end("complete")
 
 
-def test_an_answer_of_a_run_beside_this_one_is_found_after_the_next_commit(
+def test_an_answer_of_a_concurrent_run_is_found_after_the_next_commit(
     journal: Journal,
 ) -> None:
     run = journal.open_run(HEADER)

@@ -25,7 +25,7 @@ def test_a_request_is_held_by_one_at_a_time(tmp_path: Path) -> None:
     first.close()
 
 
-def test_whoever_is_alone_knows_it_until_another_enters(tmp_path: Path) -> None:
+def test_a_process_knows_that_it_is_alone_until_another_enters(tmp_path: Path) -> None:
     first = Leases(tmp_path / "runs.db")
     assert first.is_alone
     second = Leases(tmp_path / "runs.db")

@@ -47,12 +47,12 @@ def test_nor_are_those_of_a_short_answer(said: bytes, more: bytes) -> None:
 
 
 @pytest.mark.parametrize("more", [b', "run": 1, "run": 1', b', "x": {"y": 1, "y": 2}'])
-def test_a_key_that_stands_twice_in_the_record_is_refused(more: bytes) -> None:
+def test_a_key_that_occurs_twice_in_the_record_is_refused(more: bytes) -> None:
     with pytest.raises(DataError, match="duplicate_key"):
         read_output(line(b'{"case_id": "c", "model": "m", "output": %s%s}' % (TWICE, more)))
 
 
-def test_an_answer_that_begins_as_a_name_does_is_told_apart_from_it() -> None:
+def test_an_answer_that_begins_like_a_name_is_distinguished_from_it() -> None:
     text = b'"%s and more \\ud800"' % LONG.encode()
     start = b'{"case_id": "c", "model": "%s", "unknown": 1, "output": ' % LONG.encode()
     reply = reply_of(read_output(line(start + text + b"}")))

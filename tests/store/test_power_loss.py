@@ -59,7 +59,9 @@ def run_on(disk: Disk) -> None:
         run.end("complete")
 
 
-def test_whatever_was_told_is_there_when_the_power_fails_after_any_commit(tmp_path: Path) -> None:
+def test_every_acknowledged_row_is_there_when_the_power_fails_after_any_commit(
+    tmp_path: Path,
+) -> None:
     disk, chance = Disk(tmp_path / "runs.db"), Random(7)
     run_on(disk)
     assert len(disk.moments) > CASES / AT_ONCE / 2

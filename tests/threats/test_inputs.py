@@ -225,7 +225,7 @@ def test_s06_a_yaml_bomb_takes_no_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["{{7*7}}", "{0.__class__}", "%s %(x)s", "${HOME}", "{config}", "<%= 7*7 %>", "{%x%}"]
 )
-def test_s25_text_of_a_dataset_stands_in_the_prompt_as_it_is(text: str) -> None:
+def test_s25_text_of_a_dataset_is_in_the_prompt_as_it_is(text: str) -> None:
     for task in ("qa", "entity", "text", "translation"):
         case = Case("c1", task, f"Agent: {text}", {"instruction": text}, {})
         prompt = build_prompt(case, {}, structure_of(case, StructureSources({})))
@@ -235,7 +235,7 @@ def test_s25_text_of_a_dataset_stands_in_the_prompt_as_it_is(text: str) -> None:
     assert turns(f"Agent: {text}")[0].text == text
 
 
-def test_s20_an_event_is_one_line_whatever_stands_in_it(tmp_path: Path) -> None:
+def test_s20_an_event_is_one_line_whatever_is_in_it(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with EventLog(path) as log:
         log.write({"case_id": "a\nb\r\nc\u2028d\x85e", "error": '"}\n{"event": "forged"}\x1b[2J'})
@@ -256,7 +256,7 @@ def test_r04_a_log_that_cannot_be_written_is_said_plainly(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
-def test_r04_a_log_on_a_full_disk_loses_no_answer_under_way(tmp_path: Path) -> None:
+def test_r04_a_log_on_a_full_disk_loses_no_answer_in_flight(tmp_path: Path) -> None:
     cases_file(tmp_path, 30)
     numbers = iter(range(1_000))
 

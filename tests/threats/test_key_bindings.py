@@ -53,7 +53,7 @@ def test_s14_a_key_goes_nowhere_new_unless_the_user_says_so(tmp_path: Path) -> N
     opened(tmp_path)  # it was asked once
 
 
-def test_s14_a_config_that_swaps_the_host_is_refused_and_told_why(tmp_path: Path) -> None:
+def test_s14_a_config_that_swaps_the_host_is_refused_with_a_reason(tmp_path: Path) -> None:
     with ask_user_with(answer_yes):
         opened(tmp_path)
     with pytest.raises(ConfigError, match=f"OWN_KEY holds a key for {HOST}, and the config"):

@@ -105,7 +105,7 @@ class SlowJudge(ScriptedJudge):
 
 
 @pytest.mark.parametrize("concurrency", [None, 64])
-def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
+def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_no_case_starves(
     concurrency: int | None,
 ) -> None:
     judge = SlowJudge()

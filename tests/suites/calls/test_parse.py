@@ -122,7 +122,7 @@ def test_the_quick_reader_knows_the_usual_answer(task: str) -> None:
 
 @pytest.mark.parametrize("space", ["", " ", "\n", "\t", "\r", " \n"])
 @pytest.mark.parametrize("said", ["", "a: b", '":', " :", "\\u003a"])
-def test_a_key_that_stands_twice_is_never_read_quickly(space: str, said: str) -> None:
+def test_a_key_that_occurs_twice_is_never_read_quickly(space: str, said: str) -> None:
     structure = _structure("qa", EXPECTED["qa"])
     assert structure is not None
     assert structure.sources.form is not None
@@ -137,9 +137,7 @@ def test_a_key_that_stands_twice_is_never_read_quickly(space: str, said: str) ->
 @pytest.mark.parametrize(
     "more", [b'"more": "\xff"', b'"\xff": 1', b'"more": [{"a": "\xed\xa0\x80"}]']
 )
-def test_bytes_that_are_no_text_are_found_where_nobody_looks_for_them(
-    task: str, more: bytes
-) -> None:
+def test_bytes_that_are_no_text_are_found_in_unread_parts_too(task: str, more: bytes) -> None:
     structure = _structure(task, EXPECTED[task])
     assert structure is not None
     reply = Reply(json.dumps(EXPECTED[task]).encode()[:-1] + b", " + more + b"}")

@@ -76,7 +76,7 @@ def test_the_name_comes_before_the_keys_when_calls_are_paired() -> None:
     ]
 
 
-def test_a_malformed_call_beside_a_good_one_is_a_wrong_name() -> None:
+def test_a_malformed_call_next_to_a_good_one_is_a_wrong_name() -> None:
     assert measured([call("a")], [call("a")], "a").name == pytest.approx(2 / 3)
 
 

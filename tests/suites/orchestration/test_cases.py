@@ -117,7 +117,7 @@ def test_a_sub_agent_case_ends_with_its_query_and_brings_its_tools() -> None:
     assert messages[0].content.startswith("What is known:\n- Today")
 
 
-def test_c_133_a_query_stands_behind_its_plan_once_the_user_has_spoken() -> None:
+def test_c_133_a_query_follows_its_plan_once_the_user_has_spoken() -> None:
     said = contents(TRIP, "EN/8#7")
     assert said[1:] == ["A trip, please", FIRST, "book", '{"ok": true}', "On Friday"]
 
@@ -139,7 +139,7 @@ def test_c_133_the_public_protocol_ends_with_its_query_wherever_the_user_spoke()
     assert said[0].startswith("SYSTEM_INFO:\n- Today")
 
 
-def test_the_public_protocol_asks_what_nobody_can_score_and_forgets_listed_results() -> None:
+def test_the_public_protocol_asks_what_cannot_be_scored_and_forgets_listed_results() -> None:
     """Q46."""
     listed = "- tool: book\n  arguments: {}\n  tool_call_result: {ok: true}"
     scenario = scenario_of(

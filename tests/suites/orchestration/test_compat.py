@@ -170,7 +170,7 @@ def test_q23_what_reaches_the_judge(key: str, predicted: Any, expected: Any, ask
     assert found.call.value.value == (1.0 if asked or predicted == expected else 0.0)
 
 
-def test_q16_what_was_equal_already_is_dropped_beside_a_question() -> None:
+def test_q16_what_was_equal_already_is_dropped_next_to_a_question() -> None:
     entry = {
         "step_id": "3",
         "tool_calls": [
@@ -237,7 +237,7 @@ def test_q47_a_file_without_runs_is_a_row_of_zeros_with_its_errors(
     assert not missing & set(detail["arguments_detail"])
 
 
-def test_c_128_a_dependency_between_equal_agents_is_undercounted_and_exact_beside_it() -> None:
+def test_c_128_a_dependency_between_equal_agents_is_undercounted_and_exact_next_to_it() -> None:
     def plan(second: str) -> str:
         steps = [{"name": name, "status": "pending"} for name in ("travel_agent", second)]
         return json.dumps(

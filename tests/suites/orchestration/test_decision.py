@@ -62,7 +62,7 @@ def test_calls_that_are_no_list_are_no_calls(tool_calls: Any) -> None:
     assert read_prediction(RecordedReply(None, tool_calls)) == NoDecision("empty_answer")
 
 
-def test_a_good_call_beside_a_bad_one_is_a_call_with_a_flag() -> None:
+def test_a_good_call_next_to_a_bad_one_is_a_call_with_a_flag() -> None:
     good = {"name": "book", "arguments": '{"day": 1}'}
     answer = read_prediction(RecordedReply("", [good, {"name": "pay", "arguments": "oops"}]))
     assert answer == ToolCalls((CALL,), ("pay",), ("malformed_call",))

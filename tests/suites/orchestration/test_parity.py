@@ -112,7 +112,7 @@ def test_c_128_every_field_agrees_with_the_public_evaluator(
 
 
 @pytest.mark.parametrize(("model", "lang"), [("mutated", "EN"), ("mutated", "KO")])
-def test_c_128_exact_plan_scores_stand_beside_the_public_ones(model: str, lang: str) -> None:
+def test_c_128_exact_plan_scores_are_next_to_the_public_ones(model: str, lang: str) -> None:
     """Brute force proves the exact cost of every plan that the public evaluator undercounts."""
     differing = 0
     for _, row in _rows(model, lang, ""):

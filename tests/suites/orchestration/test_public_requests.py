@@ -49,7 +49,7 @@ def test_c_133_every_request_is_that_of_the_public_runner(lang: str) -> None:
 
 @needs_fixtures
 @pytest.mark.parametrize("lang", ["EN", "KO"])
-def test_c_133_no_planned_query_stands_behind_a_later_reply_of_the_user(lang: str) -> None:
+def test_c_133_no_planned_query_follows_a_later_reply_of_the_user(lang: str) -> None:
     for scenario in scenarios_of(lang):
         for case in step_cases(scenario, cards_of(lang)):
             if case.is_plan:

@@ -51,7 +51,7 @@ def test_a_perfect_model_scores_one_everywhere(lang: str) -> None:
     assert written["x_extension"]["errors"] == {}
 
 
-def test_what_a_perfect_model_is_not_asked_stands_in_the_data_report() -> None:
+def test_what_a_perfect_model_is_not_asked_is_in_the_data_report() -> None:
     """712 call steps are written in the English data; every one not counted is explained."""
     result = outcome("perfect_prompt", "EN")
     set_aside = {f.case_id for f in result.findings if f.action == "set_aside"}

@@ -125,7 +125,7 @@ ANYTHING = st.recursive(
      "emotion", "sentence_id", "joy"],
 )  # fmt: skip
 @given(ANYTHING)
-def test_whatever_stands_in_an_absent_part_is_not_looked_at(part: str, junk: object) -> None:
+def test_the_content_of_an_absent_part_is_not_read(part: str, junk: object) -> None:
     answer = outcome()
     for holder in (answer, answer["summary"], answer["sentiment"][0], answer["emotion"]):
         if part in holder:
@@ -308,7 +308,7 @@ def test_abstaining_counts_against_facts_and_is_flagged() -> None:
     assert "abstained" in flags(text_case(), answer, given)
 
 
-def test_of_several_verdicts_on_one_item_the_strictest_stands() -> None:
+def test_of_several_verdicts_on_one_item_the_strictest_counts() -> None:
     answer = outcome(summary=summary(highlights=["Refund given"]))
     given = verdicts(
         verdict("highlight_correctness", "highlights[0]", "supported_by_transcript"),
@@ -341,7 +341,7 @@ def test_all_labels_unknown_is_undefined_not_perfect() -> None:
 
 
 @pytest.mark.parametrize("share", [0, 1, 2])
-def test_sentences_cut_anew_are_noticed_above_a_tenth(share: int) -> None:
+def test_sentences_split_differently_are_noticed_above_a_tenth(share: int) -> None:
     labelled = sentences(*["neutral"] * 10)
     changed = [item | {"text": item["text"].upper()} for item in labelled]
     for item in changed[:share]:

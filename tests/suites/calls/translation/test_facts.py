@@ -136,7 +136,7 @@ def test_c76_hours_of_the_day_may_be_a_range_or_two_times(order: int) -> None:
     assert drift_of(reference, translation, "fr").count == 0
 
 
-def test_c75_outcomes_nobody_judged_are_undecided_and_not_drift() -> None:
+def test_c75_outcomes_without_a_verdict_are_undecided_and_not_drift() -> None:
     given = [GivenFact("approved", "genehmigt"), GivenFact("$5", "5 $")]
     sheet = fact_sheet("Approved: $5", "Genehmigt: 5 $", "de", given=given)
     found = drift(sheet, "Bewilligt, 5 $")

@@ -84,7 +84,7 @@ def test_absent_parts_stay_absent_however_the_answer_looks(answer: object) -> No
 
 
 @pytest.mark.parametrize("junk", [None, 3, {"a": []}, [[]]])
-def test_what_stands_in_an_absent_part_is_never_looked_at(junk: object) -> None:
+def test_the_content_of_an_absent_part_is_never_read(junk: object) -> None:
     answer = {**EXPECTED, "named_entities_handled": junk}
     assert absences(answer, named_entities_handled="absent")["proper_nouns"] == "absent"
 
