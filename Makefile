@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
 	$(BIN)/callscore demo
 
-test: export PYTHONDONTWRITEBYTECODE =   # or every process of the tests compiles all modules anew
+test: export PYTHONDONTWRITEBYTECODE =   # or every process of the tests compiles all modules again
 test: $(VENV)/.ready                ## the default tests
 	$(BIN)/python -m pytest -n $(WORKERS)
 
@@ -39,7 +39,7 @@ fix: $(VENV)/.ready                 ## let ruff repair what it can
 docs: $(VENV)/.ready                ## write the generated pages of the reference
 	$(BIN)/python docs/generate.py
 
-pictures: $(VENV)/.ready            ## draw the pictures of README and docs anew
+pictures: $(VENV)/.ready            ## draw the pictures of README and docs again
 	$(BIN)/python docs/pictures.py
 
 site: $(VENV)/.ready                ## the documentation as HTML, in site/

@@ -135,7 +135,7 @@ def test_docstrings_comments_and_messages_are_plain_english() -> None:
 
 def test_pages_are_plain_english() -> None:
     """Examples and requests to a judge are quoted, so only the text around them is checked."""
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")]
     found = [
         f"{page.relative_to(ROOT)}: {match[0]!r}; write: {NOT_PLAIN[match[0].casefold()]}"
         for page in pages
