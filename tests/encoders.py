@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from callscore.core.case import Failed
 
 
-class Table:
+class TableEncoder:
     """Gives the vectors of a table, and remembers what it was asked."""
 
     name = "table"
@@ -41,7 +41,7 @@ class Table:
         return [self._vectors[text] for text in texts]
 
 
-class Broken(Table):
+class FailingEncoder(TableEncoder):
     """Never answers."""
 
     async def encode(self, texts: Sequence[str]) -> Failed:

@@ -18,7 +18,7 @@ from callscore.store.journal import Journal
 from run_cases import HEADER, work_for
 
 
-class Ran(NamedTuple):
+class RunResult(NamedTuple):
     """What a run told, and where it was kept."""
 
     summary: RunSummary
@@ -46,7 +46,7 @@ def attempt_failed(
     return AttemptFailed(kind, message, retry_after_s=wait)
 
 
-def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
+def scripted_provider(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
     """Fails as told in the given attempts of every call, and answers else."""
 
     def script(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
@@ -55,7 +55,7 @@ def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
     return ScriptedProvider(script)
 
 
-def planned(
+def planned_model(
     provider: ScriptedProvider,
     work: int | Iterable[Work],
     *,
@@ -81,7 +81,7 @@ def planned(
     return PlannedModel(spec, provider, work, total)
 
 
-def carry_out(
+def run_models(
     folder: Path,
     models: Sequence[PlannedModel],
     options: EngineOptions | None = None,
@@ -90,7 +90,7 @@ def carry_out(
     on_start: Callable[[Shutdown], None] = lambda stop: None,
     check_durable: bool = False,
     keep_events: bool = True,
-) -> Ran:
+) -> RunResult:
     """A run from its beginning to its end, or as far as it comes."""
     path = folder / "journal.db"
     plan = Workload({model.spec.name: model for model in models}, options or EngineOptions())
@@ -117,4 +117,4 @@ def carry_out(
             open_run.end("interrupted")
             raise
         open_run.end(summary.status)
-    return Ran(summary, events, path, open_run.id)
+    return RunResult(summary, events, path, open_run.id)

@@ -51,21 +51,21 @@ def entity_case(
     )
 
 
-def unrefused(case: Case) -> EntityReference:
+def unchecked_reference(case: Case) -> EntityReference:
     """The reference, even of a case that a data set must not have (C-131)."""
     return read_reference(case, StructureSources({}, form=reply_form("entity")))
 
 
-def measured(case: Case, answer: object) -> Measured:
+def measure_answer(case: Case, answer: object) -> Measured:
     """Everything measured on an answer: an object is sent as JSON, text as it is."""
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
-    reference = unrefused(case)
+    reference = unchecked_reference(case)
     return TASK.measure(reference, TASK.read(reference, Reply(text)), NO_VERDICTS)
 
 
 def measures(case: Case, answer: object) -> Mapping[str, Measure]:
     """The measures by short name: `keyword_f1` for `entity.keyword_f1`."""
-    return {slug.partition(".")[2]: m for slug, m in measured(case, answer).measures.items()}
+    return {slug.partition(".")[2]: m for slug, m in measure_answer(case, answer).measures.items()}
 
 
 def values(case: Case, answer: object) -> dict[str, float | None]:
@@ -75,7 +75,7 @@ def values(case: Case, answer: object) -> dict[str, float | None]:
 
 def flags(case: Case, answer: object) -> list[str]:
     """The flags raised."""
-    return list(measured(case, answer).flags)
+    return list(measure_answer(case, answer).flags)
 
 
 def fault(case: Case, answer: object) -> Malformed | None:

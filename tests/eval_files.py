@@ -29,7 +29,7 @@ def right_answer(_request: Request) -> str:
     return json.dumps(form(question()))
 
 
-def remote(url: str, name: str = "m", **extra: Any) -> Json:
+def remote_model(url: str, name: str = "m", **extra: Any) -> Json:
     """A model behind a stub server."""
     return {
         "name": name,

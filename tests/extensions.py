@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from commands import Done, run
+from commands import CompletedCommand, run
 
 PAGES = Path(__file__).parent.parent / "docs" / "extending"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -49,7 +49,7 @@ class Page:
         assert len(self.package) <= MAX_FILES
         assert lines <= MAX_LINES
 
-    def run(self, folder: Path) -> Sequence[Done]:
+    def run(self, folder: Path) -> Sequence[CompletedCommand]:
         """Install the package below `folder`, write the files there and run the commands."""
         env = install(self.package, folder)
         self.write_files(folder)

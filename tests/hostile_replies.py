@@ -58,7 +58,7 @@ _RAW = ("[" * 3_000 + "]" * 3_000, '{"a":' * 200 + "1" + "}" * 200, "1e400", "9"
 _MARK = "@@raw %d@@"
 
 
-def answers_of(text: str) -> Mapping[str, Json]:
+def valid_replies(text: str) -> Mapping[str, Json]:
     """A right answer of every protocol, with every field that is read."""
     arguments = {"city": "Köln", "days": 3}
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -100,7 +100,7 @@ def answers_of(text: str) -> Mapping[str, Json]:
     }
 
 
-class Hostile:
+class ReplyFuzzer:
     """Draws hostile variants of right answers, as bytes."""
 
     def __init__(self, seed: int, *, share: float = 0.06) -> None:

@@ -41,7 +41,7 @@ EXPECTED = {
 RUBRICS = built_in_library().rubrics
 
 
-def asked(
+def make_question(
     rubric: str, text: str, reference: str = "", *, metric: str = "", item: str = ""
 ) -> Question:
     """A question of one rubric."""
@@ -55,7 +55,7 @@ def judge_request(*questions: Question, **changes: Any) -> JudgeRequest:
     return msgspec.structs.replace(built, **changes)
 
 
-def request(given: JudgeRequest) -> JudgePrompt:
+def compose_request(given: JudgeRequest) -> JudgePrompt:
     """The one request for a dossier."""
     (only,) = Composer(built_in_library()).compose(
         given, sort_questions(given, built_in_library()).asked
@@ -74,7 +74,7 @@ def words(answer: JudgeResult | Failed) -> dict[str, str | None]:
     return {verdict.item: verdict.verdict for verdict in answer.verdicts}
 
 
-def by_item(given: Sequence[Verdict]) -> Verdicts:
+def group_by_item(given: Sequence[Verdict]) -> Verdicts:
     """Verdicts as a task receives them."""
     return {Item(verdict.metric, verdict.item): [verdict] for verdict in given}
 
@@ -117,16 +117,16 @@ class WritingModel(LiteralModel):
         return write if isinstance(write, str) else write(messages)
 
 
-def literally(messages: Sequence[Message]) -> str:
+def literal_answer(messages: Sequence[Message]) -> str:
     """What the literal reader writes."""
     return LiteralModel().answer(messages)
 
 
-def changed(change: Callable[[list[dict[str, Any]]], Any]) -> Write:
+def change_items(change: Callable[[list[dict[str, Any]]], Any]) -> Write:
     """The literal answer with its items changed; an object that comes back replaces it all."""
 
     def write(messages: Sequence[Message]) -> str:
-        value = json.loads(literally(messages))
+        value = json.loads(literal_answer(messages))
         replaced = change(value["items"])
         return json.dumps(value if replaced is None else replaced)
 

@@ -15,7 +15,7 @@ from callscore.core.judging import JudgeResult
 from callscore.core.measure import Measure
 from callscore.core.task import Task
 from callscore.suites.calls.spec import make_settings
-from judge_cases import by_item
+from judge_cases import group_by_item
 from text_cases import case_of_summary, outcome, summary
 
 TASKS: Mapping[str, Task[Any, Any]] = tasks(make_settings())
@@ -143,4 +143,4 @@ def measures_of(case: Case, answer: object, judged: JudgeResult) -> Mapping[str,
     task = TASKS[case.task]
     reference = task.reference(case)
     output = task.read(reference, Reply(msgspec.json.encode(answer)))
-    return task.measure(reference, output, by_item(judged.verdicts)).measures
+    return task.measure(reference, output, group_by_item(judged.verdicts)).measures

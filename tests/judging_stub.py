@@ -10,14 +10,14 @@ from callscore.judges.fakes import LiteralModel
 from stub_servers import Answer, Behaviour, Request, Stub, chat_completion
 
 
-def judging(request: Request) -> Behaviour:
+def answer_as_judge(request: Request) -> Behaviour:
     """A judging model that reads the request and answers it by the words it finds."""
     messages = [Message(m["role"], m["content"]) for m in request.json["messages"]]
     is_preflight = len(messages) == 1
     return Answer(chat_completion("ok" if is_preflight else LiteralModel().answer(messages)))
 
 
-def judged(stub: Stub) -> list[Request]:
+def judge_requests(stub: Stub) -> list[Request]:
     """The requests in which something was to be judged."""
     return [request for request in stub.requests if len(request.json["messages"]) > 1]
 

@@ -21,7 +21,7 @@ def document(prompt: Prompt) -> Json:
     return found
 
 
-def perfect(case: Case, prompt: Prompt) -> Json:
+def perfect_answer(case: Case, prompt: Prompt) -> Json:
     """An answer in the schema of the prompt that says what the human said."""
     assert prompt.schema is not None
     asked, expected = document(prompt), case.expected_outcome
@@ -33,7 +33,7 @@ def perfect(case: Case, prompt: Prompt) -> Json:
             asked, expected, "sentence_translations", "source_id", "source_text"
         ),
     }
-    answer: Json = _fitted(wanted, prompt.schema)
+    answer: Json = _fit(wanted, prompt.schema)
     return answer
 
 
@@ -51,13 +51,13 @@ def _sentences(
     return _items(asked["config"].get("sentences") or turns, expected, part, key)
 
 
-def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
+def _fit(value: Any, schema: Mapping[str, Any]) -> Any:
     if "properties" in schema:
         assert schema["additionalProperties"] is False
         given = value if isinstance(value, Mapping) else {}
-        return {name: _fitted(given.get(name), of) for name, of in schema["properties"].items()}
+        return {name: _fit(given.get(name), of) for name, of in schema["properties"].items()}
     if schema["type"] == "array":
-        return [_fitted(item, schema["items"]) for item in value or ()]
+        return [_fit(item, schema["items"]) for item in value or ()]
     if value is not None:
         return value
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]

@@ -35,7 +35,7 @@ def secrets(**environment: str) -> Secrets:
     return Secrets({VARIABLE: KEY, **environment})
 
 
-def built(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> ProviderRequest:
+def build_request(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> ProviderRequest:
     """The request, without sending it."""
     return make_provider(model, secrets(), Http()).request(prompt, repeat)
 
@@ -75,11 +75,11 @@ def ask_times(
     return asyncio.run(attempts())
 
 
-def failed(answer: ProviderResponse | AttemptFailed) -> AttemptFailed:
+def expect_failure(answer: ProviderResponse | AttemptFailed) -> AttemptFailed:
     assert isinstance(answer, AttemptFailed), answer
     return answer
 
 
-def answered(answer: ProviderResponse | AttemptFailed) -> ProviderResponse:
+def expect_response(answer: ProviderResponse | AttemptFailed) -> ProviderResponse:
     assert isinstance(answer, ProviderResponse), answer
     return answer

@@ -35,23 +35,23 @@ _seen: Counter[str] = Counter()
 _deadly = ("", 0)
 
 
-def point(name: str) -> None:
+def pass_point(name: str) -> None:
     _seen[name] += 1
     if (name, _seen[name]) == _deadly:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class MortalConnection(sqlite3.Connection):
+class KillableConnection(sqlite3.Connection):
     """Passes the points around a transaction."""
 
     def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         if sql.startswith("BEGIN"):
-            point("begin")
+            pass_point("begin")
         if sql != "COMMIT":
             return super().execute(sql, *parameters)
-        point("commit")
+        pass_point("commit")
         cursor = super().execute(sql)
-        point("committed")
+        pass_point("committed")
         return cursor
 
 
@@ -60,17 +60,17 @@ def write_line(path: Path, line: str) -> None:
         file.write(line.encode() + b"\n")
 
 
-async def work_through(folder: Path, name: str, cases: int, journal: Journal) -> None:
+async def run_cases_of(folder: Path, name: str, cases: int, journal: Journal) -> None:
     def script(call: ProviderRequest, attempt: int) -> ProviderResponse:
-        point("sent")
+        pass_point("sent")
         write_line(folder / "paid", call.key.hex())
-        point("answered")
+        pass_point("answered")
         return answer_ok(call, attempt)
 
     def on_event(event: Event) -> None:
         if isinstance(event, Completed) and not event.cached:
             write_line(folder / "told", event.work.request.key.hex())
-            point("told")
+            pass_point("told")
 
     spec = ModelSpec("m", "scripted", "scripted", price=Price(1, 1), limits=Limits(CONCURRENCY))
     provider = ScriptedProvider(script, latency_s=LATENCY_S)
@@ -79,7 +79,7 @@ async def work_through(folder: Path, name: str, cases: int, journal: Journal) ->
     run = journal.open_run(RunHeader(name, "config", "data", cases), resume=True)
     plan = Workload({"m": PlannedModel(spec, provider, work, cases)})
     summary = await generate(plan, run, on_event, Shutdown())
-    point("ending")
+    pass_point("ending")
     run.end(summary.status)
 
 
@@ -87,8 +87,8 @@ def main() -> None:
     global _deadly
     folder, name, cases = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     _deadly = (sys.argv[4], int(sys.argv[5]))
-    with Journal(folder / "journal.db", MortalConnection) as journal:
-        asyncio.run(work_through(folder, name, cases, journal))
+    with Journal(folder / "journal.db", KillableConnection) as journal:
+        asyncio.run(run_cases_of(folder, name, cases, journal))
 
 
 if __name__ == "__main__":

@@ -21,12 +21,12 @@ STEPS = 21
 PERFECT = {"name": "p", "provider": "simulated"}
 
 
-def scenarios(**settings: Any) -> dict[str, Any]:
+def scenario_data(**settings: Any) -> dict[str, Any]:
     """The same with settings of the suite."""
     return {"orchestration": {**SCENARIOS["orchestration"], **settings}}
 
 
-def tool_calling(request: Request) -> Behaviour:
+def call_first_tool(request: Request) -> Behaviour:
     """A model that plans with one agent, and calls the first tool with nothing."""
     tools = request.json.get("tools")
     if not tools:

@@ -51,7 +51,7 @@ def score_with_contributions(config: ScoreConfig) -> ScoredCalls:
     return ScoredCalls(scorecard(config, tallied, None), contributions, config)
 
 
-def written(folder: Path, name: str, records: Sequence[Json]) -> Path:
+def write_records(folder: Path, name: str, records: Sequence[Json]) -> Path:
     """Records as a JSON Lines file."""
     path = folder / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")

@@ -24,18 +24,18 @@ ANSWER: Json = {"score": 4}
 Refusal = Callable[[Request], str | None]
 
 
-def _open_part(schema: Any) -> bool:
+def _has_open_object(schema: Any) -> bool:
     """Whether an object inside a schema is not closed."""
     if isinstance(schema, list):
-        return any(_open_part(part) for part in schema)
+        return any(_has_open_object(part) for part in schema)
     if not isinstance(schema, dict):
         return False
     if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
         return True
-    return any(_open_part(part) for part in schema.values())
+    return any(_has_open_object(part) for part in schema.values())
 
 
-def _roles(turns: Sequence[Mapping[str, Any]], assistant: str) -> str | None:
+def _find_role_problem(turns: Sequence[Mapping[str, Any]], assistant: str) -> str | None:
     roles = [turn["role"] for turn in turns]
     if roles[0] != "user":
         return "A conversation must start with a user message."
@@ -49,14 +49,14 @@ def _roles(turns: Sequence[Mapping[str, Any]], assistant: str) -> str | None:
 def strict_anthropic(request: Request, *, takes_format: bool = True) -> Answer:
     """A current Claude model: `takes_format=False` is one from before structured outputs."""
     body, version = request.json, request.headers["anthropic-version"]
-    problem = _roles(body["messages"], "assistant")
+    problem = _find_role_problem(body["messages"], "assistant")
     for name in ("temperature", "top_p", "top_k"):
         if name in body and version >= "2026":
             problem = f"{name}: Extra inputs are not permitted"
     held = body.get("output_config", {}).get("format")
     if held is not None and not takes_format:
         problem = "output_config.format: Extra inputs are not permitted"
-    elif held is not None and _open_part(held["schema"]):
+    elif held is not None and _has_open_object(held["schema"]):
         problem = (
             "output_config.format.schema: For 'object' type, 'additionalProperties' must be "
             "explicitly set to false"
@@ -72,11 +72,11 @@ def strict_anthropic(request: Request, *, takes_format: bool = True) -> Answer:
 def strict_converse(request: Request) -> Answer:
     """A current Claude model on Bedrock."""
     body = request.json
-    problem = _roles(body["messages"], "assistant")
+    problem = _find_role_problem(body["messages"], "assistant")
     if "toolChoice" in body.get("toolConfig", {}):
         problem = "The model returned the following errors: tool_choice: type is not supported."
     held = body.get("outputConfig", {}).get("textFormat")
-    if held and _open_part(json.loads(held["structure"]["jsonSchema"]["schema"])):
+    if held and _has_open_object(json.loads(held["structure"]["jsonSchema"]["schema"])):
         problem = "The JSON schema of outputConfig.textFormat is not supported."
     if problem:
         return Answer(
@@ -88,7 +88,7 @@ def strict_converse(request: Request) -> Answer:
 def strict_gemini(request: Request) -> Answer:
     """A current Gemini model."""
     body = request.json
-    problem = _roles(body["contents"], "model")
+    problem = _find_role_problem(body["contents"], "model")
     if body["contents"][-1]["role"] != "user":
         problem = "Requests ending with a model turn are not supported."
     if problem:

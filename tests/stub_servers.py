@@ -73,7 +73,7 @@ class Drip:
 
 
 @dataclass(frozen=True)
-class Held:
+class WaitUntil:
     """What is done only when something has come about."""
 
     behaviour: Behaviour
@@ -90,7 +90,7 @@ class Reset:
     """The connection is reset without an answer."""
 
 
-Behaviour = Answer | Bytes | Drip | Held | Hang | Reset
+Behaviour = Answer | Bytes | Drip | WaitUntil | Hang | Reset
 Responder = Callable[[Request], Behaviour]
 
 
@@ -164,7 +164,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
 
 async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
     """Whether the connection goes on."""
-    if isinstance(behaviour, Held):
+    if isinstance(behaviour, WaitUntil):
         while not behaviour.until():
             await asyncio.sleep(0.005)
         return await _behave(behaviour.behaviour, writer)

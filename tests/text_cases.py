@@ -101,7 +101,7 @@ def read(case: Case, answer: object, task: TextTask = TASK) -> TextOutput | Malf
     return task.read(task.reference(case), Reply(text))
 
 
-def measured(
+def measure_answer(
     case: Case,
     answer: object,
     given: Verdicts = NO_VERDICTS,
@@ -114,7 +114,7 @@ def measured(
 
 def measures(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[str, Measure]:
     """The measures by short name: `call_intent` for `text.call_intent`."""
-    found = measured(case, answer, given).measures
+    found = measure_answer(case, answer, given).measures
     return {slug.removeprefix("text."): measure for slug, measure in found.items()}
 
 
@@ -125,12 +125,12 @@ def values(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[st
 
 def flags(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> list[str]:
     """The flags raised."""
-    return list(measured(case, answer, given).flags)
+    return list(measure_answer(case, answer, given).flags)
 
 
-def scored(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> CaseScore:
+def score_answer(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> CaseScore:
     """The answer scored under all gates."""
-    return score_case(formula_of("text", "all"), measured(case, answer, given))
+    return score_case(formula_of("text", "all"), measure_answer(case, answer, given))
 
 
 def questions(case: Case, answer: object) -> list[Question]:

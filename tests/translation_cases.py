@@ -60,14 +60,14 @@ def translation_case(
     return Case("c1", "translation", transcript, config, expected, expected_parts=parts, **more)
 
 
-def measured(case: Case, answer: object, verdicts: Sequence[Verdict] = ()) -> Measured:
+def measure_answer(case: Case, answer: object, verdicts: Sequence[Verdict] = ()) -> Measured:
     """The answer read and measured, exactly as a run does it."""
     reference = TASK.reference(case)
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
-    return TASK.measure(reference, TASK.read(reference, Reply(text)), by_item(verdicts))
+    return TASK.measure(reference, TASK.read(reference, Reply(text)), group_by_item(verdicts))
 
 
-def by_item(verdicts: Sequence[Verdict]) -> Verdicts:
+def group_by_item(verdicts: Sequence[Verdict]) -> Verdicts:
     """Verdicts arranged as a task takes them."""
     found: dict[Item, list[Verdict]] = {}
     for verdict in verdicts:
@@ -79,7 +79,7 @@ def value(
     case: Case, answer: object, metric: str, verdicts: Sequence[Verdict] = ()
 ) -> float | None:
     """The value of one measure, named without `translation.`"""
-    return measured(case, answer, verdicts).measures[f"translation.{metric}"].value
+    return measure_answer(case, answer, verdicts).measures[f"translation.{metric}"].value
 
 
 def word(metric: str, item: str, verdict: str) -> Verdict:
@@ -97,7 +97,7 @@ def cosine(item: str, similarity: float) -> Verdict:
     return number("meaning", item, similarity)
 
 
-def asked(case: Case, answer: object) -> list[tuple[str, str]]:
+def open_questions(case: Case, answer: object) -> list[tuple[str, str]]:
     """What an answer leaves to judge and embedder: metric (without `translation.`) and item."""
     reference = TASK.reference(case)
     output = TASK.read(reference, Reply(msgspec.json.encode(answer)))

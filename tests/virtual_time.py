@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class _Impatient(selectors.DefaultSelector):
+class _SkippingSelector(selectors.DefaultSelector):
     """Never waits: what it was asked to wait is added to the clock instead."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class _Impatient(selectors.DefaultSelector):
 
 
 class _VirtualLoop(asyncio.SelectorEventLoop):
-    def __init__(self, selector: _Impatient) -> None:
+    def __init__(self, selector: _SkippingSelector) -> None:
         super().__init__(selector)
         self._impatient = selector
 
@@ -32,5 +32,5 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run_in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=lambda: _VirtualLoop(_Impatient())) as runner:
+    with asyncio.Runner(loop_factory=lambda: _VirtualLoop(_SkippingSelector())) as runner:
         return runner.run(main)

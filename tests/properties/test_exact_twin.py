@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from builders import Scored, score
+from builders import ScoreResult, score
 from callscore.core.scorecard import MetricScore, ModelScore, TaskScore
 from exact_twin import ranking, scoring
 from exact_twin.framework import GATES, RATINGS
@@ -117,7 +117,9 @@ def check_metric(found: MetricScore, exact: Metric, about: str) -> None:
     assert found.approximate == exact.is_estimate, about
 
 
-def check_ranking(scored: Scored, columns: dict[str, dict[str, Column]], data: Dataset) -> None:
+def check_ranking(
+    scored: ScoreResult, columns: dict[str, dict[str, Column]], data: Dataset
+) -> None:
     """Final scores, costs and places."""
     entries = []
     task_of = {case["id"]: case["task"] for case in data.cases}
@@ -156,7 +158,7 @@ def check_final(model: ModelScore, exact: ranking.Final) -> None:
     assert close(final.zeroed_final, exact.zeroed)
 
 
-def agree(seed: int, folder: Path) -> tuple[Scored, Sequence[Result]]:
+def agree(seed: int, folder: Path) -> tuple[ScoreResult, Sequence[Result]]:
     """One random evaluation, scored by both; returned so that a test can count what it met.
 
     The twin has no intervals, and they change no score: they are made for one seed in eight.

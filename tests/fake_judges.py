@@ -9,7 +9,7 @@ from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similari
 
 Words = Mapping[str, str] | Callable[[Question], str]
 
-KIND_WORDS: Mapping[str, str] = {
+BEST_WORDS: Mapping[str, str] = {
     "qa.evidence_backed_reasoning": "as_described",
     "text.highlight_recall": "stated",
     "text.highlight_correctness": "supported_by_transcript",
@@ -25,13 +25,13 @@ KIND_WORDS: Mapping[str, str] = {
 }
 
 
-def kindly(question: Question) -> str:
+def best_word(question: Question) -> str:
     """The best word for the answer."""
     if question.metric == "text.call_intent":
         return "no" if question.item.endswith("other_goal") else "same"
     if question.item.startswith("outcome:"):
         return "no_outcome"
-    return KIND_WORDS[question.metric]
+    return BEST_WORDS[question.metric]
 
 
 class ScriptedJudge:
@@ -42,7 +42,7 @@ class ScriptedJudge:
 
     def __init__(
         self,
-        word: Callable[[Question], str] = kindly,
+        word: Callable[[Question], str] = best_word,
         *,
         approximate: bool = False,
         fails: str = "",
