@@ -1,4 +1,4 @@
-"""Encoders for tests: vectors that can be reckoned by hand."""
+"""Encoders with vectors that can be checked by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from callscore.core.case import Failed
 
 
 class TableEncoder:
-    """Gives the vectors of a table, and remembers what it was asked."""
+    """Returns the vectors of a table, and records the requested texts."""
 
     name = "table"
     signature = "table:1"
@@ -42,7 +42,7 @@ class TableEncoder:
 
 
 class FailingEncoder(TableEncoder):
-    """Never answers."""
+    """Fails for every text."""
 
     async def encode(self, texts: Sequence[str]) -> Failed:
         return Failed("embedding", "the server is gone")

@@ -1,4 +1,4 @@
-"""Whole runs in small: scripted providers, a real journal, everything that was told."""
+"""Small runs of the engine with scripted providers, a real journal and all events recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from run_cases import HEADER, work_for
 
 
 class RunResult(NamedTuple):
-    """What a run told, and where it was kept."""
+    """The summary and the events of a run, and where it is stored."""
 
     summary: RunSummary
     events: Sequence[Event]
@@ -47,7 +47,7 @@ def attempt_failed(
 
 
 def scripted_provider(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
-    """Fails as told in the given attempts of every call, and answers else."""
+    """A provider that fails in the given attempts of every request, and answers in the others."""
 
     def script(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         return by_attempt.get(attempt) or answer_ok(call, attempt)
@@ -91,7 +91,7 @@ def run_models(
     check_durable: bool = False,
     keep_events: bool = True,
 ) -> RunResult:
-    """A run from its beginning to its end, or as far as it comes."""
+    """Run models to the end, or until the run stops."""
     path = folder / "journal.db"
     plan = Workload({model.spec.name: model for model in models}, options or EngineOptions())
     events: list[Event] = []

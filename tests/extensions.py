@@ -1,4 +1,4 @@
-"""Packages from outside the repository, as the pages of docs/extending show them, installed."""
+"""Install the packages that the pages in docs/extending show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_FILES, MAX_LINES = 3, 60
 
 
 class Page:
-    """A how-to page: the files of its package, the files beside it, and its commands."""
+    """A how-to page: the files of its package, its other files, and its commands."""
 
     def __init__(self, name: str) -> None:
         self.package: dict[str, str] = {}
@@ -69,7 +69,7 @@ def install(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
 
 
 def install_modules(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
-    """The same without a wheel, which takes longer: modules and entry points as pip leaves them."""
+    """The same without building a wheel, which is slow: write modules and entry points."""
     site = folder / "site"
     _write({name: text for name, text in package.items() if name != "pyproject.toml"}, site)
     groups = tomllib.loads(package["pyproject.toml"])["project"]["entry-points"]

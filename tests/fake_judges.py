@@ -1,4 +1,4 @@
-"""A judge and an embedder that answer as they are told, and remember what they were shown."""
+"""A judge and an embedder with scripted results that record their requests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from callscore.core.case import Failed
 from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
-
-Words = Mapping[str, str] | Callable[[Question], str]
 
 BEST_WORDS: Mapping[str, str] = {
     "qa.evidence_backed_reasoning": "as_described",
@@ -35,7 +33,7 @@ def best_word(question: Question) -> str:
 
 
 class ScriptedJudge:
-    """Gives every question its word; `fails` says why it cannot judge at all."""
+    """Returns a word for every question; `fails` is the reason of a failure."""
 
     name = "scripted"
     signature = "scripted@1"
@@ -68,7 +66,7 @@ class ScriptedJudge:
 
 
 class ScriptedEmbedder:
-    """Gives every pair the same cosine."""
+    """Returns the same cosine for every pair."""
 
     name = "scripted-embedder"
     signature = "scripted-embedder@1"

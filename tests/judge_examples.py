@@ -1,4 +1,4 @@
-"""The worked examples of the judged metrics: a case, an answer, the words on it, and the value."""
+"""The examples of the judged metrics: a case, an answer, the verdicts on it, and the value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PURPOSE = "Customer requesting refund for duplicate charge"
 
 
 def qa_case(*reasons: str) -> tuple[Case, dict[str, Any]]:
-    """A form whose questions have these reasons from the model, and another from the human."""
+    """A form whose questions have these reasons of the model; those of the human differ."""
     form = [
         {"question_id": f"q{n}", "score": 1, "max_score": 1, "type": "PASS_FAIL", "reason": "Yes"}
         for n, _ in enumerate(reasons)

@@ -1,6 +1,6 @@
-"""The perfect answer to a prompt: what it asks for, in its own schema, with the reference's values.
+"""The perfect answer to a prompt: what it asks for, in its schema, with the expected values.
 
-Nothing else of the reference is used: a sentence that the prompt does not ask for is not answered.
+The answer has nothing else of the reference: only sentences that the prompt asks for.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Json = dict[str, Any]
 
 
 def document(prompt: Prompt) -> Json:
-    """The document that a model is sent."""
+    """The JSON document in the prompt."""
     found: Json = msgspec.json.decode(prompt.messages[-1].content)
     return found
 
 
 def perfect_answer(case: Case, prompt: Prompt) -> Json:
-    """An answer in the schema of the prompt that says what the human said."""
+    """An answer in the schema of the prompt, with the values of the human."""
     assert prompt.schema is not None
     asked, expected = document(prompt), case.expected_outcome
     wanted = {

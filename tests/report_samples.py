@@ -1,4 +1,4 @@
-"""Report sources for tests: the bundled sample, hostile text everywhere, many cases."""
+"""Report sources: the bundled sample, hostile text in every field, many cases."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ OWN_WORDS = frozenset(
         "reply",
     ]
 )
-"""Keys whose values are the program's own words, not text from outside."""
+"""Keys whose values come from Callscore, not from data."""
 
 
 @contextmanager
 def sample_source(limit: int | None = None) -> Iterator[ReportSource]:
-    """The bundled calls; without versions and files, which differ between machines."""
+    """The bundled calls, without versions and files, which differ between machines."""
     with sample_calls() as config:
         config = msgspec.structs.replace(config, limit=limit)
         with scored_source(config) as source:
@@ -44,7 +44,7 @@ def sample_source(limit: int | None = None) -> Iterator[ReportSource]:
 
 
 def hostile_source(source: ReportSource, payloads: Sequence[str]) -> ReportSource:
-    """The same with a payload in place of every text; a model keeps one name everywhere."""
+    """The source with a payload in place of every text; names and ids stay consistent."""
     endless = cycle(payloads)
     names = {model.model: f"{model.model} {next(endless)}" for model in source.card.models}
     ids = {view.case.id: f"{number} {next(endless)}" for number, view in enumerate(source.cases)}
@@ -78,7 +78,7 @@ def hostile_source(source: ReportSource, payloads: Sequence[str]) -> ReportSourc
 
 
 def _change_card(card: Mapping[str, Any], changed: Any) -> dict[str, Any]:
-    """Texts of a card; keys of its mappings are slugs, and stay."""
+    """Change the texts of a scorecard; the keys of its mappings are slugs and stay."""
     found = changed(card)
     for model in found["models"]:
         for blocker in model["blockers"]:
@@ -87,7 +87,7 @@ def _change_card(card: Mapping[str, Any], changed: Any) -> dict[str, Any]:
 
 
 def large_source(source: ReportSource, models: int, cases: int) -> ReportSource:
-    """The sample's models and cases again and again, with numbers in their names."""
+    """Repeat the models and cases of the sample, with numbers in their names."""
     return msgspec.structs.replace(
         source, card=_repeat_models(source.card, models), cases=RepeatedCases(source, models, cases)
     )
@@ -104,7 +104,7 @@ def _repeat_models(card: Scorecard, models: int) -> Scorecard:
 
 
 class RepeatedCases:
-    """Cases made while they are read, so that only one is in memory."""
+    """Cases that are made on iteration, so that only one is in memory."""
 
     def __init__(self, source: ReportSource, models: int, cases: int) -> None:
         self._views = list(source.cases)

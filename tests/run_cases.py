@@ -1,4 +1,4 @@
-"""Small parts of runs, for the tests of the journal and the engine."""
+"""Small parts of runs, for tests of the journal and the engine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Stub servers that refuse what the current APIs refuse, in the words in which they do.
+"""Stub servers that refuse what the current APIs refuse, with the same error messages.
 
-Forced tools, turns that do not alternate, a last turn of the assistant, sampling parameters,
-open schemas, models that live in another API. What is not refused is answered.
+They refuse forced tools, turns that do not alternate, a last turn of the assistant, sampling
+parameters, open schemas, and models of another API. They answer everything else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Refusal = Callable[[Request], str | None]
 
 
 def _has_open_object(schema: Any) -> bool:
-    """Whether an object inside a schema is not closed."""
+    """Whether a schema contains an object that is not closed."""
     if isinstance(schema, list):
         return any(_has_open_object(part) for part in schema)
     if not isinstance(schema, dict):
@@ -47,7 +47,7 @@ def _find_role_problem(turns: Sequence[Mapping[str, Any]], assistant: str) -> st
 
 
 def strict_anthropic(request: Request, *, takes_format: bool = True) -> Answer:
-    """A current Claude model: `takes_format=False` is one from before structured outputs."""
+    """A current Claude model; with `takes_format=False` one without structured output."""
     body, version = request.json, request.headers["anthropic-version"]
     problem = _find_role_problem(body["messages"], "assistant")
     for name in ("temperature", "top_p", "top_k"):
@@ -119,7 +119,7 @@ def response(text: str = json.dumps(ANSWER), *, status: str = "completed", **mor
 
 
 def responses_only(request: Request) -> Answer:
-    """OpenAI, for a model that it offers in the Responses API alone."""
+    """OpenAI, for a model that it offers only in the Responses API."""
     if request.path.endswith("/chat/completions"):
         message = "This model is only supported in v1/responses and not in v1/chat/completions."
         return Answer(_openai_error(message, "model"), 404)
@@ -129,7 +129,7 @@ def responses_only(request: Request) -> Answer:
 
 
 def strict_template(request: Request) -> Answer:
-    """A local model whose chat template takes one turn of each role after the other."""
+    """A local model whose chat template requires alternating roles."""
     turns = [turn for turn in request.json["messages"] if turn["role"] != "system"]
     roles = [turn["role"] for turn in turns]
     if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
@@ -139,7 +139,7 @@ def strict_template(request: Request) -> Answer:
 
 
 def without_schemas(request: Request) -> Answer:
-    """A compatible server that promises JSON, but of no given shape."""
+    """A compatible server with JSON mode, but without schemas."""
     if request.json.get("response_format", {}).get("type") == "json_schema":
         message = "This response_format type is unavailable now"
         return Answer(_openai_error(message, "response_format"), 400)

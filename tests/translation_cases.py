@@ -1,4 +1,4 @@
-"""Translation cases made in one line, and answers to them measured."""
+"""Short constructors for translation cases, and functions that measure answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outcome(
     nouns: Pairs | None = None,
     full: Any = None,
 ) -> dict[str, Any]:
-    """An outcome of the documented form; the source of sentence N is "source N" unless given."""
+    """An outcome in the documented form; the default source of sentence N is "source N"."""
     if sources is None:
         sources = [f"source {number}" for number in range(1, len(sentences) + 1)]
     return {
@@ -49,7 +49,7 @@ def translation_case(
     parts: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Case:
-    """One call; critical facts are extracted from the reference unless they are given."""
+    """A case of one call; without `facts`, critical facts come from the reference."""
     config: dict[str, Any] = {"source_language": "en", "target_language": lang}
     if facts is not None:
         config["critical_facts"] = facts
@@ -61,14 +61,14 @@ def translation_case(
 
 
 def measure_answer(case: Case, answer: object, verdicts: Sequence[Verdict] = ()) -> Measured:
-    """The answer read and measured, exactly as a run does it."""
+    """Parse and measure an answer as a run does."""
     reference = TASK.reference(case)
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
     return TASK.measure(reference, TASK.read(reference, Reply(text)), group_by_item(verdicts))
 
 
 def group_by_item(verdicts: Sequence[Verdict]) -> Verdicts:
-    """Verdicts arranged as a task takes them."""
+    """Group verdicts by item, as a task receives them."""
     found: dict[Item, list[Verdict]] = {}
     for verdict in verdicts:
         found.setdefault(Item(verdict.metric, verdict.item), []).append(verdict)
@@ -78,7 +78,7 @@ def group_by_item(verdicts: Sequence[Verdict]) -> Verdicts:
 def value(
     case: Case, answer: object, metric: str, verdicts: Sequence[Verdict] = ()
 ) -> float | None:
-    """The value of one measure, named without `translation.`"""
+    """The value of a metric, which is named without `translation.`"""
     return measure_answer(case, answer, verdicts).measures[f"translation.{metric}"].value
 
 
@@ -88,7 +88,7 @@ def word(metric: str, item: str, verdict: str) -> Verdict:
 
 
 def number(metric: str, item: str, value: float) -> Verdict:
-    """A verdict given as a number."""
+    """A verdict with a number."""
     return Verdict(f"translation.{metric}", item, value=value)
 
 
@@ -98,7 +98,7 @@ def cosine(item: str, similarity: float) -> Verdict:
 
 
 def open_questions(case: Case, answer: object) -> list[tuple[str, str]]:
-    """What an answer leaves to judge and embedder: metric (without `translation.`) and item."""
+    """What judge and embedder must decide: metric (without `translation.`) and item."""
     reference = TASK.reference(case)
     output = TASK.read(reference, Reply(msgspec.json.encode(answer)))
     assert not isinstance(output, Malformed)

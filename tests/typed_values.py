@@ -1,7 +1,7 @@
-"""Whether a JSON value is of a type, as annotations say: for the request types of official SDKs.
+"""Check a JSON value against a type annotation, such as the request types of official SDKs.
 
-Stricter than a type checker's runtime helpers: an unknown key of a TypedDict is a fault, and lists
-are looked into however they are annotated.
+The check is stricter than the usual libraries: an unknown key of a TypedDict is an error, and the
+items of a list are checked for every kind of annotation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WRAPPERS = (*_REQUIRED, typing.NotRequired, typing_extensions.NotRequired, typi
 
 
 def type_errors(value: Any, kind: Any, path: str = "$") -> list[str]:
-    """What is wrong with a value; nothing where it is of this type."""
+    """The differences between a value and a type; empty if the value has the type."""
     origin = _origin(kind)
     if kind in (object, Any):
         return []

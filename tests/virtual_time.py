@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to the next timer: minutes pass in no time, exactly."""
+"""An event loop whose clock jumps to the next timer, so that no test waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _SkippingSelector(selectors.DefaultSelector):
-    """Never waits: what it was asked to wait is added to the clock instead."""
+    """Does not wait: adds the timeout to the clock instead."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,7 +15,7 @@ from callscore.core.scorecard import MetricScore, ModelScore, TaskScore
 from exact_twin import ranking, scoring
 from exact_twin.framework import GATES, RATINGS
 from exact_twin.scoring import Case, Column, Metric, Result, Settings
-from random_calls.dataset import Dataset, dataset
+from random_calls.dataset import Dataset, make_dataset
 from random_calls.dice import Json
 from random_calls.tasks import TASKS
 
@@ -138,7 +138,7 @@ def check_ranking(
             entry = ranking.Entry(model.model, exact.score, cost, not exact.is_official)
             entries.append(entry)
     ranked = [entry for entry in scored.card.ranking if entry.final_score is not None]
-    places = ranking.places(entries)
+    places = ranking.rank_models(entries)
     for found, place in zip(ranked, places, strict=True):
         assert found.model == place.model
         assert (found.rank, found.quality_rank) == (place.rank, place.quality_rank), found.model
@@ -164,7 +164,7 @@ def agree(seed: int, folder: Path) -> tuple[ScoreResult, Sequence[Result]]:
     The twin has no intervals, and they change no score: they are made for one seed in eight.
     """
     dice = Random(seed)
-    data = dataset(dice, PER_TASK)
+    data = make_dataset(dice, PER_TASK)
     settings = dice.choice(SETTINGS)
     scored = score(
         data.cases,

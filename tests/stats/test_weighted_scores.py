@@ -17,7 +17,7 @@ from callscore.stats import contributions as stored
 from callscore.stats.contributions import Charge, MetricColumn, TaskContributions, call_key
 from callscore.stats.matrix import call_matrix, column_values, make_units
 from callscore.stats.weighted_scores import ScoreKey, Scores, rank_scores, scores
-from random_calls.dataset import dataset
+from random_calls.dataset import make_dataset
 from scored_calls import ScoredCalls, score_with_contributions, write_records
 from shared_cases import shared_cases, shared_file
 
@@ -101,7 +101,7 @@ def test_groups_of_calls_add_up_to_the_same_card(tmp_path: Path) -> None:
 
 def random_evaluation(seed: int, folder: Path) -> ScoredCalls:
     dice = Random(seed)
-    cases, outputs, verdicts = dataset(dice, per_task=12)
+    cases, outputs, verdicts = make_dataset(dice, per_task=12)
     for case in cases:  # a call goes through several tasks
         case["call_id"] = dice.choice((f"call-{dice.randint(1, 20)}", dice.randint(1, 5)))
     config = ScoreConfig(
