@@ -10,11 +10,10 @@ import pytest
 
 from builders import (
     Json,
-    Scored,
+    ScoreResult,
     entity_case,
     entity_output,
     form,
-    one_translated,
     output,
     qa_case,
     question,
@@ -22,6 +21,7 @@ from builders import (
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from calls_suite import add_case, score_benchmarks
 from callscore.core.judging import Question
@@ -30,7 +30,7 @@ from callscore.core.scorecard import BenchmarkScore, CriterionScore
 from callscore.scorecard.criteria import CriterionTallies, CriterionTally, consistency
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks import measures as formulas
-from scripted import ScriptedEmbedder, ScriptedJudge, kindly
+from fake_judges import ScriptedEmbedder, ScriptedJudge, best_word
 
 CRITERIA = spec.load_spec().benchmarks.criteria
 REASON = "The agent greeted the customer"
@@ -45,10 +45,10 @@ def benched(
     outputs: Iterable[Mapping[str, Any]],
     folder: Path,
     *,
-    word: Any = kindly,
+    word: Any = best_word,
     cosine: float = 0.9,
     **options: Any,
-) -> Scored:
+) -> ScoreResult:
     """Score with the second layer, a judge that answers `word` and a fixed cosine."""
     return score(
         cases,
@@ -61,7 +61,7 @@ def benched(
     )
 
 
-def criterion(scored: Scored, slug: str) -> CriterionScore:
+def criterion(scored: ScoreResult, slug: str) -> CriterionScore:
     return scored.model.benchmarks.criteria[slug]
 
 
@@ -156,7 +156,7 @@ def test_c91_text_shares_the_claim_list_of_fabrication_free(tmp_path: Path) -> N
     }
 
     def word(asked: Question) -> str:
-        return "not_found" if "voucher" in asked.text else kindly(asked)
+        return "not_found" if "voucher" in asked.text else best_word(asked)
 
     found = benched([text_case()], [output("c1", answer)], tmp_path, word=word)
     assert criterion(found, "bench.faithfulness").value == found.value("text.fabrication_free")
@@ -170,7 +170,7 @@ def test_c91_a_reason_is_a_claim_and_supported_where_it_occurs_as_described(
     tmp_path: Path, verdict: str, faithful: float
 ) -> None:
     def word(asked: Question) -> str:
-        return verdict if asked.metric.startswith("qa.") else kindly(asked)
+        return verdict if asked.metric.startswith("qa.") else best_word(asked)
 
     given = form(question(reason=REASON))
     found = benched([qa_case([question()])], [output("c1", given)], tmp_path, word=word)
@@ -181,7 +181,7 @@ def test_c91_an_altered_amount_in_a_translation_is_an_unsupported_claim(tmp_path
     case = translation_case("It costs $49.", "Cuesta $49.")
 
     def faithfulness(text: str) -> float | None:
-        answer = output("c1", one_translated("It costs $49.", text))
+        answer = output("c1", translation_outcome("It costs $49.", text))
         return criterion(benched([case], [answer], tmp_path), "bench.faithfulness").value
 
     assert faithfulness("Cuesta $99.") == 0.0
@@ -317,7 +317,7 @@ def test_c95_a_step_is_a_right_mark_and_a_right_ground(
     tmp_path: Path, mark: int, ground: str, reason: str, step: float
 ) -> None:
     def word(asked: Question) -> str:
-        return ground if asked.metric == "bench.argument_correctness" else kindly(asked)
+        return ground if asked.metric == "bench.argument_correctness" else best_word(asked)
 
     given = form(question(score=mark, reason=reason))
     found = benched([qa_case([question()])], [output("c1", given)], tmp_path, word=word)
