@@ -141,6 +141,17 @@ def test_c100_five_key_records_are_verdicts(tmp_path: Path) -> None:
     assert "judge:document|" in found.card.signature
 
 
+def test_c100_no_item_is_open_where_metrics_are_scored_as_a_whole(tmp_path: Path) -> None:
+    case, reply = text_case(), output("c1", other_summary())
+    given = [intent_record(0.5, case_id="c1", model="m")]
+    paths = tmp_path / "items.jsonl", tmp_path / "whole.jsonl"
+    for path, verdicts in zip(paths, ([], given), strict=True):
+        callscore.score([case], [reply], verdicts=verdicts, open_items=path)
+    items, whole = (path.read_text(encoding="utf-8") for path in paths)
+    assert "text.call_intent" in items
+    assert whole == ""
+
+
 def test_c100_a_record_that_cites_what_is_not_there_is_flagged(tmp_path: Path) -> None:
     right = intent_record(0.5, case_id="c1", model="m")
     wrong = {**right, "model_output_observed": "Customer sells a boat"}
