@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case
-from callscore.core.framework import DOCUMENT, judged_metrics
+from callscore.core.framework import DOCUMENT
 from callscore.core.run import ModelSpec
 from callscore.core.suite import BenchmarkLayer, no_data_names
 from callscore.core.task import SCENARIO, ItemCount, Task
@@ -207,9 +207,10 @@ def leaf_values(value: Any) -> Iterator[Any]:
 
 
 def _metrics_of(case: Case, *, benchmarks: bool) -> int:
-    """The metrics of a task that the framework's judge may be asked to score."""
+    """The metrics of a task that may be scored as a whole (`style: document`)."""
+    suite = suite_of(case.task)
     kinds = (f"{case.task}.", "bench.") if benchmarks else (f"{case.task}.",)
-    return sum(slug.startswith(kinds) for slug in judged_metrics())
+    return sum(slug.startswith(kinds) for slug in (suite.verdict_rules.whole() if suite else ()))
 
 
 class _ModelCount:
