@@ -75,10 +75,10 @@ def compare(
     from callscore.report.safe_text import escape_json
     from callscore.store.files import check_targets
 
-    named = [Path(split_target(name)[0]) for name in (first, second)]
-    named += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
-    check_targets(map(output.path_unless_stdout, (json_file, markdown)), named)
-    found = compare_models(
+    inputs = [Path(split_target(name)[0]) for name in (first, second)]
+    inputs += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
+    check_targets(map(output.path_unless_stdout, (json_file, markdown)), inputs)
+    comparison = compare_models(
         first,
         second,
         results=results,
@@ -87,18 +87,20 @@ def compare(
         force=force,
         all_rows=all_rows,
     )
-    texts: dict[Path, bytes] = {}
+    files: dict[Path, bytes] = {}
     if json_file is not None:
-        encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
-        texts[json_file] = escape_json(encoded)
+        encoded = msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n"
+        files[json_file] = escape_json(encoded)
     if markdown is not None:
-        texts[markdown] = comparison_markdown(found, all_rows=all_rows, max_cases=cases).encode()
-    for target, raw in texts.items():
-        output.write_bytes(target, raw)
-    if output.STANDARD_OUTPUT in texts:
+        files[markdown] = comparison_markdown(
+            comparison, all_rows=all_rows, max_cases=cases
+        ).encode()
+    for target, content in files.items():
+        output.write_bytes(target, content)
+    if output.STANDARD_OUTPUT in files:
         return
     output.print_lines(
-        lambda width: comparison_lines(found, width, all_rows=all_rows, max_cases=cases)
+        lambda width: comparison_lines(comparison, width, all_rows=all_rows, max_cases=cases)
     )
-    if found.not_comparable:
+    if comparison.not_comparable:
         say("note: these results are not comparable (--force)", err=True)
