@@ -177,7 +177,7 @@ class LLMJudge:
         return await asyncio.gather(*(self._send(request, repeat) for request in requests))
 
     async def _send(self, request: JudgePrompt, repeat: int) -> Attempt:
-        """Send a request and, if its answer is invalid, once retry_usage with the errors."""
+        """Send a request and, if its answer is invalid, once more with the errors."""
         reply, usage = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
             return _void_attempt(request, f"{reply.kind}: {reply.message}", usage)

@@ -224,7 +224,7 @@ def _task_labels(spec: Spec, tasks: Sequence[str]) -> str:
 
 
 def _rounded_weights(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
-    """The weights of some tasks as shares of their sum, in total per cents that add up to 1."""
+    """The weights of some tasks as shares of their sum, in whole per cents that add up to 1."""
     total = math.fsum(weights.get(task, 0.0) for task in tasks) or 1.0
     shares = {task: round(100 * weights.get(task, 0.0) / total) for task in tasks}
     shares[tasks[-1]] += 100 - sum(shares.values())
