@@ -25,7 +25,7 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Limits for requests to a model; the engine lowers the concurrency if a provider demands it."""
+    """Limits for requests to a model; the engine lowers the concurrency if a provider objects."""
 
     concurrency: int = 16
     rpm: int | None = None
