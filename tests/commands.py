@@ -1,4 +1,4 @@
-"""The command line for tests through the door: quickly forked, started afresh, or under way."""
+"""Runs commands for tests: forked, in a new interpreter, or in the background."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ import command_server
 Done = subprocess.CompletedProcess[str]
 
 KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
-"""What the stub servers are asked with."""
+"""The API key for the stub servers."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Our own, with a key for the stub servers and without anybody's real ones.
+    """The environment of the tests, with a key for the stub servers and without real ones.
 
-    Workers of the tests set COLUMNS, which would make cards as narrow as their terminal.
+    Test workers set COLUMNS, which would make scorecards as narrow as their terminal.
     """
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if "API_KEY" not in name and name != "COLUMNS"
     }
-    return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
+    return {**inherited, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
 
 
 def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
-    """The command, to its end, in a process forked from one that has its modules."""
+    """Run a command to its end, in a process forked from one that has loaded its modules."""
     server, words = _server(), [str(arg) for arg in args]
     assert server.stdin is not None
     assert server.stdout is not None
@@ -60,14 +60,14 @@ def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = 
 def run_afresh(
     *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> Done:
-    """The command, to its end, in a new interpreter: what it imports and inherits is its own."""
+    """Run a command to its end in a new interpreter, which imports everything itself."""
     process = start(*args, env=env, cwd=cwd)
     out, err = process.communicate(timeout=command_server.LONGEST_S)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def run_python(code: str, *args: object) -> Done:
-    """Code in a new interpreter that finds the modules which this one finds."""
+    """Run code in a new interpreter with the same module path as this one."""
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, args)],
         capture_output=True,
@@ -82,7 +82,7 @@ def run_python(code: str, *args: object) -> Done:
 def start(
     *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.Popen[str]:
-    """The command in a new interpreter, under way."""
+    """Start a command in a new interpreter, and do not wait for it."""
     return subprocess.Popen(
         [sys.executable, "-m", "callscore", *map(str, args)],
         stdout=subprocess.PIPE,
@@ -95,10 +95,12 @@ def start(
 
 
 def wait_for(count: Callable[[], int], number: int) -> None:
-    """Wait until a command under way has brought the count to a number."""
+    """Wait until a running command has raised the count to a number."""
     end = time.monotonic() + command_server.LONGEST_S
     while count() < number:
-        assert time.monotonic() < end, "the command does not get going"
+        assert time.monotonic() < end, (
+            f"the count is below {number} after {command_server.LONGEST_S} s"
+        )
         time.sleep(0.005)
 
 

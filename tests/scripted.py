@@ -1,4 +1,4 @@
-"""A judge and an embedder that answer as they are told, and remember what they were shown."""
+"""A judge and an embedder with scripted answers, which record their requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similari
 
 Words = Mapping[str, str] | Callable[[Question], str]
 
-KIND_WORDS: Mapping[str, str] = {
+BEST_WORDS: Mapping[str, str] = {
     "qa.evidence_backed_reasoning": "as_described",
     "text.highlight_recall": "stated",
     "text.highlight_correctness": "supported_by_transcript",
@@ -25,24 +25,24 @@ KIND_WORDS: Mapping[str, str] = {
 }
 
 
-def kindly(question: Question) -> str:
-    """The best word for the answer."""
+def best_word(question: Question) -> str:
+    """The most favourable word that a question offers."""
     if question.metric == "text.call_intent":
         return "no" if question.item.endswith("other_goal") else "same"
     if question.item.startswith("outcome:"):
         return "no_outcome"
-    return KIND_WORDS[question.metric]
+    return BEST_WORDS[question.metric]
 
 
 class ScriptedJudge:
-    """Gives every question its word; `fails` says why it cannot judge at all."""
+    """Gives every question the word of a function; with `fails`, it fails with this reason."""
 
     name = "scripted"
     signature = "scripted@1"
 
     def __init__(
         self,
-        word: Callable[[Question], str] = kindly,
+        word: Callable[[Question], str] = best_word,
         *,
         approximate: bool = False,
         fails: str = "",
@@ -68,7 +68,7 @@ class ScriptedJudge:
 
 
 class ScriptedEmbedder:
-    """Gives every pair the same cosine."""
+    """Gives every pair the same cosine; with `fails`, it fails with this reason."""
 
     name = "scripted-embedder"
     signature = "scripted-embedder@1"

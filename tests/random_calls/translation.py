@@ -24,28 +24,28 @@ OUTCOMES = ("supervisor informed", "ticket closed")
 TERM_LIST, NOUN_LIST = "domain_terms_handled", "named_entities_handled"
 
 
-def _make(dice: Random, case_id: str) -> Json:
+def _make_case(dice: Random, case_id: str) -> Json:
     language = dice.choice(("es", "hi", "el"))
     sentences, facts = [], []
     terms, nouns = set(), set()
     for number in range(1, dice.randint(2, 7)):
-        words, kept = phrase(dice, language).split(), []
+        words, inserted = phrase(dice, language).split(), []
         if chance(dice, 0.3):
-            kept.append(dice.choice(TERMS))
-            terms.add(kept[-1])
+            inserted.append(dice.choice(TERMS))
+            terms.add(inserted[-1])
         if chance(dice, 0.3):
-            kept.append(dice.choice(NOUNS))
-            nouns.add(kept[-1])
+            inserted.append(dice.choice(NOUNS))
+            nouns.add(inserted[-1])
         if chance(dice, 0.4):
-            kept.append(str(100 * number + dice.randint(11, 99)))
-            facts.append(kept[-1])
+            inserted.append(str(100 * number + dice.randint(11, 99)))
+            facts.append(inserted[-1])
         if chance(dice, 0.1):
-            kept.append(OUTCOMES[number % 2])
-            facts.append(kept[-1])
-        for word in kept:
+            inserted.append(OUTCOMES[number % 2])
+            facts.append(inserted[-1])
+        for word in inserted:
             words.insert(dice.randint(0, len(words)), word)
-        sentences.append(_sentence(dice, number, words, kept))
-    case = _case(dice, case_id, sentences, language)
+        sentences.append(_sentence(dice, number, words, inserted))
+    case = _translation_case(dice, case_id, sentences, language)
     outcome = case["expected_outcome"]
     outcome[TERM_LIST] = [{"term": term, "handled_as": term} for term in sorted(terms)]
     outcome[NOUN_LIST] = [{"entity": f"{n} (en)", "handled_as": n} for n in sorted(nouns)]
@@ -53,16 +53,16 @@ def _make(dice: Random, case_id: str) -> Json:
     return case
 
 
-def _sentence(dice: Random, number: int, words: list[str], kept: list[str]) -> Json:
+def _sentence(dice: Random, number: int, words: list[str], inserted: list[str]) -> Json:
     translated = " ".join(words)
     return {
         "source_id": number if chance(dice, 0.7) else f"s{number}",
-        "source_text": translated if chance(dice, 0.1) else " ".join(("the", "source", *kept)),
+        "source_text": translated if chance(dice, 0.1) else " ".join(("the", "source", *inserted)),
         "translated_text": translated,
     }
 
 
-def _case(dice: Random, case_id: str, sentences: list[Json], language: str) -> Json:
+def _translation_case(dice: Random, case_id: str, sentences: list[Json], language: str) -> Json:
     return {
         "id": case_id,
         "task": "translation",
@@ -88,12 +88,12 @@ def _annotate(dice: Random, case: Json, facts: list[str]) -> None:
         del case["expected_outcome"][part]
 
 
-def _mutated(dice: Random, case: Json, noise: float) -> Json:
+def _mutate(dice: Random, case: Json, noise: float) -> Json:
     answer = perfect_answer(case)
     items: list[Json] = []
     for item in answer.get("sentence_translations", ()):
         if chance(dice, noise):
-            item["translated_text"] = _reworded(dice, item, noise)
+            item["translated_text"] = _reword(dice, item, noise)
         if not chance(dice, noise / 4):
             items.append(item)
     if "sentence_translations" in answer:
@@ -107,7 +107,7 @@ def _mutated(dice: Random, case: Json, noise: float) -> Json:
     return answer
 
 
-def _reworded(dice: Random, item: Json, noise: float) -> Any:
+def _reword(dice: Random, item: Json, noise: float) -> Any:
     if chance(dice, 0.4):
         return dice.choice(
             ("", " ", "n/a", None, 7, item["source_text"], "source THE", "otra cosa")
@@ -129,7 +129,7 @@ def _other_word(dice: Random, word: str) -> str:
 
 
 def reword_outcomes(answer: Json) -> None:
-    """Say what came of the call in other words."""
+    """Replace the outcomes in the translations by other words."""
     for item in answer.get("sentence_translations", ()):
         for outcome in OUTCOMES:
             if isinstance(item["translated_text"], str):
@@ -137,7 +137,7 @@ def reword_outcomes(answer: Json) -> None:
                 item["translated_text"] = other
 
 
-def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
+def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
     if "sentence_translations" not in answer:
         return None
     spoiled = copy.deepcopy(answer)
@@ -146,22 +146,22 @@ def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
         str(item["source_id"]): item["translated_text"]
         for item in case["expected_outcome"]["sentence_translations"]
     }
-    at = place_of(
+    index = place_of(
         dice,
         [
-            at
-            for at, item in unrepeated(items, "source_id")
+            index
+            for index, item in unrepeated(items, "source_id")
             if item["translated_text"] == expected.get(str(item["source_id"]))
         ],
     )
-    if at is None:
+    if index is None:
         return None
-    how = dice.choice(("drop", "", None, "WRONG words"))
-    if how == "drop":
-        del items[at]
+    replacement = dice.choice(("drop", "", None, "WRONG words"))
+    if replacement == "drop":
+        del items[index]
     else:
-        items[at]["translated_text"] = how
+        items[index]["translated_text"] = replacement
     return spoiled
 
 
-TRANSLATION = Case(_make, _mutated, _spoiled)
+TRANSLATION = Case(_make_case, _mutate, _spoil)

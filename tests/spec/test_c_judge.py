@@ -33,7 +33,7 @@ from callscore.judges.document import DocumentJudge
 from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
 from judge_cases import WritingModel
-from scripted import ScriptedEmbedder, ScriptedJudge, kindly
+from scripted import ScriptedEmbedder, ScriptedJudge, best_word
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 REASON = "The agent greeted the customer"
@@ -213,7 +213,7 @@ def test_c100_every_metric_has_its_five_keys(tmp_path: Path) -> None:
 
 def test_c101_a_fabricated_highlight_leaves_sentiment_alone(tmp_path: Path) -> None:
     judge = ScriptedJudge(
-        lambda q: "not_found" if q.metric == "text.highlight_correctness" else kindly(q)
+        lambda q: "not_found" if q.metric == "text.highlight_correctness" else best_word(q)
     )
     found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
     assert found.value("text.highlight_correctness") == 0.0
@@ -351,7 +351,7 @@ def test_c125_an_estimate_neither_triggers_nor_clears_a_judged_gate(
     tmp_path: Path, word: str
 ) -> None:
     def answer(asked: Question) -> str:
-        return word if asked.metric == "text.fabrication_free" else kindly(asked)
+        return word if asked.metric == "text.fabrication_free" else best_word(asked)
 
     estimate = ScriptedJudge(answer, approximate=True)
     found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=estimate)

@@ -17,7 +17,7 @@ from callscore.judges.rubric import built_in_library
 from commands import run
 from eval_files import read_lines
 from judging_stub import judge_entry, judged, judging
-from scripted import ScriptedEmbedder, ScriptedJudge, kindly
+from scripted import ScriptedEmbedder, ScriptedJudge, best_word
 from stub_servers import Request, serving
 from translation_cases import TASK, outcome, translation_case
 
@@ -38,7 +38,7 @@ def word(question: Question) -> str:
         return "outcome" if "approved" in question.text else "no_outcome"
     if question.metric == FACTS:
         return "altered" if "refused" in question.text else "preserved"
-    return kindly(question)
+    return best_word(question)
 
 
 def scored(folder: Path, judge: Any, answers: dict[str, list[str]], **more: Any) -> Scored:
@@ -93,7 +93,7 @@ def each(question: Question) -> str:
     if question.metric == FACTS:
         lost = "waive" in question.reference and "not waived" in question.text
         return "altered" if lost else "preserved"
-    return kindly(question)
+    return best_word(question)
 
 
 def test_c74_two_outcomes_under_one_source_id_are_two_facts(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_c74_given_facts_leave_no_outcome_to_be_found(tmp_path: Path) -> None:
     [
         "offline",
         ScriptedJudge(word, approximate=True),
-        ScriptedJudge(lambda q: "cannot_tell" if q.metric == FACTS else kindly(q)),
+        ScriptedJudge(lambda q: "cannot_tell" if q.metric == FACTS else best_word(q)),
         ScriptedJudge(fails="out of order"),
     ],
 )
