@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from callscore.report.html import FORMAT
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import many, sample_source
+from report_samples import large_source, sample_source
 
 MODELS, CASES, LARGE = 20, 5_000, 100_000
 PAINTED = """() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(
@@ -99,11 +99,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sample_source() as source:
         target = Path(folder) / "report.html"
         models = len(source.card.models)
-        took = written(many(source, models, LARGE), ReportOptions(), target)  # first: memory peaks
+        took = written(
+            large_source(source, models, LARGE), ReportOptions(), target
+        )  # first: memory peaks
         print(f"{models} models, {LARGE} cases")
         print(f"  written in {took.cpu:.1f} s CPU, {took.seconds:.1f} s, {took.megabytes:.1f} MB")
         print(f"  memory grown by {took.grown:.0f} MB (limit 200)")
-        five_thousand = many(source, MODELS, CASES)
+        five_thousand = large_source(source, MODELS, CASES)
         for label, options in (
             ("the worst cases with text, below 20 MB", ReportOptions()),
             ("all cases, without text", ReportOptions(without_text=True, max_bytes=200_000_000)),

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright: installed where that is possible, else tests skip."""
+"""Chromium driven by Playwright. It is installed if possible; otherwise tests are skipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @cache
 def chromium() -> str | None:
-    """The path of the browser; installs it where this is root on Debian and it is missing."""
+    """Return the path of the browser; install it if it is missing and this is root on Debian."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         subprocess.run(["apt-get", "install", "-qy", "chromium"], check=False, capture_output=True)
@@ -26,8 +26,8 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def opened_browser() -> Iterator[Browser]:
-    """A browser; skips the test where there is none."""
+def open_browser() -> Iterator[Browser]:
+    """Start a browser; skip the test if there is none."""
     path = chromium()
     if path is None:
         pytest.skip("no Chromium is installed, and it cannot be installed here")

@@ -1,4 +1,4 @@
-"""Small cases and outputs for tests, and one call that scores them through the public API."""
+"""Small cases and outputs, and a function that scores them through the public API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def question(
     kind: str = "PASS_FAIL",
     reason: object = "Agent said 'Good morning' at 00:12",
 ) -> Json:
-    """One QA question, filled in."""
+    """A QA question with its score."""
     return {
         "question_id": question_id,
         "score": score,
@@ -31,7 +31,7 @@ def question(
 
 
 def qa_case(questions: Sequence[Json], case_id: str = "c1", **extra: Any) -> Json:
-    """A QA case whose human form holds these questions."""
+    """A QA case; the expected form has these questions."""
     return {
         "id": case_id,
         "task": "qa",
@@ -65,7 +65,7 @@ def entity_case(
 
 
 def entity_output(keywords: Sequence[Any], topics: Sequence[Any] = ()) -> Json:
-    """What a model detected."""
+    """The output of a model that detected these entities."""
     return {
         "detected_keywords": list(keywords),
         "detected_topics": list(topics),
@@ -74,7 +74,7 @@ def entity_output(keywords: Sequence[Any], topics: Sequence[Any] = ()) -> Json:
 
 
 def text_outcome(**changes: Any) -> Json:
-    """A complete Text outcome with 20 labelled sentences; top-level parts can be replaced."""
+    """A complete outcome of the task text with 20 labelled sentences; `changes` replace parts."""
     outcome: Json = {
         "sentiment": [
             {"sentence_id": i, "text": f"sentence {i}", "label": "neutral"} for i in range(1, 21)
@@ -90,7 +90,7 @@ def text_outcome(**changes: Any) -> Json:
 
 
 def text_case(outcome: Json | None = None, case_id: str = "c1", **extra: Any) -> Json:
-    """A Text case with this outcome."""
+    """A case of the task text with this expected outcome."""
     return {
         "id": case_id,
         "task": "text",
@@ -101,8 +101,8 @@ def text_case(outcome: Json | None = None, case_id: str = "c1", **extra: Any) ->
     }
 
 
-def one_translated(source: str, translated: str) -> Json:
-    """A Translation outcome of one sentence."""
+def translation_outcome(source: str, translated: str) -> Json:
+    """An outcome of the task translation with one sentence."""
     return {
         "full_translation": translated,
         "sentence_translations": [
@@ -114,14 +114,14 @@ def one_translated(source: str, translated: str) -> Json:
 
 
 def translation_case(source: str, expected: str, target: str = "es") -> Json:
-    """A Translation case of one English sentence."""
+    """A case of the task translation with one English sentence."""
     return {
         "id": "c1",
         "task": "translation",
         "transcript": f"Agent: {source}",
         "lang": "en",
         "config": {"source_language": "en", "target_language": target},
-        "expected_outcome": one_translated(source, expected),
+        "expected_outcome": translation_outcome(source, expected),
     }
 
 
@@ -135,8 +135,8 @@ def form(*questions: Json) -> Json:
     return {"questions": list(questions)}
 
 
-class Scored:
-    """A scorecard with its case results, as one model sees it."""
+class ScoreResult:
+    """A scorecard with its case results; the methods read the first model."""
 
     def __init__(self, card: Scorecard, results: Sequence[Json]) -> None:
         self.card = card
@@ -159,16 +159,18 @@ def score(
     folder: Path,
     verdicts: Iterable[Mapping[str, Any]] = (),
     **options: Any,
-) -> Scored:
-    """Score through the public API, keeping the case results."""
+) -> ScoreResult:
+    """Score through the public API, and read the case results."""
     results = folder / "results.jsonl"
     card = callscore.score(cases, outputs, verdicts=verdicts, results=results, **options)
     lines = results.read_text(encoding="utf-8").splitlines()
-    return Scored(card, [json.loads(line) for line in lines])
+    return ScoreResult(card, [json.loads(line) for line in lines])
 
 
-def evidence(case_id: str, *question_ids: str, verdict: str = "as_described") -> list[Json]:
-    """Verdicts that settle the reasons of these questions."""
+def evidence_verdicts(
+    case_id: str, *question_ids: str, verdict: str = "as_described"
+) -> list[Json]:
+    """Verdicts on the reasons of these questions."""
     return [
         {
             "case_id": case_id,

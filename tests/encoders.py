@@ -1,4 +1,4 @@
-"""Encoders for tests: vectors that can be reckoned by hand."""
+"""Encoders with vectors that can be checked by hand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from callscore.core.case import Failed
 
 
-class Table:
-    """Gives the vectors of a table, and remembers what it was asked."""
+class TableEncoder:
+    """Returns the vectors of a table, and records the requested texts."""
 
     name = "table"
     signature = "table:1"
@@ -41,8 +41,8 @@ class Table:
         return [self._vectors[text] for text in texts]
 
 
-class Broken(Table):
-    """Never answers."""
+class FailingEncoder(TableEncoder):
+    """Fails for every text."""
 
     async def encode(self, texts: Sequence[str]) -> Failed:
         return Failed("embedding", "the server is gone")

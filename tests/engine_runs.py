@@ -1,4 +1,4 @@
-"""Whole runs in small: scripted providers, a real journal, everything that was told."""
+"""Small runs of the engine with scripted providers, a real journal and all events recorded."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from callscore.store.journal import Journal
 from run_cases import HEADER, work_for
 
 
-class Ran(NamedTuple):
-    """What a run told, and where it was kept."""
+class RunResult(NamedTuple):
+    """The summary and the events of a run, and where it is stored."""
 
     summary: RunSummary
     events: Sequence[Event]
@@ -46,8 +46,8 @@ def attempt_failed(
     return AttemptFailed(kind, message, retry_after_s=wait)
 
 
-def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
-    """Fails as told in the given attempts of every call, and answers else."""
+def scripted_provider(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
+    """A provider that fails in the given attempts of every request, and answers in the others."""
 
     def script(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         return by_attempt.get(attempt) or answer_ok(call, attempt)
@@ -55,7 +55,7 @@ def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
     return ScriptedProvider(script)
 
 
-def planned(
+def planned_model(
     provider: ScriptedProvider,
     work: int | Iterable[Work],
     *,
@@ -81,7 +81,7 @@ def planned(
     return PlannedModel(spec, provider, work, total)
 
 
-def carry_out(
+def run_models(
     folder: Path,
     models: Sequence[PlannedModel],
     options: EngineOptions | None = None,
@@ -90,8 +90,8 @@ def carry_out(
     on_start: Callable[[Shutdown], None] = lambda stop: None,
     check_durable: bool = False,
     keep_events: bool = True,
-) -> Ran:
-    """A run from its beginning to its end, or as far as it comes."""
+) -> RunResult:
+    """Run models to the end, or until the run stops."""
     path = folder / "journal.db"
     plan = Workload({model.spec.name: model for model in models}, options or EngineOptions())
     events: list[Event] = []
@@ -117,4 +117,4 @@ def carry_out(
             open_run.end("interrupted")
             raise
         open_run.end(summary.status)
-    return Ran(summary, events, path, open_run.id)
+    return RunResult(summary, events, path, open_run.id)

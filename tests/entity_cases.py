@@ -1,4 +1,4 @@
-"""Entity cases made in one line, and answers to them measured."""
+"""Short constructors for entity cases, and functions that measure answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONFIG: Mapping[str, Any] = {"keywords": ["refund", "account"], "topics": ["bill
 def outcome(
     keywords: Sequence[Any] = (), topics: Sequence[Any] = (), valid: Sequence[Any] | None = None
 ) -> dict[str, Any]:
-    """An outcome of the documented form; the configured list unless another is given."""
+    """An outcome in the documented form; `valid` is the configured list by default."""
     return {
         "detected_keywords": list(keywords),
         "detected_topics": list(topics),
@@ -39,7 +39,7 @@ def entity_case(
     lang: str | None = None,
     parts: Mapping[str, Any] | None = None,
 ) -> Case:
-    """One call; a transcript that holds no entity unless one is given."""
+    """A case of one call; the default transcript contains no entity."""
     return Case(
         id="c1",
         task="entity",
@@ -51,21 +51,21 @@ def entity_case(
     )
 
 
-def unrefused(case: Case) -> EntityReference:
-    """The reference, even of a case that a data set must not have (C-131)."""
+def unchecked_reference(case: Case) -> EntityReference:
+    """The reference of any case, also of one that a data set must not have (C-131)."""
     return read_reference(case, StructureSources({}, form=reply_form("entity")))
 
 
-def measured(case: Case, answer: object) -> Measured:
-    """Everything measured on an answer: an object is sent as JSON, text as it is."""
+def measure_answer(case: Case, answer: object) -> Measured:
+    """Measure an answer: text is sent unchanged, any other value as JSON."""
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
-    reference = unrefused(case)
+    reference = unchecked_reference(case)
     return TASK.measure(reference, TASK.read(reference, Reply(text)), NO_VERDICTS)
 
 
 def measures(case: Case, answer: object) -> Mapping[str, Measure]:
     """The measures by short name: `keyword_f1` for `entity.keyword_f1`."""
-    return {slug.partition(".")[2]: m for slug, m in measured(case, answer).measures.items()}
+    return {slug.partition(".")[2]: m for slug, m in measure_answer(case, answer).measures.items()}
 
 
 def values(case: Case, answer: object) -> dict[str, float | None]:
@@ -74,12 +74,12 @@ def values(case: Case, answer: object) -> dict[str, float | None]:
 
 
 def flags(case: Case, answer: object) -> list[str]:
-    """The flags raised."""
-    return list(measured(case, answer).flags)
+    """The flags of an answer."""
+    return list(measure_answer(case, answer).flags)
 
 
 def fault(case: Case, answer: object) -> Malformed | None:
-    """Why the answer is malformed; None where it is not."""
+    """Why the answer is malformed; None if it is not."""
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
     output = TASK.read(TASK.reference(case), Reply(text))
     return output if isinstance(output, Malformed) else None

@@ -1,4 +1,4 @@
-"""Eval files and what they need, for tests through the door."""
+"""Eval files and the files that they need, for tests of commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRICE = {"input": 1.0, "output": 2.0}
 
 
 def cases_file(folder: Path, number: int) -> Path:
-    """QA cases that differ in their transcript, so that every request is its own."""
+    """Write QA cases with different transcripts, so that all requests differ."""
     path = folder / "cases.jsonl"
     turns = [[{"id": 1, "speaker": "agent", "text": f"Good morning {n}"}] for n in range(number)]
     lines = [
@@ -29,7 +29,7 @@ def right_answer(_request: Request) -> str:
     return json.dumps(form(question()))
 
 
-def remote(url: str, name: str = "m", **extra: Any) -> Json:
+def remote_model(url: str, name: str = "m", **extra: Any) -> Json:
     """A model behind a stub server."""
     return {
         "name": name,
@@ -44,7 +44,7 @@ def remote(url: str, name: str = "m", **extra: Any) -> Json:
 
 
 def eval_file(folder: Path, models: Sequence[Json], **extra: Any) -> Path:
-    """An eval file over `cases.jsonl`; JSON is YAML."""
+    """Write an eval file for `cases.jsonl`, as JSON, which is valid YAML."""
     path = folder / "eval.yaml"
     value = {"name": "trial", "data": "cases.jsonl", "models": list(models), **extra}
     path.write_text(json.dumps(value, indent=1), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Packages from outside the repository, as the pages of docs/extending show them, installed."""
+"""Install the packages that the pages in docs/extending show."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from commands import Done, run
+from commands import CompletedCommand, run
 
 PAGES = Path(__file__).parent.parent / "docs" / "extending"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -19,7 +19,7 @@ MAX_FILES, MAX_LINES = 3, 60
 
 
 class Page:
-    """A how-to page: the files of its package, the files beside it, and its commands."""
+    """A how-to page: the files of its package, its other files, and its commands."""
 
     def __init__(self, name: str) -> None:
         self.package: dict[str, str] = {}
@@ -49,7 +49,7 @@ class Page:
         assert len(self.package) <= MAX_FILES
         assert lines <= MAX_LINES
 
-    def run(self, folder: Path) -> Sequence[Done]:
+    def run(self, folder: Path) -> Sequence[CompletedCommand]:
         """Install the package below `folder`, write the files there and run the commands."""
         env = install(self.package, folder)
         self.write_files(folder)
@@ -69,7 +69,7 @@ def install(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
 
 
 def install_modules(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
-    """The same without a wheel, which takes longer: modules and entry points as pip leaves them."""
+    """The same without building a wheel, which is slow: write modules and entry points."""
     site = folder / "site"
     _write({name: text for name, text in package.items() if name != "pyproject.toml"}, site)
     groups = tomllib.loads(package["pyproject.toml"])["project"]["entry-points"]

@@ -1,8 +1,8 @@
-"""Answers drawn at random from the grammar of each protocol, with hostile values in every field.
+"""Random replies in the wire format of each API, with hostile values in any field.
 
-A right answer is taken apart, and any of its nodes may be replaced: numbers beyond 64 bits,
-negative, not finite; other types; deep nesting; broken characters; a field left out, doubled or
-too many. Same seed, same answers.
+The fuzzer walks a valid reply and replaces some of its nodes: with numbers beyond 64 bits, negative
+or not finite, other types, deep nesting and broken characters; it also leaves out, repeats and adds
+fields. The same seed gives the same replies.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _RAW = ("[" * 3_000 + "]" * 3_000, '{"a":' * 200 + "1" + "}" * 200, "1e400", "9"
 _MARK = "@@raw %d@@"
 
 
-def answers_of(text: str) -> Mapping[str, Json]:
-    """A right answer of every protocol, with every field that is read."""
+def valid_replies(text: str) -> Mapping[str, Json]:
+    """A valid reply of every API, with every field that Callscore reads."""
     arguments = {"city": "Köln", "days": 3}
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     chat = chat_completion([{"type": "text", "text": text}], tool_calls=[call], refusal=None)
@@ -100,8 +100,8 @@ def answers_of(text: str) -> Mapping[str, Json]:
     }
 
 
-class Hostile:
-    """Draws hostile variants of right answers, as bytes."""
+class ReplyFuzzer:
+    """Draws hostile variants of valid replies."""
 
     def __init__(self, seed: int, *, share: float = 0.06) -> None:
         self._random = Random(seed)
@@ -109,7 +109,7 @@ class Hostile:
         self._raw: list[str] = []
 
     def body(self, right: Json) -> bytes:
-        """One variant; most nodes are as they were, or nothing would be read at all."""
+        """One variant as bytes. Most nodes stay, otherwise no field would ever be read."""
         self._raw = []
         text = json.dumps(self._node(right))
         for number, raw in enumerate(self._raw):
@@ -119,7 +119,7 @@ class Hostile:
         return text.encode("utf-8", "surrogatepass")
 
     def answer(self, right: Json) -> Answer:
-        """One variant, with headers as hostile as the body; now and then an error."""
+        """One variant with hostile headers, sometimes as an error."""
         chance = self._random
         odd = ("-1", "nan", "1e999", "9" * 80, "x", "", "0")
         headers = {
@@ -128,8 +128,8 @@ class Hostile:
             if chance.random() < 0.2
         }
         if chance.random() < 0.1:
-            told = self._value() if chance.random() < 0.5 else "bad schema"
-            body = self.body({"error": {"message": told, "type": "x", "param": None}})
+            message = self._value() if chance.random() < 0.5 else "bad schema"
+            body = self.body({"error": {"message": message, "type": "x", "param": None}})
             return Answer(body, chance.choice((400, 422, 500, 502)), headers)
         return Answer(self.body(right), 200, headers)
 

@@ -1,4 +1,4 @@
-"""Dossiers made in one line, and providers that answer them as a test wants."""
+"""Short constructors for judge requests, and models that answer them as a test needs."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ EXPECTED = {
 RUBRICS = built_in_library().rubrics
 
 
-def asked(
+def make_question(
     rubric: str, text: str, reference: str = "", *, metric: str = "", item: str = ""
 ) -> Question:
     """A question of one rubric."""
-    held = RUBRICS[rubric]
-    return Question(metric or held.asks[0], item or text, text, reference, tuple(held.words))
+    used = RUBRICS[rubric]
+    return Question(metric or used.asks[0], item or text, text, reference, tuple(used.words))
 
 
 def judge_request(*questions: Question, **changes: Any) -> JudgeRequest:
-    """A dossier on one small call."""
+    """A judge request about one small call."""
     built = JudgeRequest("text", TURNS, {"language": "en"}, EXPECTED, questions)
     return msgspec.structs.replace(built, **changes)
 
 
-def request(given: JudgeRequest) -> JudgePrompt:
-    """The one request for a dossier."""
+def compose_request(given: JudgeRequest) -> JudgePrompt:
+    """The only prompt for a judge request."""
     (only,) = Composer(built_in_library()).compose(
         given, sort_questions(given, built_in_library()).asked
     )
@@ -64,23 +64,23 @@ def request(given: JudgeRequest) -> JudgePrompt:
 
 
 def judge(given: JudgeRequest, by: Judge | None = None) -> JudgeResult | Failed:
-    """The dossier judged, by a literal reader unless somebody else is named."""
+    """Judge a request, by default with the literal model."""
     return asyncio.run((by or LLMJudge(LiteralModel())).judge(given))
 
 
 def words(answer: JudgeResult | Failed) -> dict[str, str | None]:
-    """The words given, by item."""
+    """The words of the verdicts, by item."""
     assert isinstance(answer, JudgeResult), answer
     return {verdict.item: verdict.verdict for verdict in answer.verdicts}
 
 
-def by_item(given: Sequence[Verdict]) -> Verdicts:
+def group_by_item(given: Sequence[Verdict]) -> Verdicts:
     """Verdicts as a task receives them."""
     return {Item(verdict.metric, verdict.item): [verdict] for verdict in given}
 
 
 def judge_request_of(task: Task[Any, Any], case: Case, answer: object) -> JudgeRequest:
-    """What a judge is shown of an answer to a case."""
+    """The judge request for an answer to a case."""
     reference = task.reference(case)
     output = task.read(reference, Reply(json.dumps(answer)))
     assert not isinstance(output, Malformed), output
@@ -98,9 +98,9 @@ Write = Callable[[Sequence[Message]], str]
 
 
 class WritingModel(LiteralModel):
-    """A model that writes what functions make of its messages, one after another; the last stays.
+    """A model with scripted answers: texts, or functions of the messages; the last one repeats.
 
-    Every body that it was sent is kept.
+    It records the body of every request.
     """
 
     def __init__(self, *write: Write | str, name: str = "writing") -> None:
@@ -117,16 +117,16 @@ class WritingModel(LiteralModel):
         return write if isinstance(write, str) else write(messages)
 
 
-def literally(messages: Sequence[Message]) -> str:
-    """What the literal reader writes."""
+def literal_answer(messages: Sequence[Message]) -> str:
+    """The answer of the literal model."""
     return LiteralModel().answer(messages)
 
 
-def changed(change: Callable[[list[dict[str, Any]]], Any]) -> Write:
-    """The literal answer with its items changed; an object that comes back replaces it all."""
+def change_items(change: Callable[[list[dict[str, Any]]], Any]) -> Write:
+    """The literal answer with changed items; if `change` returns an object, that is the answer."""
 
     def write(messages: Sequence[Message]) -> str:
-        value = json.loads(literally(messages))
+        value = json.loads(literal_answer(messages))
         replaced = change(value["items"])
         return json.dumps(value if replaced is None else replaced)
 

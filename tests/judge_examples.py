@@ -1,4 +1,4 @@
-"""The worked examples of the judged metrics: a case, an answer, the words on it, and the value."""
+"""The examples of the judged metrics: a case, an answer, the verdicts on it, and the value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from callscore.core.judging import JudgeResult
 from callscore.core.measure import Measure
 from callscore.core.task import Task
 from callscore.suites.calls.spec import make_settings
-from judge_cases import by_item
+from judge_cases import group_by_item
 from text_cases import case_of_summary, outcome, summary
 
 TASKS: Mapping[str, Task[Any, Any]] = tasks(make_settings())
@@ -24,7 +24,7 @@ PURPOSE = "Customer requesting refund for duplicate charge"
 
 
 def qa_case(*reasons: str) -> tuple[Case, dict[str, Any]]:
-    """A form whose questions have these reasons from the model, and another from the human."""
+    """A form whose questions have these reasons of the model; those of the human differ."""
     form = [
         {"question_id": f"q{n}", "score": 1, "max_score": 1, "type": "PASS_FAIL", "reason": "Yes"}
         for n, _ in enumerate(reasons)
@@ -143,4 +143,4 @@ def measures_of(case: Case, answer: object, judged: JudgeResult) -> Mapping[str,
     task = TASKS[case.task]
     reference = task.reference(case)
     output = task.read(reference, Reply(msgspec.json.encode(answer)))
-    return task.measure(reference, output, by_item(judged.verdicts)).measures
+    return task.measure(reference, output, group_by_item(judged.verdicts)).measures

@@ -1,4 +1,4 @@
-"""A judging model behind a stub server, and how a config names it."""
+"""A judging model behind a stub server, and its entry in a config."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from callscore.judges.fakes import LiteralModel
 from stub_servers import Answer, Behaviour, Request, Stub, chat_completion
 
 
-def judging(request: Request) -> Behaviour:
-    """A judging model that reads the request and answers it by the words it finds."""
+def answer_as_judge(request: Request) -> Behaviour:
+    """Reply like the literal model to the request of a judge, and to a preflight."""
     messages = [Message(m["role"], m["content"]) for m in request.json["messages"]]
     is_preflight = len(messages) == 1
     return Answer(chat_completion("ok" if is_preflight else LiteralModel().answer(messages)))
 
 
-def judged(stub: Stub) -> list[Request]:
-    """The requests in which something was to be judged."""
+def judge_requests(stub: Stub) -> list[Request]:
+    """The requests with something to judge, without preflights."""
     return [request for request in stub.requests if len(request.json["messages"]) > 1]
 
 
 def judge_entry(url: str, **more: Any) -> Json:
-    """The judge as a config names it."""
+    """The entry of the judge in a config."""
     return {
         "name": "judge",
         "provider": "openai",

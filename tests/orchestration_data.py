@@ -1,4 +1,4 @@
-"""Where the public fixtures stand, beside the repository; tests that need them skip without."""
+"""Public fixtures in a folder next to the repository; without them, tests are skipped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cards_of(lang: str) -> Cards:
 
 @cache
 def scenarios_of(lang: str) -> Sequence[Scenario]:
-    """The public scenarios of a language, in their order; reading them takes longer than most."""
+    """The public scenarios of a language, in order; cached, because reading them is slow."""
     folder = SCENARIOS / lang / "scenario_data"
     paths = sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem))
     return [

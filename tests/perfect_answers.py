@@ -1,6 +1,6 @@
-"""The perfect answer to a prompt: what it asks for, in its own schema, with the reference's values.
+"""The perfect answer to a prompt: what it asks for, in its schema, with the expected values.
 
-Nothing else of the reference is used: a sentence that the prompt does not ask for is not answered.
+The answer has nothing else of the reference: only sentences that the prompt asks for.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Json = dict[str, Any]
 
 
 def document(prompt: Prompt) -> Json:
-    """The document that a model is sent."""
+    """The JSON document in the prompt."""
     found: Json = msgspec.json.decode(prompt.messages[-1].content)
     return found
 
 
-def perfect(case: Case, prompt: Prompt) -> Json:
-    """An answer in the schema of the prompt that says what the human said."""
+def perfect_answer(case: Case, prompt: Prompt) -> Json:
+    """An answer in the schema of the prompt, with the values of the human."""
     assert prompt.schema is not None
     asked, expected = document(prompt), case.expected_outcome
     wanted = {
@@ -33,7 +33,7 @@ def perfect(case: Case, prompt: Prompt) -> Json:
             asked, expected, "sentence_translations", "source_id", "source_text"
         ),
     }
-    answer: Json = _fitted(wanted, prompt.schema)
+    answer: Json = _fit(wanted, prompt.schema)
     return answer
 
 
@@ -51,13 +51,13 @@ def _sentences(
     return _items(asked["config"].get("sentences") or turns, expected, part, key)
 
 
-def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
+def _fit(value: Any, schema: Mapping[str, Any]) -> Any:
     if "properties" in schema:
         assert schema["additionalProperties"] is False
         given = value if isinstance(value, Mapping) else {}
-        return {name: _fitted(given.get(name), of) for name, of in schema["properties"].items()}
+        return {name: _fit(given.get(name), of) for name, of in schema["properties"].items()}
     if schema["type"] == "array":
-        return [_fitted(item, schema["items"]) for item in value or ()]
+        return [_fit(item, schema["items"]) for item in value or ()]
     if value is not None:
         return value
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]

@@ -1,4 +1,4 @@
-"""Asking a model once, from the catalog to the wire, for tests."""
+"""Send single requests to a model on a stub server."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def secrets(**environment: str) -> Secrets:
     return Secrets({VARIABLE: KEY, **environment})
 
 
-def built(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> ProviderRequest:
-    """The request, without sending it."""
+def build_request(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> ProviderRequest:
+    """Build a request without sending it."""
     return make_provider(model, secrets(), Http()).request(prompt, repeat)
 
 
@@ -48,7 +48,7 @@ def ask(
     attempt_seconds: float = 10.0,
     max_bytes: int = 1_000_000,
 ) -> ProviderResponse | AttemptFailed:
-    """One attempt."""
+    """Make one attempt."""
     (answer,) = ask_times(
         1, model, prompt, Http(attempt_seconds=attempt_seconds, max_bytes=max_bytes), environment
     )
@@ -62,7 +62,7 @@ def ask_times(
     http: Http | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Sequence[ProviderResponse | AttemptFailed]:
-    """Several attempts, one after the other, over one pool of connections."""
+    """Make several attempts in sequence, with one connection pool."""
 
     async def attempts() -> Sequence[ProviderResponse | AttemptFailed]:
         provider = make_provider(model, secrets(**(environment or {})), http or Http())
@@ -75,11 +75,11 @@ def ask_times(
     return asyncio.run(attempts())
 
 
-def failed(answer: ProviderResponse | AttemptFailed) -> AttemptFailed:
+def expect_failure(answer: ProviderResponse | AttemptFailed) -> AttemptFailed:
     assert isinstance(answer, AttemptFailed), answer
     return answer
 
 
-def answered(answer: ProviderResponse | AttemptFailed) -> ProviderResponse:
+def expect_response(answer: ProviderResponse | AttemptFailed) -> ProviderResponse:
     assert isinstance(answer, ProviderResponse), answer
     return answer

@@ -1,4 +1,4 @@
-"""Report sources for tests: the bundled sample, hostile text everywhere, many cases."""
+"""Report sources: the bundled sample, hostile text in every field, many cases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from callscore.demo import sample_calls
 from callscore.export.sources import scored_source
 from callscore.report.source import CaseView, Provenance, ReportSource
 
-KEPT = frozenset(
+OWN_WORDS = frozenset(
     [
         "status",
         "task",
@@ -30,12 +30,12 @@ KEPT = frozenset(
         "reply",
     ]
 )
-"""Keys whose values are the program's own words, not text from outside."""
+"""Keys whose values come from Callscore, not from data."""
 
 
 @contextmanager
 def sample_source(limit: int | None = None) -> Iterator[ReportSource]:
-    """The bundled calls; without versions and files, which differ between machines."""
+    """The bundled calls, without versions and files, which differ between machines."""
     with sample_calls() as config:
         config = msgspec.structs.replace(config, limit=limit)
         with scored_source(config) as source:
@@ -43,8 +43,8 @@ def sample_source(limit: int | None = None) -> Iterator[ReportSource]:
             yield msgspec.structs.replace(source, provenance=Provenance(settings=settings))
 
 
-def hostile(source: ReportSource, payloads: Sequence[str]) -> ReportSource:
-    """The same with a payload in place of every text; a model keeps one name everywhere."""
+def hostile_source(source: ReportSource, payloads: Sequence[str]) -> ReportSource:
+    """The source with a payload in place of every text; names and ids stay consistent."""
     endless = cycle(payloads)
     names = {model.model: f"{model.model} {next(endless)}" for model in source.card.models}
     ids = {view.case.id: f"{number} {next(endless)}" for number, view in enumerate(source.cases)}
@@ -52,7 +52,7 @@ def hostile(source: ReportSource, payloads: Sequence[str]) -> ReportSource:
 
     def changed(value: Any, key: str = "") -> Any:
         if isinstance(value, str):
-            return value if key in KEPT else known.get(value) or next(endless)
+            return value if key in OWN_WORDS else known.get(value) or next(endless)
         if isinstance(value, dict):
             return {name: changed(one, str(name)) for name, one in value.items()}
         if isinstance(value, (list, tuple)):
@@ -69,7 +69,7 @@ def hostile(source: ReportSource, payloads: Sequence[str]) -> ReportSource:
         for answer in found["answers"]:
             answer["text"] = answer["reply"] or answer["text"]
         cases.append(msgspec.convert(found, CaseView))
-    card = msgspec.convert(_card(msgspec.to_builtins(source.card), changed), Scorecard)
+    card = msgspec.convert(_change_card(msgspec.to_builtins(source.card), changed), Scorecard)
     template = [
         msgspec.structs.replace(row, label=f"{row.label} {next(endless)[:200]}")
         for row in source.template
@@ -77,8 +77,8 @@ def hostile(source: ReportSource, payloads: Sequence[str]) -> ReportSource:
     return ReportSource(card, template, next(endless), cases, [next(endless)])
 
 
-def _card(card: Mapping[str, Any], changed: Any) -> dict[str, Any]:
-    """Texts of a card; keys of its mappings are slugs, and stay."""
+def _change_card(card: Mapping[str, Any], changed: Any) -> dict[str, Any]:
+    """Change the texts of a scorecard; the keys of its mappings are slugs and stay."""
     found = changed(card)
     for model in found["models"]:
         for blocker in model["blockers"]:
@@ -86,14 +86,14 @@ def _card(card: Mapping[str, Any], changed: Any) -> dict[str, Any]:
     return dict(found)
 
 
-def many(source: ReportSource, models: int, cases: int) -> ReportSource:
-    """The sample's models and cases again and again, with numbers in their names."""
+def large_source(source: ReportSource, models: int, cases: int) -> ReportSource:
+    """Repeat the models and cases of the sample, with numbers in their names."""
     return msgspec.structs.replace(
-        source, card=_many_models(source.card, models), cases=ManyCases(source, models, cases)
+        source, card=_repeat_models(source.card, models), cases=RepeatedCases(source, models, cases)
     )
 
 
-def _many_models(card: Scorecard, models: int) -> Scorecard:
+def _repeat_models(card: Scorecard, models: int) -> Scorecard:
     ranking = {entry.model: entry for entry in card.ranking}
     found, ranked = [], []
     for number, model in zip(range(models), cycle(card.models), strict=False):
@@ -103,8 +103,8 @@ def _many_models(card: Scorecard, models: int) -> Scorecard:
     return msgspec.structs.replace(card, models=found, ranking=ranked, zeroed_ranking=())
 
 
-class ManyCases:
-    """Cases made while they are read, so that only one is in memory."""
+class RepeatedCases:
+    """Cases that are made on iteration, so that only one is in memory."""
 
     def __init__(self, source: ReportSource, models: int, cases: int) -> None:
         self._views = list(source.cases)

@@ -1,4 +1,4 @@
-"""Small parts of runs, for the tests of the journal and the engine."""
+"""Small parts of runs, for tests of the journal and the engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def item_for(number: int, *, error: str | None = None, paid: bool = False) -> Ru
     return RunItem(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)
 
 
-def stored_for(
+def cached_reply_for(
     number: int, *, text: str | None = None, cost_usd: float | None = 0.5
 ) -> CachedReply:
     reply = Reply(text or f"answer {number}", "stop", 90, 20, cost_usd)

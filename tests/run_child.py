@@ -1,9 +1,10 @@
-"""A run in a process of its own, which may kill itself at a named point.
+"""A run in a separate process that kills itself at a given point.
 
 python run_child.py FOLDER NAME CASES POINT COUNT
 
-`FOLDER/paid` gets a line for every answer a provider would bill, `FOLDER/told` one for every
-answer that the engine has told. At the COUNT-th time of POINT the process ends as by kill -9.
+`FOLDER/paid` gets one line per reply that a provider would bill, `FOLDER/reported` one per reply
+that the engine has reported. When POINT is passed for the COUNT-th time, the process kills itself
+with SIGKILL.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ from run_cases import work_for
 
 CONCURRENCY = 6
 LATENCY_S = 0.002
-POINTS = ("sent", "answered", "begin", "commit", "committed", "told", "ending")
+POINTS = ("sent", "answered", "begin", "commit", "committed", "reported", "ending")
 
 _seen: Counter[str] = Counter()
-_deadly = ("", 0)
+_kill_at = ("", 0)
 
 
-def point(name: str) -> None:
+def pass_point(name: str) -> None:
     _seen[name] += 1
-    if (name, _seen[name]) == _deadly:
+    if (name, _seen[name]) == _kill_at:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class MortalConnection(sqlite3.Connection):
-    """Passes the points around a transaction."""
+class KillableConnection(sqlite3.Connection):
+    """Passes the points at the start and the end of a transaction."""
 
     def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         if sql.startswith("BEGIN"):
-            point("begin")
+            pass_point("begin")
         if sql != "COMMIT":
             return super().execute(sql, *parameters)
-        point("commit")
+        pass_point("commit")
         cursor = super().execute(sql)
-        point("committed")
+        pass_point("committed")
         return cursor
 
 
@@ -60,35 +61,35 @@ def write_line(path: Path, line: str) -> None:
         file.write(line.encode() + b"\n")
 
 
-async def work_through(folder: Path, name: str, cases: int, journal: Journal) -> None:
+async def execute_run(folder: Path, name: str, cases: int, journal: Journal) -> None:
     def script(call: ProviderRequest, attempt: int) -> ProviderResponse:
-        point("sent")
+        pass_point("sent")
         write_line(folder / "paid", call.key.hex())
-        point("answered")
+        pass_point("answered")
         return answer_ok(call, attempt)
 
     def on_event(event: Event) -> None:
         if isinstance(event, Completed) and not event.cached:
-            write_line(folder / "told", event.work.request.key.hex())
-            point("told")
+            write_line(folder / "reported", event.work.request.key.hex())
+            pass_point("reported")
 
     spec = ModelSpec("m", "scripted", "scripted", price=Price(1, 1), limits=Limits(CONCURRENCY))
     provider = ScriptedProvider(script, latency_s=LATENCY_S)
-    # Processes with other names ask for other things.
+    # The number of the repeat makes requests of different names differ.
     work = (work_for(n, run=len(name)) for n in range(cases))
     run = journal.open_run(RunHeader(name, "config", "data", cases), resume=True)
     plan = Workload({"m": PlannedModel(spec, provider, work, cases)})
     summary = await generate(plan, run, on_event, Shutdown())
-    point("ending")
+    pass_point("ending")
     run.end(summary.status)
 
 
 def main() -> None:
-    global _deadly
+    global _kill_at
     folder, name, cases = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    _deadly = (sys.argv[4], int(sys.argv[5]))
-    with Journal(folder / "journal.db", MortalConnection) as journal:
-        asyncio.run(work_through(folder, name, cases, journal))
+    _kill_at = (sys.argv[4], int(sys.argv[5]))
+    with Journal(folder / "journal.db", KillableConnection) as journal:
+        asyncio.run(execute_run(folder, name, cases, journal))
 
 
 if __name__ == "__main__":

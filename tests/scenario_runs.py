@@ -1,4 +1,4 @@
-"""The bundled scenarios as data of an eval file, and a model behind a stub that answers them."""
+"""The bundled scenarios as `data` of an eval file, and a stub model that answers them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SCENARIOS = {
     }
 }
 STEPS = 21
-"""So many steps of them are asked."""
+"""The number of steps that a model is asked for."""
 PERFECT = {"name": "p", "provider": "simulated"}
 
 
-def scenarios(**settings: Any) -> dict[str, Any]:
-    """The same with settings of the suite."""
+def scenario_data(**settings: Any) -> dict[str, Any]:
+    """The scenarios with more keys of `data.orchestration`."""
     return {"orchestration": {**SCENARIOS["orchestration"], **settings}}
 
 
-def tool_calling(request: Request) -> Behaviour:
-    """A model that plans with one agent, and calls the first tool with nothing."""
+def call_first_tool(request: Request) -> Behaviour:
+    """Reply with a plan of one agent, or with a call of the first tool without arguments."""
     tools = request.json.get("tools")
     if not tools:
         plan = {"workflow_1": {"steps": [{"agent_id": "billing_agent", "status": "pending"}]}}

@@ -1,4 +1,4 @@
-"""A scored data set with the contributions of its calls, as a pass over its files leaves them."""
+"""A scored data set with the contributions of its calls."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from callscore.suites.calls.spec import load_spec
 
 
 class ScoredCalls(NamedTuple):
-    """A card and what lies behind it."""
+    """A scorecard with the contributions of its calls."""
 
     card: Scorecard
     contributions: Mapping[str, Contributions]
     config: ScoreConfig
 
     def shape(self, model: ModelScore) -> ModelShape:
-        """The formulas of a model's column."""
+        """The formulas behind the column of a model."""
         settings = self.config.checked_settings()
         return model_shape(
             model,
@@ -37,7 +37,7 @@ class ScoredCalls(NamedTuple):
 
 
 def score_with_contributions(config: ScoreConfig) -> ScoredCalls:
-    """Score files; keep what every call contributed."""
+    """Score files, and keep the contribution of every call."""
     with closing(ScoringPass(config, Sinks(lambda result: None))) as scoring:
         tallied = scoring.finish()
     contributions = {
@@ -51,8 +51,8 @@ def score_with_contributions(config: ScoreConfig) -> ScoredCalls:
     return ScoredCalls(scorecard(config, tallied, None), contributions, config)
 
 
-def written(folder: Path, name: str, records: Sequence[Json]) -> Path:
-    """Records as a JSON Lines file."""
+def write_records(folder: Path, name: str, records: Sequence[Json]) -> Path:
+    """Write records as a JSON Lines file."""
     path = folder / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path

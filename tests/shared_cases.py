@@ -1,4 +1,4 @@
-"""Real, human-labelled cases beside the repository, not everywhere; and those that are bundled."""
+"""Human-labelled cases in a folder next to the repository, and the bundled cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUNDLED = Path(callscore.__file__).parent / "demo" / "calls" / "cases.jsonl"
 
 
 def shared_file(name: str) -> Path:
-    """A file of cases, or a visible skip."""
+    """The path of a case file; skips the test if it is absent."""
     path = CASES / name
     if not path.is_file():
         pytest.skip(f"../shared/data/cases/{name} is absent")
@@ -25,9 +25,9 @@ def shared_file(name: str) -> Path:
 
 
 def shared_cases(name: str) -> list[dict[str, Any]]:
-    """The cases of a shared file as they are written there."""
+    """The cases of a shared file, as plain JSON."""
     lines = shared_file(name).read_text(encoding="utf-8").splitlines()
-    assert lines, f"{name} holds no case to test with"
+    assert lines, f"{name} has no case"
     return [json.loads(line) for line in lines]
 
 
@@ -35,5 +35,5 @@ def cases_of(task: str, path: Path) -> list[Case]:
     """The cases of one task in a file."""
     cases = [msgspec.json.decode(line, type=Case) for line in path.read_bytes().splitlines()]
     chosen = [case for case in cases if case.task == task]
-    assert chosen, f"{path.name} holds no case of {task} to test with"
+    assert chosen, f"{path.name} has no case of {task}"
     return chosen

@@ -1,7 +1,7 @@
-"""Stub servers that refuse what the current APIs refuse, in the words in which they do.
+"""Stub servers that refuse what the current APIs refuse, with the same error messages.
 
-Forced tools, turns that do not alternate, a last turn of the assistant, sampling parameters,
-open schemas, models that live in another API. What is not refused is answered.
+They refuse forced tools, turns that do not alternate, a last turn of the assistant, sampling
+parameters, open schemas, and models of another API. They answer everything else.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ ANSWER: Json = {"score": 4}
 Refusal = Callable[[Request], str | None]
 
 
-def _open_part(schema: Any) -> bool:
-    """Whether an object inside a schema is not closed."""
+def _has_open_object(schema: Any) -> bool:
+    """Whether a schema contains an object that is not closed."""
     if isinstance(schema, list):
-        return any(_open_part(part) for part in schema)
+        return any(_has_open_object(part) for part in schema)
     if not isinstance(schema, dict):
         return False
     if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
         return True
-    return any(_open_part(part) for part in schema.values())
+    return any(_has_open_object(part) for part in schema.values())
 
 
-def _roles(turns: Sequence[Mapping[str, Any]], assistant: str) -> str | None:
+def _find_role_problem(turns: Sequence[Mapping[str, Any]], assistant: str) -> str | None:
     roles = [turn["role"] for turn in turns]
     if roles[0] != "user":
         return "A conversation must start with a user message."
@@ -47,16 +47,16 @@ def _roles(turns: Sequence[Mapping[str, Any]], assistant: str) -> str | None:
 
 
 def strict_anthropic(request: Request, *, takes_format: bool = True) -> Answer:
-    """A current Claude model: `takes_format=False` is one from before structured outputs."""
+    """A current Claude model; with `takes_format=False` one without structured output."""
     body, version = request.json, request.headers["anthropic-version"]
-    problem = _roles(body["messages"], "assistant")
+    problem = _find_role_problem(body["messages"], "assistant")
     for name in ("temperature", "top_p", "top_k"):
         if name in body and version >= "2026":
             problem = f"{name}: Extra inputs are not permitted"
     held = body.get("output_config", {}).get("format")
     if held is not None and not takes_format:
         problem = "output_config.format: Extra inputs are not permitted"
-    elif held is not None and _open_part(held["schema"]):
+    elif held is not None and _has_open_object(held["schema"]):
         problem = (
             "output_config.format.schema: For 'object' type, 'additionalProperties' must be "
             "explicitly set to false"
@@ -72,11 +72,11 @@ def strict_anthropic(request: Request, *, takes_format: bool = True) -> Answer:
 def strict_converse(request: Request) -> Answer:
     """A current Claude model on Bedrock."""
     body = request.json
-    problem = _roles(body["messages"], "assistant")
+    problem = _find_role_problem(body["messages"], "assistant")
     if "toolChoice" in body.get("toolConfig", {}):
         problem = "The model returned the following errors: tool_choice: type is not supported."
     held = body.get("outputConfig", {}).get("textFormat")
-    if held and _open_part(json.loads(held["structure"]["jsonSchema"]["schema"])):
+    if held and _has_open_object(json.loads(held["structure"]["jsonSchema"]["schema"])):
         problem = "The JSON schema of outputConfig.textFormat is not supported."
     if problem:
         return Answer(
@@ -88,7 +88,7 @@ def strict_converse(request: Request) -> Answer:
 def strict_gemini(request: Request) -> Answer:
     """A current Gemini model."""
     body = request.json
-    problem = _roles(body["contents"], "model")
+    problem = _find_role_problem(body["contents"], "model")
     if body["contents"][-1]["role"] != "user":
         problem = "Requests ending with a model turn are not supported."
     if problem:
@@ -119,7 +119,7 @@ def response(text: str = json.dumps(ANSWER), *, status: str = "completed", **mor
 
 
 def responses_only(request: Request) -> Answer:
-    """OpenAI, for a model that it offers in the Responses API alone."""
+    """OpenAI, for a model that it offers only in the Responses API."""
     if request.path.endswith("/chat/completions"):
         message = "This model is only supported in v1/responses and not in v1/chat/completions."
         return Answer(_openai_error(message, "model"), 404)
@@ -129,7 +129,7 @@ def responses_only(request: Request) -> Answer:
 
 
 def strict_template(request: Request) -> Answer:
-    """A local model whose chat template takes one turn of each role after the other."""
+    """A local model whose chat template requires alternating roles."""
     turns = [turn for turn in request.json["messages"] if turn["role"] != "system"]
     roles = [turn["role"] for turn in turns]
     if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
@@ -139,7 +139,7 @@ def strict_template(request: Request) -> Answer:
 
 
 def without_schemas(request: Request) -> Answer:
-    """A compatible server that promises JSON, but of no given shape."""
+    """A compatible server with JSON mode, but without schemas."""
     if request.json.get("response_format", {}).get("type") == "json_schema":
         message = "This response_format type is unavailable now"
         return Answer(_openai_error(message, "response_format"), 400)

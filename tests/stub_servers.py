@@ -1,11 +1,11 @@
-"""Small HTTP servers that speak the protocols of model providers, awkward answers included.
+"""Small HTTP servers with the wire formats of model APIs, which can also misbehave.
 
     with serving(chat("hello")) as stub:
-        ...  # ask stub.url; then look at stub.requests
+        ...  # send requests to stub.url, then read stub.requests
 
-A responder gets the request and gives an `Answer` (a complete HTTP answer) or one of the ways in
-which a server misbehaves. The server runs in a thread of its own, so that code under test may run
-its own event loop or be another process.
+A responder gets the request and returns an `Answer` (a complete HTTP response) or another
+behaviour, such as `Hang`. The server runs in a separate thread, so that the code under test may
+have its own event loop or be another process.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """A complete answer: JSON where `body` is an object, else the bytes as they are."""
+    """A complete response; a `body` that is not bytes is sent as JSON."""
 
     body: Json | bytes = b""
     status: int = 200
@@ -58,14 +58,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Bytes:
-    """Anything at all, after which the connection is closed."""
+    """Arbitrary bytes, after which the connection is closed."""
 
     raw: bytes
 
 
 @dataclass(frozen=True)
 class Drip:
-    """A right answer that comes in pieces, with pauses."""
+    """A valid answer that is sent in pieces, with pauses."""
 
     answer: Answer
     pieces: int
@@ -73,8 +73,8 @@ class Drip:
 
 
 @dataclass(frozen=True)
-class Held:
-    """What is done only when something has come about."""
+class WaitUntil:
+    """A behaviour that starts when a condition is true."""
 
     behaviour: Behaviour
     until: Callable[[], bool]
@@ -90,12 +90,12 @@ class Reset:
     """The connection is reset without an answer."""
 
 
-Behaviour = Answer | Bytes | Drip | Held | Hang | Reset
+Behaviour = Answer | Bytes | Drip | WaitUntil | Hang | Reset
 Responder = Callable[[Request], Behaviour]
 
 
 class Stub:
-    """A running server: where it is and what it was asked."""
+    """A running server: its address and the requests that it got."""
 
     def __init__(self, respond: Responder) -> None:
         self.requests: list[Request] = []
@@ -163,8 +163,8 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
 
 
 async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
-    """Whether the connection goes on."""
-    if isinstance(behaviour, Held):
+    """Carry out a behaviour; return whether the connection stays open."""
+    if isinstance(behaviour, WaitUntil):
         while not behaviour.until():
             await asyncio.sleep(0.005)
         return await _behave(behaviour.behaviour, writer)
@@ -173,7 +173,7 @@ async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
         return False
     if isinstance(behaviour, Reset):
         connection = writer.get_extra_info("socket")
-        # no lingering: closing now resets the connection instead of ending it
+        # without lingering, closing resets the connection instead of ending it
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
         return False
@@ -196,7 +196,7 @@ async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
 
 @contextmanager
 def serving(respond: Responder) -> Iterator[Stub]:
-    """A server on a free port of this machine, gone at the end of the block."""
+    """Run a server on a free port of this machine until the end of the block."""
     stub, ready = Stub(respond), threading.Event()
     thread = threading.Thread(target=lambda: asyncio.run(stub.run(ready)), daemon=True)
     thread.start()
@@ -209,20 +209,20 @@ def serving(respond: Responder) -> Iterator[Stub]:
 
 
 def always(*behaviours: Behaviour) -> Responder:
-    """One behaviour after the other, the last one for ever."""
+    """A responder with these behaviours in sequence; the last one repeats."""
     left = list(behaviours)
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
 def chat(text: str = "ok") -> Responder:
-    """A chat-completions API that always says the same."""
+    """A chat-completions API that always replies with this text."""
     return always(Answer(chat_completion(text)))
 
 
 def chat_completion(
     text: object = "ok", finish_reason: str | None = "stop", **message: object
 ) -> Json:
-    """An answer of `/chat/completions`."""
+    """A reply of `/chat/completions`."""
     said = {"role": "assistant", "content": text, **message}
     choice = {"index": 0, "message": said, "logprobs": None, "finish_reason": finish_reason}
     return {
@@ -236,7 +236,7 @@ def chat_completion(
 
 
 def anthropic_message(content: Sequence[Json], stop_reason: str | None = "end_turn") -> Json:
-    """An answer of `/messages`."""
+    """A reply of `/messages`."""
     return {
         "id": "msg_1",
         "type": "message",
@@ -255,7 +255,7 @@ def anthropic_message(content: Sequence[Json], stop_reason: str | None = "end_tu
 
 
 def gemini_answer(parts: Sequence[Json], finish_reason: str | None = "STOP") -> Json:
-    """An answer of `:generateContent`."""
+    """A reply of `:generateContent`."""
     return {
         "candidates": [
             {
@@ -275,7 +275,7 @@ def gemini_answer(parts: Sequence[Json], finish_reason: str | None = "STOP") -> 
 
 
 def converse_answer(content: Sequence[Json], stop_reason: str = "end_turn") -> Json:
-    """An answer of `/converse`."""
+    """A reply of `/converse`."""
     return {
         "output": {"message": {"role": "assistant", "content": list(content)}},
         "stopReason": stop_reason,
@@ -290,10 +290,10 @@ def openai_error(message: str, code: str | None = None, kind: str = "server_erro
 
 
 class FaultyChat:
-    """A chat-completions API with faults that depend on seed, request and attempt alone.
+    """A chat-completions API with faults that depend only on seed, request and attempt.
 
-    `rates` may name 429, 500, garbage, cut, hang, drop: shares of the attempts. What was
-    answered with 200 and a readable body counts as paid, by request.
+    `rates` has the share of attempts per fault: 429, 500, garbage, cut, hang, drop. A reply with
+    status 200 and a readable body counts as paid; `paid` counts them by request.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from callscore.core.case import Prompt
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec
 from callscore.providers.plugin import PluginProvider
-from commands import Done, run
+from commands import CompletedCommand, run
 from extensions import Page, install_modules
 
 MEASURE = "Measure(right, right, 1.0)"
@@ -20,7 +20,7 @@ SHARE = "Measure(short / len(reasons), short, len(reasons))"
 LINE = " (callscore_reason.py, line "
 
 
-def _followed(page_name: str, changes: dict[str, str], folder: Path) -> Done:
+def _followed(page_name: str, changes: dict[str, str], folder: Path) -> CompletedCommand:
     """The last command of a page, whose package has some of its text replaced."""
     page = Page(page_name)
     texts = dict(page.package)
@@ -226,7 +226,7 @@ def test_two_packages_cannot_have_the_same_name(tmp_path: Path) -> None:
     _refused(done, "task 'reason': a suite 'reason' also comes from task 'other'; expected another")
 
 
-def _refused(done: Done, message: str) -> None:
+def _refused(done: CompletedCommand, message: str) -> None:
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 2

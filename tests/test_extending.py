@@ -11,7 +11,7 @@ import pytest
 from callscore.core.case import Message
 from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.rubric import built_in_library, parse_rubric
-from commands import Done, run
+from commands import CompletedCommand, run
 from eval_files import read_json
 from extensions import Page, install, install_modules
 from judging_stub import judge_entry
@@ -281,7 +281,7 @@ def test_a_package_that_cannot_be_imported_is_an_error_of_the_config(tmp_path: P
     assert wanted in done.stderr
 
 
-def _followed(name: str, folder: Path) -> tuple[Done, Any]:
+def _followed(name: str, folder: Path) -> tuple[CompletedCommand, Any]:
     """What the one command of a page printed, and the card that it wrote."""
     page = Page(name)
     page.check_size()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import callscore
-from builders import Json, Scored
+from builders import Json, ScoreResult
 from callscore.app import check_cases
 from callscore.suites.calls import spec
 from shared_cases import CASES, shared_cases, shared_file
@@ -56,12 +56,12 @@ def outputs_of(name: str) -> list[Json]:
     ]
 
 
-def scored_file(name: str, folder: Path, outputs: Sequence[Json] = ()) -> Scored:
+def scored_file(name: str, folder: Path, outputs: Sequence[Json] = ()) -> ScoreResult:
     """A file scored with these outputs, or with those that its cases carry."""
     results = folder / "results.jsonl"
     card = callscore.score(path_of(name), outputs, results=results)
     lines = results.read_text(encoding="utf-8").splitlines()
-    return Scored(card, [json.loads(line) for line in lines])
+    return ScoreResult(card, [json.loads(line) for line in lines])
 
 
 def test_no_real_file_is_left_out() -> None:

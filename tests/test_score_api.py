@@ -10,13 +10,13 @@ import callscore
 from builders import (
     Json,
     form,
-    one_translated,
     output,
     qa_case,
     question,
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Scorecard
@@ -135,7 +135,7 @@ def test_verdicts_that_fit_no_answer_are_counted() -> None:
 
 
 TEXT = (text_case(), text_outcome())
-TRANSLATION = (translation_case("Pay 49", "Paga 49"), one_translated("Pay 49", "Abona 49"))
+TRANSLATION = (translation_case("Pay 49", "Paga 49"), translation_outcome("Pay 49", "Abona 49"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Text cases made in one line, and answers to them measured."""
+"""Short constructors for cases of the task text, and functions that measure answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def summary(
     highlights: Sequence[Any] = HIGHLIGHTS,
     fields: Mapping[str, Any] = FIELDS,
 ) -> Json:
-    """A summary of the documented form."""
+    """A summary in the documented form."""
     return {
         "call_purpose": purpose,
         "highlights": list(highlights),
@@ -47,7 +47,7 @@ def summary(
 
 
 def outcome(**parts: Any) -> Json:
-    """An outcome of the documented form; parts can be replaced."""
+    """An outcome in the documented form; `parts` replace its parts."""
     return {
         "sentiment": sentences("negative", "neutral", "positive"),
         "summary": summary(),
@@ -56,7 +56,7 @@ def outcome(**parts: Any) -> Json:
 
 
 def text_case(expected: Json | None = None, parts: Mapping[str, Any] | None = None) -> Case:
-    """One call with this expected outcome."""
+    """A case of one call with this expected outcome."""
     return Case(
         id="c1",
         task="text",
@@ -73,7 +73,7 @@ def case_of_summary(**expected: Any) -> Case:
 
 
 def verdict(metric: str, item: str, word: str | None = None, **more: Any) -> Verdict:
-    """One verdict; the metric by its short name."""
+    """A verdict; the metric is named without `text.`"""
     return Verdict(f"text.{metric}", item, word, **more)
 
 
@@ -86,7 +86,7 @@ def verdicts(*given: Verdict) -> Verdicts:
 
 
 def claim_verdicts(words: Iterable[str], *, texts: bool = True) -> Verdicts:
-    """Verdicts on claims numbered from 1, with claims of their own or without any text."""
+    """Verdicts on claims numbered from 1, with different texts or without text."""
     return verdicts(
         *(
             verdict("fabrication_free", f"claim:{n}", word, text=f"fact {n}" if texts else "")
@@ -96,25 +96,25 @@ def claim_verdicts(words: Iterable[str], *, texts: bool = True) -> Verdicts:
 
 
 def read(case: Case, answer: object, task: TextTask = TASK) -> TextOutput | Malformed:
-    """An answer as the task reads it: an object is sent as JSON, text as it is."""
+    """Parse an answer with the task: text is sent unchanged, any other value as JSON."""
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
     return task.read(task.reference(case), Reply(text))
 
 
-def measured(
+def measure_answer(
     case: Case,
     answer: object,
     given: Verdicts = NO_VERDICTS,
     changed: Settings | None = None,
 ) -> Measured:
-    """Everything measured on an answer."""
+    """Measure an answer."""
     task = TASK if changed is None else TextTask(changed)
     return task.measure(task.reference(case), read(case, answer, task), given)
 
 
 def measures(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[str, Measure]:
     """The measures by short name: `call_intent` for `text.call_intent`."""
-    found = measured(case, answer, given).measures
+    found = measure_answer(case, answer, given).measures
     return {slug.removeprefix("text."): measure for slug, measure in found.items()}
 
 
@@ -124,17 +124,17 @@ def values(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[st
 
 
 def flags(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> list[str]:
-    """The flags raised."""
-    return list(measured(case, answer, given).flags)
+    """The flags of an answer."""
+    return list(measure_answer(case, answer, given).flags)
 
 
-def scored(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> CaseScore:
-    """The answer scored under all gates."""
-    return score_case(formula_of("text", "all"), measured(case, answer, given))
+def score_answer(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> CaseScore:
+    """Score an answer with all gates."""
+    return score_case(formula_of("text", "all"), measure_answer(case, answer, given))
 
 
 def questions(case: Case, answer: object) -> list[Question]:
-    """What code could not decide about an answer."""
+    """The questions that code cannot decide about an answer."""
     output = read(case, answer)
     assert not isinstance(output, Malformed)
     return list(TASK.ask(TASK.reference(case), output))

@@ -1,4 +1,4 @@
-"""Translation cases made in one line, and answers to them measured."""
+"""Short constructors for translation cases, and functions that measure answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def outcome(
     nouns: Pairs | None = None,
     full: Any = None,
 ) -> dict[str, Any]:
-    """An outcome of the documented form; the source of sentence N is "source N" unless given."""
+    """An outcome in the documented form; the default source of sentence N is "source N"."""
     if sources is None:
         sources = [f"source {number}" for number in range(1, len(sentences) + 1)]
     return {
@@ -49,7 +49,7 @@ def translation_case(
     parts: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Case:
-    """One call; critical facts are extracted from the reference unless they are given."""
+    """A case of one call; without `facts`, critical facts come from the reference."""
     config: dict[str, Any] = {"source_language": "en", "target_language": lang}
     if facts is not None:
         config["critical_facts"] = facts
@@ -60,15 +60,15 @@ def translation_case(
     return Case("c1", "translation", transcript, config, expected, expected_parts=parts, **more)
 
 
-def measured(case: Case, answer: object, verdicts: Sequence[Verdict] = ()) -> Measured:
-    """The answer read and measured, exactly as a run does it."""
+def measure_answer(case: Case, answer: object, verdicts: Sequence[Verdict] = ()) -> Measured:
+    """Parse and measure an answer as a run does."""
     reference = TASK.reference(case)
     text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
-    return TASK.measure(reference, TASK.read(reference, Reply(text)), by_item(verdicts))
+    return TASK.measure(reference, TASK.read(reference, Reply(text)), group_by_item(verdicts))
 
 
-def by_item(verdicts: Sequence[Verdict]) -> Verdicts:
-    """Verdicts arranged as a task takes them."""
+def group_by_item(verdicts: Sequence[Verdict]) -> Verdicts:
+    """Group verdicts by item, as a task receives them."""
     found: dict[Item, list[Verdict]] = {}
     for verdict in verdicts:
         found.setdefault(Item(verdict.metric, verdict.item), []).append(verdict)
@@ -78,8 +78,8 @@ def by_item(verdicts: Sequence[Verdict]) -> Verdicts:
 def value(
     case: Case, answer: object, metric: str, verdicts: Sequence[Verdict] = ()
 ) -> float | None:
-    """The value of one measure, named without `translation.`"""
-    return measured(case, answer, verdicts).measures[f"translation.{metric}"].value
+    """The value of a metric, which is named without `translation.`"""
+    return measure_answer(case, answer, verdicts).measures[f"translation.{metric}"].value
 
 
 def word(metric: str, item: str, verdict: str) -> Verdict:
@@ -88,7 +88,7 @@ def word(metric: str, item: str, verdict: str) -> Verdict:
 
 
 def number(metric: str, item: str, value: float) -> Verdict:
-    """A verdict given as a number."""
+    """A verdict with a number."""
     return Verdict(f"translation.{metric}", item, value=value)
 
 
@@ -97,8 +97,8 @@ def cosine(item: str, similarity: float) -> Verdict:
     return number("meaning", item, similarity)
 
 
-def asked(case: Case, answer: object) -> list[tuple[str, str]]:
-    """What an answer leaves to judge and embedder: metric (without `translation.`) and item."""
+def open_questions(case: Case, answer: object) -> list[tuple[str, str]]:
+    """What judge and embedder must decide: metric (without `translation.`) and item."""
     reference = TASK.reference(case)
     output = TASK.read(reference, Reply(msgspec.json.encode(answer)))
     assert not isinstance(output, Malformed)

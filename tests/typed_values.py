@@ -1,7 +1,7 @@
-"""Whether a JSON value is of a type, as annotations say: for the request types of official SDKs.
+"""Check a JSON value against a type annotation, such as the request types of official SDKs.
 
-Stricter than a type checker's runtime helpers: an unknown key of a TypedDict is a fault, and lists
-are looked into however they are annotated.
+The check is stricter than the usual libraries: an unknown key of a TypedDict is an error, and the
+items of a list are checked for every kind of annotation.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ _REQUIRED: tuple[Any, ...] = (typing.Required, typing_extensions.Required)
 _WRAPPERS = (*_REQUIRED, typing.NotRequired, typing_extensions.NotRequired, typing.Annotated)
 
 
-def faults(value: Any, kind: Any, path: str = "$") -> list[str]:
-    """What is wrong with a value; nothing where it is of this type."""
+def type_errors(value: Any, kind: Any, path: str = "$") -> list[str]:
+    """The differences between a value and a type; empty if the value has the type."""
     origin = _origin(kind)
     if kind in (object, Any):
         return []
     if origin in _WRAPPERS:
-        return faults(value, get_args(kind)[0], path)
+        return type_errors(value, get_args(kind)[0], path)
     if origin in (typing.Union, types.UnionType):
-        tried = [faults(value, option, path) for option in get_args(kind)]
+        tried = [type_errors(value, option, path) for option in get_args(kind)]
         return min(tried, key=len) if all(tried) else []
     if origin is typing.Literal or origin is typing_extensions.Literal:
         return [] if value in get_args(kind) else [f"{path}: {value!r} is not {get_args(kind)}"]
     if typing_extensions.is_typeddict(kind):
-        return _faults_of_object(value, kind, path)
+        return _object_errors(value, kind, path)
     if origin in _DICTS:
         return [] if isinstance(value, dict) else [f"{path}: {value!r} is no object"]
     if origin is not None and issubclass(origin, _LISTS):
-        return _faults_of_list(value, get_args(kind)[0], path)
-    return _faults_of_scalar(value, kind, path)
+        return _list_errors(value, get_args(kind)[0], path)
+    return _scalar_errors(value, kind, path)
 
 
-def _faults_of_object(value: Any, kind: Any, path: str) -> list[str]:
+def _object_errors(value: Any, kind: Any, path: str) -> list[str]:
     if not isinstance(value, dict):
         return [f"{path}: {value!r} is no object"]
     hints = typing_extensions.get_type_hints(kind, include_extras=True)
@@ -48,7 +48,7 @@ def _faults_of_object(value: Any, kind: Any, path: str) -> list[str]:
     found = [f"{path}: lacks {name}" for name in sorted(required - value.keys())]
     for name, inner in value.items():
         if name in hints:
-            found += faults(inner, hints[name], f"{path}.{name}")
+            found += type_errors(inner, hints[name], f"{path}.{name}")
         else:
             found.append(f"{path}: {name} is unknown")
     return found
@@ -58,17 +58,17 @@ def _origin(hint: Any) -> Any:
     return get_origin(hint)
 
 
-def _faults_of_list(value: Any, kind: Any, path: str) -> list[str]:
+def _list_errors(value: Any, kind: Any, path: str) -> list[str]:
     if not isinstance(value, list):
         return [f"{path}: {value!r} is no list"]
     return [
         fault
         for number, item in enumerate(value)
-        for fault in faults(item, kind, f"{path}[{number}]")
+        for fault in type_errors(item, kind, f"{path}[{number}]")
     ]
 
 
-def _faults_of_scalar(value: Any, kind: Any, path: str) -> list[str]:
+def _scalar_errors(value: Any, kind: Any, path: str) -> list[str]:
     if kind is type(None):
         return [] if value is None else [f"{path}: {value!r} is not null"]
     wanted = (int, float) if kind is float else kind

@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to the next timer: minutes pass in no time, exactly."""
+"""An event loop whose clock jumps to the next timer, so that no test waits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class _Impatient(selectors.DefaultSelector):
-    """Never waits: what it was asked to wait is added to the clock instead."""
+class _SkippingSelector(selectors.DefaultSelector):
+    """Does not wait: adds the timeout to the clock instead."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class _Impatient(selectors.DefaultSelector):
 
 
 class _VirtualLoop(asyncio.SelectorEventLoop):
-    def __init__(self, selector: _Impatient) -> None:
+    def __init__(self, selector: _SkippingSelector) -> None:
         super().__init__(selector)
         self._impatient = selector
 
@@ -32,5 +32,5 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run_in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
-    with asyncio.Runner(loop_factory=lambda: _VirtualLoop(_Impatient())) as runner:
+    with asyncio.Runner(loop_factory=lambda: _VirtualLoop(_SkippingSelector())) as runner:
         return runner.run(main)

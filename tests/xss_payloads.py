@@ -1,4 +1,4 @@
-"""Texts that would run something, were any of them taken for markup, style, script or a link."""
+"""Texts that would execute something if a report used them as markup, style, script or link."""
 
 PAYLOADS = (
     "<script>window.pwned=1</script>",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import callscore
-from commands import run, run_afresh
-from eval_files import cases_file, eval_file, remote, right_answer
+from commands import run, run_in_new_process
+from eval_files import cases_file, eval_file, remote_model, right_answer
 from stub_servers import FaultyChat, serving
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
@@ -24,10 +24,10 @@ SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
     ],
 )
 def test_a_forked_command_prints_the_same_as_a_new_one(args: list[object], code: int) -> None:
-    forked, afresh = run(*args), run_afresh(*args)
-    assert forked.returncode == afresh.returncode == code
-    assert forked.stdout == afresh.stdout
-    assert _without_progress(forked.stderr) == _without_progress(afresh.stderr)
+    forked, new = run(*args), run_in_new_process(*args)
+    assert forked.returncode == new.returncode == code
+    assert forked.stdout == new.stdout
+    assert _without_progress(forked.stderr) == _without_progress(new.stderr)
     assert forked.stdout or forked.stderr
 
 
@@ -39,7 +39,7 @@ def _without_progress(text: str) -> list[str]:
 def test_a_forked_command_has_its_own_folder_and_environment(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     with serving(FaultyChat(right_answer)) as stub:
-        eval_file(tmp_path, [remote(stub.url, api_key_env="OWN_KEY")])
+        eval_file(tmp_path, [remote_model(stub.url, api_key_env="OWN_KEY")])
         answered = run("run", "eval.yaml", cwd=tmp_path, env={"OWN_KEY": "own-key"})
         assert answered.returncode == 0, answered.stderr
         assert stub.requests[0].headers["authorization"] == "Bearer own-key"

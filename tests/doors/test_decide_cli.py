@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from builders import Json, qa_case, question
-from commands import Done, run
+from commands import CompletedCommand, run
 from eval_files import eval_file, read_json
 
 CALLS = 30
@@ -30,7 +30,7 @@ def folder_of(path: Path, wrong: float, *gates: Json) -> Path:
     return eval_file(path, models, gates=list(gates), **more)
 
 
-def ran(path: Path, *options: str, env: dict[str, str] | None = None) -> Done:
+def ran(path: Path, *options: str, env: dict[str, str] | None = None) -> CompletedCommand:
     return run("run", path, *options, cwd=path.parent, env=env)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from callscore.report.layout import display_width
-from commands import run, run_afresh
+from commands import run, run_in_new_process
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     path = tmp_path_factory.mktemp("demo") / "card.json"
-    done = run_afresh("demo", "--json", path, "--html", path.with_name("report.html"))
+    done = run_in_new_process("demo", "--json", path, "--html", path.with_name("report.html"))
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))
 

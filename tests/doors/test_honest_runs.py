@@ -14,7 +14,7 @@ from builders import form, output, qa_case, question
 from callscore.config.config import load_eval
 from callscore.core.errors import ConfigError
 from commands import run, run_python, start, wait_for
-from eval_files import cases_file, eval_file, remote, right_answer
+from eval_files import cases_file, eval_file, remote_model, right_answer
 from stub_servers import Answer, FaultyChat, Stub, always, openai_error, serving
 
 
@@ -30,10 +30,10 @@ def test_r18_resuming_a_changed_file_says_what_would_be_paid_again(tmp_path: Pat
     cases_file(tmp_path, 12)
     faulty = FaultyChat(right_answer, delay_s=0.1)
     with serving(faulty) as stub:
-        path = eval_file(tmp_path, [remote(stub.url, limits={"concurrency": 2})])
+        path = eval_file(tmp_path, [remote_model(stub.url, limits={"concurrency": 2})])
         broken_off(path, stub, 7)
         listed = json.loads(run("runs", path, "--json").stdout)
-        eval_file(tmp_path, [remote(stub.url, params={"temperature": 0.5})])
+        eval_file(tmp_path, [remote_model(stub.url, params={"temperature": 0.5})])
         before = len(stub.requests)
         done = run("run", path, "--resume", "--no-preflight")
         assert done.returncode == 2
@@ -50,9 +50,9 @@ def test_r18_resuming_a_changed_file_says_what_would_be_paid_again(tmp_path: Pat
 def test_a_new_run_of_a_changed_file_needs_no_yes(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     with serving(FaultyChat(right_answer, delay_s=0.3)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         broken_off(path, stub, 2)
-        eval_file(tmp_path, [remote(stub.url, params={"temperature": 0.5})])
+        eval_file(tmp_path, [remote_model(stub.url, params={"temperature": 0.5})])
         assert run("run", path, "--no-preflight").returncode == 0
 
 
@@ -61,7 +61,7 @@ def test_an_interrupted_run_that_is_scored_again_says_how_much_of_it_there_is(
 ) -> None:
     cases_file(tmp_path, 12)
     with serving(FaultyChat(right_answer, delay_s=0.1)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url, limits={"concurrency": 2})])
+        path = eval_file(tmp_path, [remote_model(stub.url, limits={"concurrency": 2})])
         broken_off(path, stub, 7)
     listed = json.loads(run("runs", path, "--json").stdout)
     done = run("run", path, "--rescore", "1")
@@ -72,7 +72,7 @@ def test_an_interrupted_run_that_is_scored_again_says_how_much_of_it_there_is(
 def test_a_failed_preflight_leaves_no_run_behind(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     with serving(always(Answer(openai_error("no such key"), 401))) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", path).returncode == 2
     assert len(run("runs", path).stdout.splitlines()) == 1, "the heading alone"
 
@@ -80,7 +80,7 @@ def test_a_failed_preflight_leaves_no_run_behind(tmp_path: Path) -> None:
 def test_a_judge_that_refuses_the_key_is_said_to_refuse_it(tmp_path: Path) -> None:
     with serving(always(Answer(openai_error("no such key"), 401))) as stub:
         judge = tmp_path / "judge.yaml"
-        judge.write_text(json.dumps(remote(stub.url)))
+        judge.write_text(json.dumps(remote_model(stub.url)))
         done = run("judge", "check", judge, "--store", tmp_path / "kept.db")
     assert done.returncode == 3
     assert "401" in done.stderr
@@ -130,8 +130,8 @@ def test_a_name_that_no_file_can_have_is_an_error_of_the_file(tmp_path: Path, pa
 def test_every_missing_variable_is_named_at_once_before_a_run_begins(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     url = "http://127.0.0.1:9/v1"
-    models = [remote(url, name, api_key_env=f"KEY_OF_{name.upper()}") for name in ("a", "b")]
-    judge = remote(url, "judge", api_key_env="KEY_OF_JUDGE")
+    models = [remote_model(url, name, api_key_env=f"KEY_OF_{name.upper()}") for name in ("a", "b")]
+    judge = remote_model(url, "judge", api_key_env="KEY_OF_JUDGE")
     path = eval_file(tmp_path, models, judge=judge)
     done = run("run", path)
     assert done.returncode == 2

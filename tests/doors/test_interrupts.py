@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import run, start, wait_for
-from eval_files import cases_file, eval_file, remote, right_answer
+from eval_files import cases_file, eval_file, remote_model, right_answer
 from stub_servers import Answer, Behaviour, Hang, Request, always, chat_completion, serving
 
 LATE_S = 6.0
@@ -34,7 +34,7 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
         return Answer(chat_completion(right_answer(request)), delay_s=LATE_S if slow else 0.0)
 
     with serving(respond) as stub:
-        path = eval_file(tmp_path, [remote(stub.url, limits={"concurrency": 2})])
+        path = eval_file(tmp_path, [remote_model(stub.url, limits={"concurrency": 2})])
         process = start("run", path, "--no-preflight")
         wait_for(lambda: len(stub.requests), 8)
         process.send_signal(signal.SIGINT)
@@ -53,7 +53,7 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
 def test_r03_a_second_interrupt_drops_what_is_under_way(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     with serving(always(Hang())) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", path, "--no-preflight")
         wait_for(lambda: len(stub.requests), 2)
         process.send_signal(signal.SIGINT)
@@ -123,7 +123,7 @@ def test_an_interrupted_run_says_how_to_continue_with_the_same_data(
     cases_file(tmp_path, 2)
     (tmp_path / "names.txt").write_text("Priya\n")
     with serving(always(Hang())) as stub:
-        eval_file(tmp_path, [remote(stub.url)])
+        eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", "eval.yaml", "--no-preflight", *options, cwd=tmp_path)
         wait_for(lambda: len(stub.requests), 2)
         process.send_signal(signal.SIGINT)

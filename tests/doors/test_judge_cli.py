@@ -12,9 +12,9 @@ import pytest
 
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.core.framework import judge_prompt, judged_metrics
-from commands import KEY, run, run_afresh, run_python
+from commands import KEY, run, run_in_new_process, run_python
 from eval_files import read_json, read_lines
-from judging_stub import judge_entry, judging
+from judging_stub import answer_as_judge, judge_entry
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 
 TURNS = [
@@ -31,7 +31,7 @@ REASON = "Good morning, this is Marcus from Streamella"
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    with serving(judging) as server:
+    with serving(answer_as_judge) as server:
         yield server
 
 
@@ -206,7 +206,9 @@ def test_an_unknown_judge_or_embedder_is_named_with_a_remedy(
 def test_a_judge_is_checked(tmp_path: Path, stub: Stub) -> None:
     config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
     target = tmp_path / "check.json"
-    done = run_afresh("judge", "check", config, "--store", tmp_path / "kept.db", "--json", target)
+    done = run_in_new_process(
+        "judge", "check", config, "--store", tmp_path / "kept.db", "--json", target
+    )
     # a judge that says the same whatever it is asked notices no change
     assert done.returncode == 1
     assert "not within the limits: " in done.stderr and "label flip" in done.stderr
@@ -234,7 +236,7 @@ def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
     words = [(good, good)] * 60 + [(bad, bad)] * 50 + [(good, bad)] * 5
     labels = write(tmp_path / "labels.jsonl", *(label(n, *pair) for n, pair in enumerate(words)))
     target = tmp_path / "calibration.json"
-    done = run_afresh("judge", "calibrate", labels, "--json", target)
+    done = run_in_new_process("judge", "calibrate", labels, "--json", target)
     assert done.returncode == 0, done.stderr
     assert "text.fabrication_free (support): calibrated" in done.stdout
     (found,) = read_json(target)

@@ -14,8 +14,8 @@ import pytest
 from builders import Json, form, output, qa_case, question
 from callscore.core.run import Limits
 from commands import run, start, wait_for
-from eval_files import eval_file, read_json, read_lines, remote
-from judging_stub import judge_entry, judged, judging
+from eval_files import eval_file, read_json, read_lines, remote_model
+from judging_stub import answer_as_judge, judge_entry, judge_requests
 from stub_servers import (
     Answer,
     Behaviour,
@@ -36,7 +36,7 @@ DEAR = {"input": 0.0, "output": 1000.0}
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    with serving(judging) as server:
+    with serving(answer_as_judge) as server:
         yield server
 
 
@@ -69,7 +69,7 @@ def test_judging_stays_within_the_budget_and_goes_on_later(tmp_path: Path, stub:
     done = run("run", path, *options, "--results", results)
     assert done.returncode == 0, done.stderr
     assert "run 1: budget" in done.stderr
-    first = len(judged(stub))
+    first = len(judge_requests(stub))
     # each request must be able to cost $1, so at most one is in the air
     assert 0 < first < CASES
     assert 0.007 * first <= 1.05 < 0.007 * first + 1
@@ -80,11 +80,11 @@ def test_judging_stays_within_the_budget_and_goes_on_later(tmp_path: Path, stub:
     assert (record["status"], record["judge_usd"]) == ("budget", pytest.approx(0.007 * first))
     assert record["cost_usd"] == 0
     done = run("run", path, *options, "--resume")
-    assert len(judged(stub)) == first  # what was spent before still counts
+    assert len(judge_requests(stub)) == first  # what was spent before still counts
     done = run("run", path, "--resume", "--budget", "100", "--json", card)
     assert "run 1: complete" in done.stderr
     judging = read_json(card)["judging"]
-    assert len(judged(stub)) == judging["requests"] >= CASES
+    assert len(judge_requests(stub)) == judging["requests"] >= CASES
     assert judging["cost_usd"] == pytest.approx(0.007 * judging["requests"])
 
 
@@ -94,10 +94,10 @@ def test_models_and_judges_share_one_budget(tmp_path: Path, stub: Stub) -> None:
     with serving(chat(json.dumps(form(question(reason=reason))))) as models:
         dear: Json = {"price": DEAR, "params": {"max_tokens": 10}}
         judge = judge_entry(stub.url, **dear)
-        path = eval_file(tmp_path, [remote(models.url, **dear)], judge=judge, embedder="none")
+        path = eval_file(tmp_path, [remote_model(models.url, **dear)], judge=judge, embedder="none")
         done = run("run", path, "--budget", "0.11")
         assert "run 1: budget" in done.stderr, done.stderr
-        asked = len(models.requests) - 1, len(judged(stub))
+        asked = len(models.requests) - 1, len(judge_requests(stub))
     assert 0 < asked[0] <= CASES
     assert 0 < asked[1] < CASES
     # both preflights are paid; another request could cost 0.01
@@ -107,13 +107,13 @@ def test_models_and_judges_share_one_budget(tmp_path: Path, stub: Stub) -> None:
 def asked_and_judged(folder: Path, url: str, **more: Any) -> Path:
     """One server answers as a model, one call at a time, and judges."""
     data(folder)
-    model = remote(url, limits={"concurrency": 1}, **more)
+    model = remote_model(url, limits={"concurrency": 1}, **more)
     return eval_file(folder, [model], judge=judge_entry(url), embedder="none")
 
 
 def answering(request: Any) -> Behaviour:
     if request.json["model"] == "judge-1":
-        return judging(request)
+        return answer_as_judge(request)
     matter = re.search(r"matter (\d+)", request.body.decode())
     reason = f"Marcus opens with {said(int(matter[1]))}" if matter else ""
     return Answer(chat_completion(json.dumps(form(question(reason=reason)))), delay_s=0.02)
@@ -183,7 +183,7 @@ def test_a_judge_that_cannot_be_reached_ends_the_run_before_models_are_asked(
     data(tmp_path)
     refusing = always(Answer(openai_error("Incorrect API key provided", "invalid_api_key"), 401))
     with serving(refusing) as stub, serving(chat()) as models:
-        path = eval_file(tmp_path, [remote(models.url)], judge=judge_entry(stub.url))
+        path = eval_file(tmp_path, [remote_model(models.url)], judge=judge_entry(stub.url))
         done = run("run", path)
         assert done.returncode == 2
         assert "preflight failed" in done.stderr and "judge (judge)" in done.stderr
@@ -195,7 +195,7 @@ def test_a_judge_that_cannot_be_reached_ends_the_run_before_models_are_asked(
 def test_a_gate_does_not_hold_where_the_judge_failed_on_an_answer(tmp_path: Path) -> None:
     def respond(request: Request) -> Behaviour:
         is_lost = said(7).encode() in request.body
-        return Answer(openai_error("overlong"), 400) if is_lost else judging(request)
+        return Answer(openai_error("overlong"), 400) if is_lost else answer_as_judge(request)
 
     judged, missed = {"of": JUDGED, "at_least": 0.1}, {"of": JUDGED, "at_most": 0.1}
     code = {"of": "qa.question_score_accuracy", "at_least": 0.9}
@@ -218,14 +218,14 @@ def test_two_models_with_the_same_answer_are_judged_once(tmp_path: Path, stub: S
     done = run("run", path, "--json", card)
     assert done.returncode == 0, done.stderr
     found = read_json(card)
-    assert 2 * len(judged(stub)) == found["judging"]["requests"]
+    assert 2 * len(judge_requests(stub)) == found["judging"]["requests"]
     scores = [model["tasks"]["qa"]["metrics"] for model in found["models"]]
     assert scores[0] == scores[1]
 
 
 def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
     def slowly(request: Any) -> Answer:
-        answer = judging(request)
+        answer = answer_as_judge(request)
         assert isinstance(answer, Answer)
         return Answer(answer.body, delay_s=0.4)
 
@@ -233,17 +233,17 @@ def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
     with serving(slowly) as stub:
         path = trial(tmp_path, stub, limits={"concurrency": 2})
         process = start("run", path, "--results", results)
-        wait_for(lambda: len(judged(stub)), 3)
+        wait_for(lambda: len(judge_requests(stub)), 3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
         assert process.returncode == 130, err
         assert "--resume" in err and not results.exists()
-        asked = len(judged(stub))
+        asked = len(judge_requests(stub))
         assert asked < CASES
         card = tmp_path / "card.json"
         done = run("run", path, "--resume", "--results", results, "--json", card)
         assert "run 1: complete" in done.stderr
-    assert len(judged(stub)) == read_json(card)["judging"]["requests"]
+    assert len(judge_requests(stub)) == read_json(card)["judging"]["requests"]
     assert {line["status"] for line in read_lines(results)} == {"valid"}
 
 
@@ -252,7 +252,7 @@ def test_a_judge_that_answers_under_another_name_is_part_of_the_signature(
 ) -> None:
     def named(name: str) -> Json:
         def respond(request: Any) -> Answer:
-            answer = judging(request)
+            answer = answer_as_judge(request)
             assert isinstance(answer, Answer) and isinstance(answer.body, dict)
             return Answer({**answer.body, "model": name})
 

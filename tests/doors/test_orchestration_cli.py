@@ -14,7 +14,7 @@ import commands
 from callscore.core.scenarios import ScenarioData
 from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.suites.orchestration.scenario.data import ScenarioSet, read_cards
-from commands import Done, run_afresh
+from commands import CompletedCommand, run_in_new_process
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
 
 SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
@@ -23,7 +23,7 @@ LARGE = SAMPLES / "outputs" / "sample-large" / "EN"
 SMALL = SAMPLES / "outputs" / "sample-small" / "EN"
 
 
-def run(*args: object, cwd: Path | None = None) -> Done:
+def run(*args: object, cwd: Path | None = None) -> CompletedCommand:
     return commands.run("orchestration", *args, cwd=cwd)
 
 
@@ -36,7 +36,7 @@ def result(*args: object, cwd: Path | None = None) -> dict[str, Any]:
 
 def test_the_table_goes_to_the_terminal_and_the_result_to_a_file(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    done = run_afresh("orchestration", "score", SMALL, "--cards", CARDS, "--json", file)
+    done = run_in_new_process("orchestration", "score", SMALL, "--cards", CARDS, "--json", file)
     assert done.returncode == 0, done.stderr
     assert "expected ↓  decided →" in done.stdout
     assert "1 (1 of another type)" in done.stdout
@@ -312,7 +312,9 @@ def test_c_121_paths_are_relative_and_name_what_exists(tmp_path: Path) -> None:
 
 def test_the_same_input_gives_the_same_bytes() -> None:
     command = ("orchestration", "score", SMALL, "--cards", CARDS, "--json", "-")
-    first, second = (run_afresh(*command) for _ in range(2))  # each with a hash seed of its own
+    first, second = (
+        run_in_new_process(*command) for _ in range(2)
+    )  # each with a hash seed of its own
     assert first.stdout == second.stdout
 
 
@@ -342,7 +344,7 @@ def test_nan_and_half_characters_in_an_answer_do_no_harm(tmp_path: Path, mode: s
 
 def test_validate_prints_the_data_report_of_the_sample() -> None:
     scenarios = SAMPLES / "scenarios" / "EN"
-    done = run_afresh("orchestration", "validate", scenarios, "--cards", CARDS)
+    done = run_in_new_process("orchestration", "validate", scenarios, "--cards", CARDS)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ("6 scenarios: 7 plan steps and 14 agent steps can be run; 0 findings\n")
 

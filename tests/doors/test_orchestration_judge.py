@@ -17,8 +17,8 @@ from callscore.core.case import Message
 from callscore.judges.fakes import parse_prompt
 from callscore.judges.rubric import built_in_library
 from commands import run
-from eval_files import cases_file, eval_file, read_json, read_lines, remote
-from judging_stub import judge_entry, judged, judging
+from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
+from judging_stub import answer_as_judge, judge_entry, judge_requests
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 
 SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
@@ -29,7 +29,7 @@ SCENARIOS = {"orchestration": {"scenarios": str(SAMPLES / "scenarios" / "EN"), "
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    with serving(judging) as server:
+    with serving(answer_as_judge) as server:
         yield server
 
 
@@ -66,7 +66,7 @@ def test_open_values_go_to_the_judge_once(tmp_path: Path, stub: Stub) -> None:
     assert extension["judge"].startswith("judge@")
     assert extension["judging"]["items"] == 2
     assert extension["judging"]["cost_usd"] > 0
-    assert len(judged(stub)) == extension["judging"]["requests"] > 0
+    assert len(judge_requests(stub)) == extension["judging"]["requests"] > 0
     asked = len(stub.requests)
     assert scored(tmp_path, "--judge", judge) == after
     assert len(stub.requests) == asked
@@ -77,8 +77,8 @@ def test_open_values_go_to_the_judge_once(tmp_path: Path, stub: Stub) -> None:
 
 def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub) -> None:
     scored(tmp_path, "--judge", config(tmp_path, stub))
-    assert judged(stub)
-    for request in judged(stub):
+    assert judge_requests(stub)
+    for request in judge_requests(stub):
         system, user = (message["content"] for message in request.json["messages"])
         rubrics = built_in_library().rubrics
         assert rubrics["value"].question in system and rubrics["support"].question not in system
@@ -88,7 +88,7 @@ def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub
 
 def test_a_word_decides_the_value(tmp_path: Path) -> None:
     def strictly(request: Request) -> Behaviour:
-        answer = judging(request)
+        answer = answer_as_judge(request)
         assert isinstance(answer, Answer) and isinstance(answer.body, dict)
         given = json.loads(answer.body["choices"][0]["message"]["content"])["items"]
         seen = parse_prompt([Message(m["role"], m["content"]) for m in request.json["messages"]])
@@ -149,7 +149,7 @@ def test_verdicts_of_an_eval_file_decide_values_of_scenarios(tmp_path: Path, stu
     both = {"calls": "cases.jsonl", **SCENARIOS}
 
     def of_model(**keys: Any) -> Json:
-        path = eval_file(tmp_path, [remote(models.url)], **keys)
+        path = eval_file(tmp_path, [remote_model(models.url)], **keys)
         done = run("run", path, "--json", target, "--save-verdicts", saved)
         assert done.returncode == 0, done.stderr
         document: Json = read_json(target)
@@ -185,7 +185,7 @@ def test_verdicts_of_an_eval_file_decide_values_of_scenarios(tmp_path: Path, stu
 def test_the_open_values_of_a_run_can_be_filled_in_by_people(tmp_path: Path, name: str) -> None:
     listed, target = tmp_path / name, tmp_path / "result.json"
     with serving(reworded) as models:
-        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS)
+        path = eval_file(tmp_path, [remote_model(models.url)], data=SCENARIOS)
         done = run("run", path, "--open-items", listed, "--json", target)
         assert done.returncode == 0, done.stderr
         before = read_json(target)["x_extension"]["undecided"]
@@ -203,7 +203,7 @@ def test_the_open_values_of_a_run_can_be_filled_in_by_people(tmp_path: Path, nam
             listed.write_text("".join(lines), encoding="utf-8")
         asked = {(item["case_id"], item["item"]) for item in before["items"]}
         assert {(row["case_id"], row["item"]) for row in rows} == asked
-        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS, verdicts=name)
+        path = eval_file(tmp_path, [remote_model(models.url)], data=SCENARIOS, verdicts=name)
         assert run("run", path, "--json", target).returncode == 0
     assert before["count"] == len(rows) > 0
     assert read_json(target)["x_extension"]["undecided"]["count"] == 0
@@ -214,7 +214,9 @@ def test_a_verdict_that_is_none_ends_a_run_before_anybody_is_asked(tmp_path: Pat
     verdicts = tmp_path / "given.jsonl"
     verdicts.write_text(json.dumps({**line, "verdict": "perhaps"}), encoding="utf-8")
     with serving(reworded) as models:
-        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS, verdicts="given.jsonl")
+        path = eval_file(
+            tmp_path, [remote_model(models.url)], data=SCENARIOS, verdicts="given.jsonl"
+        )
         done = run("run", path)
         assert (done.returncode, models.requests) == (2, [])
     assert f"{verdicts}:1" in done.stderr and "expected one of same, different" in done.stderr
@@ -235,11 +237,11 @@ def test_a_run_puts_values_to_the_judge_within_its_budget(tmp_path: Path, stub: 
     target, saved = tmp_path / "result.json", tmp_path / "verdicts.jsonl"
     with serving(reworded) as models:
         path = eval_file(
-            tmp_path, [remote(models.url)], data=SCENARIOS, judge=judge_entry(stub.url)
+            tmp_path, [remote_model(models.url)], data=SCENARIOS, judge=judge_entry(stub.url)
         )
         dry = run("run", path, "--dry-run").stdout
         assert next(line for line in dry.splitlines() if line.startswith("judge (judge"))
-        assert judged(stub) == []
+        assert judge_requests(stub) == []
         done = run("run", path, "--json", target, "--save-verdicts", saved, "--budget", "5")
         assert done.returncode == 0, done.stderr
         document = read_json(target)

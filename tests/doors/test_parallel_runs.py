@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commands import run, start, wait_for
-from eval_files import cases_file, eval_file, remote, right_answer
+from eval_files import cases_file, eval_file, remote_model, right_answer
 from stub_servers import FaultyChat, serving
 
 AT_ONCE = 4
@@ -21,7 +21,7 @@ def eval_files(folder: Path, url: str, runs: int) -> list[Path]:
     """Files that differ in their name alone: as many runs, the same requests."""
     found = []
     for number in range(runs):
-        model = remote(url, limits={"concurrency": AT_ONCE})
+        model = remote_model(url, limits={"concurrency": AT_ONCE})
         path = eval_file(folder, [model], name=f"run {number}")
         found.append(path.rename(folder / f"eval-{number}.yaml"))
     return found

@@ -15,7 +15,7 @@ import pytest
 
 from commands import run
 from eval_files import eval_file, read_json
-from scenario_runs import SAMPLES, scenarios
+from scenario_runs import SAMPLES, scenario_data
 
 CHECKOUT = Path(os.environ.get("ORCHESTRATIONBENCH", "nowhere"))
 PYTHON = os.environ.get("ORCHESTRATIONBENCH_PYTHON", "python3")
@@ -36,7 +36,7 @@ pytestmark = [
 def test_c_133_the_public_evaluator_finds_the_numbers_of_our_compat_file(
     tmp_path: Path, protocol: str
 ) -> None:
-    data = scenarios(protocol=protocol, mode="compat")
+    data = scenario_data(protocol=protocol, mode="compat")
     path = eval_file(tmp_path, [MODEL], data=data, repeats=3)
     done = run("run", path, "--json", tmp_path / "ours.json", "--export", tmp_path / "out")
     assert done.returncode == 0, done.stderr

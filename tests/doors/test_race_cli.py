@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from builders import Json, entity_case, form, qa_case, question
-from commands import Done, run, start, wait_for
-from eval_files import eval_file, read_json, read_lines, remote
-from judging_stub import judge_entry, judging
+from commands import CompletedCommand, run, start, wait_for
+from eval_files import eval_file, read_json, read_lines, remote_model
+from judging_stub import answer_as_judge, judge_entry
 from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
 
 CALLS = 120
@@ -45,7 +45,7 @@ def three(folder: Path, **more: Any) -> Path:
     return eval_file(folder, models, **more)
 
 
-def raced(path: Path, *options: object) -> tuple[Done, Json]:
+def raced(path: Path, *options: object) -> tuple[CompletedCommand, Json]:
     card = path.parent / "race.json"
     done = run("run", path, "--race", "--json", card, *options)
     assert done.returncode == 0, done.stderr
@@ -176,7 +176,7 @@ def answering(request: Request) -> Behaviour:
     """One model answers as the human did, one marks wrongly, and a judge reads the reasons."""
     model = request.json["model"]
     if model == "judge-1":
-        return judging(request)
+        return answer_as_judge(request)
     matter = re.search(r"matter (\d+)", request.body.decode())
     reason = f"Marcus opens with {said(int(matter[1]))}" if matter else ""
     score = 5 if model == "stub-good" else 0
@@ -194,7 +194,7 @@ def judged_race(folder: Path, url: str, **more: Any) -> Path:
         for number in range(60)
     ]
     write(folder, cases)
-    models = [remote(url, "good", limits={"concurrency": 4}), remote(url, "poor")]
+    models = [remote_model(url, "good", limits={"concurrency": 4}), remote_model(url, "poor")]
     return eval_file(folder, models, judge=judge_entry(url), embedder="none", **more)
 
 
@@ -228,7 +228,7 @@ def test_a_race_without_scores_ends_after_its_first_round(tmp_path: Path) -> Non
     """Nobody judges the reasons: nothing could ever be decided, so nothing more is spent"""
     with serving(answering) as stub:
         judged_race(tmp_path, stub.url)
-        models = [remote(stub.url, "good"), remote(stub.url, "poor")]
+        models = [remote_model(stub.url, "good"), remote_model(stub.url, "poor")]
         done = run("run", eval_file(tmp_path, models), "--race", "--no-preflight")
         assert len(stub.requests) == 20
     assert done.returncode == 2

@@ -17,13 +17,13 @@ from callscore.providers.client_pool import ClientPool
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from commands import run, start
-from eval_files import cases_file, eval_file, read_json, remote, right_answer
+from eval_files import cases_file, eval_file, read_json, remote_model, right_answer
 from stub_servers import (
     Answer,
     Behaviour,
     FaultyChat,
-    Held,
     Request,
+    WaitUntil,
     always,
     chat_completion,
     openai_error,
@@ -49,7 +49,7 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
         """Both preflights are answered at once; no case before both runs have asked it."""
         is_preflight = not chat.attempts or request.body == next(iter(chat.attempts))
         behaviour = chat(request)
-        return behaviour if is_preflight else Held(behaviour, is_any_case_asked_twice)
+        return behaviour if is_preflight else WaitUntil(behaviour, is_any_case_asked_twice)
 
     names, store = ("one", "two"), tmp_path / "runs.db"
     # As on a file system without locks: neither run sees what the other has under way.
@@ -59,7 +59,7 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
         for name in names:
             (tmp_path / name).mkdir()
             cases_file(tmp_path / name, 60)
-            paths.append(eval_file(tmp_path / name, [remote(stub.url)], name=name))
+            paths.append(eval_file(tmp_path / name, [remote_model(stub.url)], name=name))
         processes = [
             start("run", path, "--store", store, "--results", tmp_path / f"{name}.jsonl")
             for name, path in zip(names, paths, strict=True)
@@ -82,7 +82,7 @@ def test_a_dry_run_and_scoring_again_need_no_key(tmp_path: Path) -> None:
     first, second = tmp_path / "1.json", tmp_path / "2.json"
     without_key = {"STUB_KEY": ""}
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         refused = run("run", path, env=without_key)
         assert (refused.returncode, stub.requests) == (2, [])
         assert "STUB_KEY is not set" in refused.stderr
@@ -119,13 +119,13 @@ def test_the_preflight_stands_in_the_bill(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     dear, unknown = {"input": 0, "output": 1000}, None
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url, price=dear)])
+        path = eval_file(tmp_path, [remote_model(stub.url, price=dear)])
         done = run("run", path)
         assert "1 small request to test the models: 18 tokens, cost $0.007" in (done.stderr)
         assert run("run", path).returncode == 0
         listed = [line.split() for line in run("runs", path).stdout.splitlines()[1:]]
         assert [line[-2] for line in listed] == ["$0", "$0.021"], "the second asked nothing"
-        done = run("run", eval_file(tmp_path, [remote(stub.url, "n", price=unknown)]))
+        done = run("run", eval_file(tmp_path, [remote_model(stub.url, "n", price=unknown)]))
         assert "18 tokens, cost unknown" in done.stderr
 
 
@@ -133,7 +133,7 @@ def test_a_preflight_that_fails_is_still_charged_for_those_that_answered(tmp_pat
     cases_file(tmp_path, 2)
     refusing = always(Answer(openai_error("no such model"), 404))
     with serving(FaultyChat(right_answer)) as good, serving(refusing) as bad:
-        path = eval_file(tmp_path, [remote(good.url, "a"), remote(bad.url, "b")])
+        path = eval_file(tmp_path, [remote_model(good.url, "a"), remote_model(bad.url, "b")])
         assert run("run", path).returncode == 2
     (record,) = [json.loads(line) for line in run("runs", path, "--json").stdout.splitlines()]
     assert record["cost_usd"] == pytest.approx((11 * 1.0 + 7 * 2.0) / 1e6)
@@ -149,7 +149,7 @@ def test_a_model_that_answers_under_another_name_is_named_in_card_and_json(tmp_p
         return Answer({**chat_completion(right_answer(request)), "model": answered})
 
     with serving(respond) as stub:
-        path = eval_file(tmp_path, [remote(stub.url, name) for name in "abc"])
+        path = eval_file(tmp_path, [remote_model(stub.url, name) for name in "abc"])
         done = run("run", path, "--json", card)
     expected = [
         "b: asked for stub-b, answered by stub-b-2026-01-31 (3 answers)",
@@ -172,7 +172,7 @@ def test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again
     card, again = tmp_path / "card.json", tmp_path / "again.json"
     store, saved = tmp_path / "runs.db", tmp_path / "saved.db"
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], store="runs.db")
+        path = eval_file(tmp_path, [remote_model(stub.url)], store="runs.db")
         assert run("run", path, "--json", card).returncode == 0
         asked = len(stub.requests)
         raw = bytearray(store.read_bytes())
@@ -198,7 +198,7 @@ def test_a_stored_reply_costs_what_the_eval_file_says_now(tmp_path: Path) -> Non
     costs: list[object] = []
     with serving(FaultyChat(right_answer)) as stub:
         for price in (None, {"input": 1000, "output": 0}, {"input": 3000, "output": 0}):
-            path = eval_file(tmp_path, [remote(stub.url, price=price)])
+            path = eval_file(tmp_path, [remote_model(stub.url, price=price)])
             assert run("run", path, "--json", tmp_path / "card.json").returncode == 0
             costs.append(read_json(tmp_path / "card.json")["models"][0]["cost"]["total"])
         again = run("run", path, "--rescore", "3", "--json", tmp_path / "again.json")

@@ -11,8 +11,16 @@ from typing import Any
 
 import pytest
 
-from commands import KEY, run, run_afresh, start, wait_for
-from eval_files import PRICE, cases_file, eval_file, read_json, read_lines, remote, right_answer
+from commands import KEY, run, run_in_new_process, start, wait_for
+from eval_files import (
+    PRICE,
+    cases_file,
+    eval_file,
+    read_json,
+    read_lines,
+    remote_model,
+    right_answer,
+)
 from stub_servers import (
     Answer,
     Behaviour,
@@ -42,7 +50,7 @@ def test_every_case_ends_scored_or_with_a_cause_and_the_bill_is_right(tmp_path: 
     with serving(faulty) as stub:
         path = eval_file(
             tmp_path,
-            [remote(stub.url, "a", limits={"concurrency": 16}), remote(stub.url, "b")],
+            [remote_model(stub.url, "a", limits={"concurrency": 16}), remote_model(stub.url, "b")],
             attempts=PATIENT,
         )
         done = run("run", path, "--json", card, "--results", results, "--log", log)
@@ -75,7 +83,7 @@ def test_an_outage_is_an_error_with_its_cause_and_never_a_score(tmp_path: Path) 
         return Answer(openai_error("the shop is closed"), 400)
 
     with serving(respond) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         done = run("run", path, "--results", results, "--json", tmp_path / "card.json")
     assert done.returncode == 3, done.stderr
     assert "run 1: every request failed" in done.stderr
@@ -92,7 +100,7 @@ def test_an_outage_is_an_error_with_its_cause_and_never_a_score(tmp_path: Path) 
 def test_a_second_identical_run_asks_nothing_and_gives_the_same_bytes(tmp_path: Path) -> None:
     cases_file(tmp_path, 5)
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], repeats=2)
+        path = eval_file(tmp_path, [remote_model(stub.url)], repeats=2)
         first, second = tmp_path / "1.json", tmp_path / "2.json"
         lines, again = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
         assert run("run", path, "--json", first, "--results", lines).returncode == 0
@@ -110,7 +118,7 @@ def test_a_stored_run_is_scored_again_without_a_server(tmp_path: Path) -> None:
     cases_file(tmp_path, 5)
     first, second = tmp_path / "1.json", tmp_path / "2.json"
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", path, "--json", first).returncode == 0
     done = run("run", path, "--rescore", "1", "--json", second)
     assert done.returncode == 0, done.stderr
@@ -133,15 +141,15 @@ def test_a_stored_run_is_scored_again_without_a_server(tmp_path: Path) -> None:
 def test_a_changed_request_is_a_new_one(tmp_path: Path, change: dict[str, Any]) -> None:
     cases_file(tmp_path, 2)
     with serving(FaultyChat(right_answer)) as stub:
-        assert run("run", eval_file(tmp_path, [remote(stub.url)])).returncode == 0
-        assert run("run", eval_file(tmp_path, [remote(stub.url, **change)])).returncode == 0
+        assert run("run", eval_file(tmp_path, [remote_model(stub.url)])).returncode == 0
+        assert run("run", eval_file(tmp_path, [remote_model(stub.url, **change)])).returncode == 0
         assert len(asked(stub)) == 4
 
 
 def test_only_a_changed_case_is_asked_again(tmp_path: Path) -> None:
     path = cases_file(tmp_path, 4)
     with serving(FaultyChat(right_answer)) as stub:
-        file = eval_file(tmp_path, [remote(stub.url)])
+        file = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", file).returncode == 0
         path.write_text(path.read_text().replace("Good morning 2", "Good evening 2"))
         assert run("run", file).returncode == 0
@@ -152,11 +160,11 @@ def test_killed_and_resumed_it_pays_once_and_ends_in_the_same_bytes(tmp_path: Pa
     cases_file(tmp_path, 60)
     whole, resumed = tmp_path / "whole.json", tmp_path / "resumed.json"
     with serving(FaultyChat(right_answer)) as stub:
-        plain = eval_file(tmp_path, [remote(stub.url)])
+        plain = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", plain, "--store", tmp_path / "w.db", "--json", whole).returncode == 0
     faulty = FaultyChat(right_answer, delay_s=0.05)
     with serving(faulty) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         for requests in (8, 25, 45):
             process = start("run", path, "--resume")
             wait_for(lambda: len(stub.requests), requests)
@@ -181,7 +189,7 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_go_on(
     cases_file(tmp_path, 50)
     faulty = FaultyChat(right_answer, delay_s=0.2)
     with serving(faulty) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", path, "--results", tmp_path / "results.jsonl")
         wait_for(lambda: len(stub.requests), 20)
         process.send_signal(number)
@@ -200,7 +208,7 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_go_on(
 def test_an_interrupt_before_the_first_answer_ends_at_once(tmp_path: Path) -> None:
     cases_file(tmp_path, 3)
     with serving(always(Hang())) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", path)
         wait_for(lambda: len(stub.requests), 1)
         process.send_signal(signal.SIGINT)
@@ -212,7 +220,7 @@ def test_an_interrupt_before_the_first_answer_ends_at_once(tmp_path: Path) -> No
 def test_data_that_changed_since_is_not_mixed_into_the_old_run(tmp_path: Path) -> None:
     cases_file(tmp_path, 20)
     with serving(FaultyChat(right_answer, delay_s=0.1)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", path)
         wait_for(lambda: len(stub.requests), 10)
         process.kill()
@@ -229,7 +237,9 @@ def test_data_that_changed_since_is_not_mixed_into_the_old_run(tmp_path: Path) -
 def test_a_budget_counts_what_the_run_spent_before(tmp_path: Path) -> None:
     cases_file(tmp_path, 40)
     with serving(FaultyChat(right_answer)) as stub:
-        model = remote(stub.url, params={"max_tokens": 100}, price={"input": 0, "output": 1000})
+        model = remote_model(
+            stub.url, params={"max_tokens": 100}, price={"input": 0, "output": 1000}
+        )
         path = eval_file(tmp_path, [model], budget_usd=0.15)
         assert run("run", path).returncode == 0
         first, with_preflight = len(asked(stub)), len(stub.requests)
@@ -243,12 +253,12 @@ def test_fifty_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     cases_file(tmp_path, 400)
     whole, resumed = tmp_path / "whole.json", tmp_path / "resumed.json"
     with serving(FaultyChat(right_answer)) as stub:
-        plain = eval_file(tmp_path, [remote(stub.url)])
+        plain = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", plain, "--store", tmp_path / "w.db", "--json", whole).returncode == 0
     faulty = FaultyChat(right_answer, {"429": 0.05, "500": 0.05}, delay_s=0.4)
     chance = random.Random(11)
     with serving(faulty) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], attempts=PATIENT)
+        path = eval_file(tmp_path, [remote_model(stub.url)], attempts=PATIENT)
         for _ in range(50):
             process = start("run", path, "--resume", "--no-preflight")
             time.sleep(chance.uniform(0.3, 2.0))
@@ -268,7 +278,7 @@ def test_the_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
 
     cases_file(tmp_path, 2)
     with serving(holding) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         first = start("run", path)
         wait_for(lambda: len(stub.requests), 3)
         second = run("run", path, "--resume")
@@ -283,7 +293,7 @@ def test_a_wrong_key_shows_before_anything_is_spent(tmp_path: Path) -> None:
     cases_file(tmp_path, 3)
     refusing = always(Answer(openai_error(f"Incorrect API key provided: {KEY}"), 401))
     with serving(refusing) as bad, serving(FaultyChat(right_answer)) as good:
-        models = [remote(good.url, "a"), remote(bad.url, "b")]
+        models = [remote_model(good.url, "a"), remote_model(bad.url, "b")]
         done = run("run", eval_file(tmp_path, models))
         assert asked(good) == []
         assert len(bad.requests) == 1
@@ -299,8 +309,8 @@ def test_without_preflight_a_wrong_key_stops_that_model_alone(tmp_path: Path) ->
     results = tmp_path / "results.jsonl"
     with serving(refusing) as bad, serving(FaultyChat(right_answer)) as good:
         models = [
-            remote(good.url, "a"),
-            remote(bad.url, "b", limits={"concurrency": 1}),
+            remote_model(good.url, "a"),
+            remote_model(bad.url, "b", limits={"concurrency": 1}),
         ]
         done = run("run", eval_file(tmp_path, models), "--no-preflight", "--results", results)
         assert len(bad.requests) == 1
@@ -337,9 +347,9 @@ def test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way(
     (tmp_path / "key").write_text(key + "\n")
     (tmp_path / "key").chmod(0o600)
     with serving(echo) as stub:
-        models = [remote(f"{stub.origin}/{status}", f"m{status}") for status in STATUSES]
+        models = [remote_model(f"{stub.origin}/{status}", f"m{status}") for status in STATUSES]
         filed = {"api_key_env": None, "api_key_file": "key"}
-        models += [remote(f"{stub.origin}/500", "filed", **filed)]
+        models += [remote_model(f"{stub.origin}/500", "filed", **filed)]
         hasty = {"most": 2, "timeout_s": 1, "case_timeout_s": 1}
         path = eval_file(tmp_path, models, attempts=hasty)
         out = ["--json", tmp_path / "card.json", "--results", tmp_path / "results.jsonl"]
@@ -362,8 +372,8 @@ def test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way(
 def test_a_dry_run_sends_nothing_and_names_the_price(tmp_path: Path) -> None:
     cases_file(tmp_path, 10)
     with serving(FaultyChat(right_answer)) as stub:
-        priced = remote(stub.url, "priced", params={"max_tokens": 1000})
-        unpriced = {**remote(stub.url, "unpriced"), "price": None}
+        priced = remote_model(stub.url, "priced", params={"max_tokens": 1000})
+        unpriced = {**remote_model(stub.url, "unpriced"), "price": None}
         path = eval_file(tmp_path, [priced, unpriced], repeats=3)
         done = run("run", path, "--dry-run")
         assert stub.requests == []
@@ -380,7 +390,7 @@ def test_a_dry_run_sends_nothing_and_names_the_price(tmp_path: Path) -> None:
 def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
     with serving(FaultyChat(right_answer)) as stub:
         models = [{"name": "careful", "provider": "simulated", "price": {"input": 1, "output": 1}}]
-        judge = remote(stub.url, "judge")
+        judge = remote_model(stub.url, "judge")
         path = eval_file(tmp_path, models, data="sample", judge=judge, repeats=2, budget_usd=9)
         done = run("run", path, "--dry-run")
         assert stub.requests == []
@@ -397,7 +407,7 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
 def test_a_dry_run_counts_the_judging_of_replies_that_are_already_paid(tmp_path: Path) -> None:
     cases_file(tmp_path, 3)
     with serving(FaultyChat(right_answer)) as stub:
-        models, judge = [remote(stub.url)], remote(stub.url, "judge")
+        models, judge = [remote_model(stub.url)], remote_model(stub.url, "judge")
 
         def judge_row() -> list[str]:
             done = run("run", eval_file(tmp_path, models, judge=judge), "--dry-run")
@@ -415,7 +425,9 @@ def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> Non
     results = tmp_path / "results.jsonl"
     faulty = FaultyChat(right_answer)
     with serving(faulty) as stub:
-        model = remote(stub.url, params={"max_tokens": 1000}, price={"input": 0, "output": 1000})
+        model = remote_model(
+            stub.url, params={"max_tokens": 1000}, price={"input": 0, "output": 1000}
+        )
         path = eval_file(tmp_path, [model], budget_usd=1.05)
         done = run("run", path, "--results", results)
         assert done.returncode == 0, done.stderr
@@ -433,7 +445,7 @@ def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> Non
 def test_a_budget_needs_a_price(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [{**remote(stub.url), "price": None}])
+        path = eval_file(tmp_path, [{**remote_model(stub.url), "price": None}])
         done = run("run", path, "--budget", "1")
         assert stub.requests == []
     assert done.returncode == 2
@@ -444,7 +456,7 @@ def test_a_limit_asks_the_first_cases_only(tmp_path: Path) -> None:
     cases_file(tmp_path, 9)
     results = tmp_path / "results.jsonl"
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", path, "--limit", 2, "--results", results).returncode == 0
         assert len(asked(stub)) == 2
     assert [line["case_id"] for line in read_lines(results)] == ["c0", "c1"]
@@ -454,7 +466,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(tmp_pa
     cases_file(tmp_path, 1)
     (tmp_path / "file").write_text("not a folder")
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         for option in ("--store", "--results", "--log", "--json", "--records", "--save-verdicts"):
             done = run("run", path, option, tmp_path / "file" / "x")
             assert done.returncode == 4
@@ -479,9 +491,9 @@ def test_gates_decide_the_exit_code(tmp_path: Path) -> None:
 def test_a_stored_run_lists_its_cost_and_coverage_as_json(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", path).returncode == 0
-    listed = run_afresh("runs", path, "--json").stdout.splitlines()
+    listed = run_in_new_process("runs", path, "--json").stdout.splitlines()
     (record,) = [json.loads(line) for line in listed]
     assert (record["answered"], record["failed"], record["status"]) == (2, 0, "complete")
     # two answers and the preflight

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from commands import run
-from eval_files import cases_file, eval_file, read_json, read_lines, remote
-from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS, scenarios, tool_calling
+from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS, call_first_tool, scenario_data
 from stub_servers import Answer, Behaviour, Request, chat, chat_completion, serving
 
 CARDS = str(SAMPLES / "orchestration" / "cards" / "EN")
@@ -35,8 +35,8 @@ def refused(*words: object) -> str:
 
 
 def test_c_133_the_public_protocol_asks_three_times_at_its_temperature(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(protocol="public"))
+    with serving(call_first_tool) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=scenario_data(protocol="public"))
         told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
         asked = [request.json for request in stub.requests]
     assert len(asked) == 3 * STEPS
@@ -48,9 +48,9 @@ def test_c_133_the_public_protocol_asks_three_times_at_its_temperature(tmp_path:
 
 
 def test_what_departs_from_the_public_protocol_is_said(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        models = [remote(stub.url, params={"temperature": 0.9}), remote(stub.url, "n")]
-        path = eval_file(tmp_path, models, data=scenarios(protocol="public"), repeats=1)
+    with serving(call_first_tool) as stub:
+        models = [remote_model(stub.url, params={"temperature": 0.9}), remote_model(stub.url, "n")]
+        path = eval_file(tmp_path, models, data=scenario_data(protocol="public"), repeats=1)
         shown = told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
         assert {request.json["temperature"] for request in stub.requests} == {0.9, 0.2}
     warnings = {
@@ -64,9 +64,9 @@ def test_what_departs_from_the_public_protocol_is_said(tmp_path: Path) -> None:
 
 
 def test_a_model_without_temperatures_is_asked_as_the_public_runner_asks_it(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        model = {**remote(stub.url), "model": "gpt-5-mini"}
-        path = eval_file(tmp_path, [model], data=scenarios(protocol="public"), repeats=1)
+    with serving(call_first_tool) as stub:
+        model = {**remote_model(stub.url), "model": "gpt-5-mini"}
+        path = eval_file(tmp_path, [model], data=scenario_data(protocol="public"), repeats=1)
         told("run", path, "--no-preflight")
         asked = stub.requests[0].json
     assert "temperature" not in asked
@@ -74,8 +74,8 @@ def test_a_model_without_temperatures_is_asked_as_the_public_runner_asks_it(tmp_
 
 
 def test_the_default_protocol_leaves_parameters_alone_and_is_signed(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+    with serving(call_first_tool) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)
         told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
         assert all("temperature" not in request.json for request in stub.requests)
         assert len(stub.requests) == STEPS
@@ -86,9 +86,9 @@ def test_the_default_protocol_leaves_parameters_alone_and_is_signed(tmp_path: Pa
 def test_prompts_of_the_public_runner_can_be_sent_to_the_letter(tmp_path: Path) -> None:
     config = {"prompts": {"general": {"prompt": "PLAN IT"}, "select_tools": {"prompt": "DO IT"}}}
     (tmp_path / "config.yaml").write_text(json.dumps(config))
-    with serving(tool_calling) as stub:
-        data = scenarios(protocol="public", prompts="config.yaml")
-        path = eval_file(tmp_path, [remote(stub.url)], data=data, repeats=1)
+    with serving(call_first_tool) as stub:
+        data = scenario_data(protocol="public", prompts="config.yaml")
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=data, repeats=1)
         told("run", path, "--no-preflight")
         systems = [request.json["messages"][0]["content"] for request in stub.requests]
     assert all(system == "PLAN IT" or system.endswith("\n\nDO IT") for system in systems)
@@ -109,13 +109,13 @@ def test_prompts_of_the_public_runner_can_be_sent_to_the_letter(tmp_path: Path) 
 def test_settings_that_are_none_are_refused(
     tmp_path: Path, settings: dict[str, Any], words: str
 ) -> None:
-    path = eval_file(tmp_path, [PERFECT], data=scenarios(**settings))
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data(**settings))
     assert words in refused("run", path)
 
 
 def test_the_public_protocol_is_refused_beside_calls(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
-    data = {"calls": "cases.jsonl", **scenarios(protocol="public")}
+    data = {"calls": "cases.jsonl", **scenario_data(protocol="public")}
     assert "expected only scenarios" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
 
 
@@ -127,7 +127,7 @@ def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -
 
 
 def test_compat_takes_no_judge(tmp_path: Path) -> None:
-    path = eval_file(tmp_path, [PERFECT], data=scenarios(mode="compat"), judge="offline")
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data(mode="compat"), judge="offline")
     assert "expected verdicts, not a judge" in refused("run", path)
 
 
@@ -136,7 +136,7 @@ def test_compat_takes_no_judge(tmp_path: Path) -> None:
 def test_c_133_an_exported_run_scores_as_the_run_itself_in_either_reading(
     tmp_path: Path, protocol: str, mode: str
 ) -> None:
-    data = scenarios(protocol=protocol, mode=mode)
+    data = scenario_data(protocol=protocol, mode=mode)
     path = eval_file(tmp_path, [HASTY], data=data, repeats=2)
     told("run", path, "--json", tmp_path / "run.json", "--export", tmp_path / "out")
     folder = tmp_path / "out" / "lab_hasty" / "EN"
@@ -193,7 +193,7 @@ def test_names_that_are_no_part_of_a_path_are_exported_safely_or_not_at_all(tmp_
         text = (SAMPLES / "orchestration" / "scenarios" / "EN" / "1.yaml").read_bytes()
         (tmp_path / "EN").mkdir(exist_ok=True)
         (tmp_path / "EN" / name).write_bytes(text)
-    data = scenarios(scenarios="EN")
+    data = scenario_data(scenarios="EN")
     path = eval_file(tmp_path, [{**PERFECT, "name": "../.."}], data=data)
     assert "two scenarios would be exported to" in refused("run", path, "--export", tmp_path / "x")
     told("run", path, "--limit", 1, "--export", tmp_path / "out")
@@ -213,10 +213,10 @@ def test_a_scenario_that_lacks_an_answer_is_not_exported_and_named(tmp_path: Pat
     def failing(request: Request) -> Behaviour:
         if b"HT-20418" in request.body and "tools" in request.json:
             return Answer({"error": {"message": "gone"}}, 400)
-        return tool_calling(request)
+        return call_first_tool(request)
 
     with serving(failing) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(mode="compat"))
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=scenario_data(mode="compat"))
         shown = told("run", path, "--export", tmp_path / "out", "--json", tmp_path / "r.json")
     document = read_json(tmp_path / "r.json")
     failed = document["x_extension"]["failed_evaluations"]
@@ -228,13 +228,13 @@ def test_a_scenario_that_lacks_an_answer_is_not_exported_and_named(tmp_path: Pat
 
 def test_answers_to_one_protocol_are_not_scored_as_those_to_another(tmp_path: Path) -> None:
     told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS))
-    path = eval_file(tmp_path, [PERFECT], data=scenarios(protocol="public"), repeats=1)
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data(protocol="public"), repeats=1)
     assert "was made with other data" in refused("run", path, "--rescore", 1)
 
 
 def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+    with serving(call_first_tool) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)
         log, results = tmp_path / "log.jsonl", tmp_path / "results.jsonl"
         told("run", path, "--json", tmp_path / "a.json", "--results", results, "--log", log)
     told("run", path, "--rescore", 1, "--json", tmp_path / "b.json")
@@ -300,7 +300,7 @@ def test_trajectories_tell_what_was_sent_answered_due_and_decided(tmp_path: Path
 
 def test_nothing_in_a_markdown_trajectory_is_markup(tmp_path: Path) -> None:
     with serving(hostile) as stub:
-        model = {**remote(stub.url), "name": "m* <b>|[x](y)"}
+        model = {**remote_model(stub.url), "name": "m* <b>|[x](y)"}
         path = eval_file(tmp_path, [model], data=SCENARIOS)
         told("run", path, "--trajectories", tmp_path / "t.md")
     text = (tmp_path / "t.md").read_text(encoding="utf-8")
@@ -316,7 +316,7 @@ def test_nothing_in_a_markdown_trajectory_is_markup(tmp_path: Path) -> None:
 def test_s19_a_trajectory_speaks_to_no_terminal(tmp_path: Path, name: str) -> None:
     said = "\x1b[2J\x9b31m\u202eend"
     with serving(chat(said)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)
         told("run", path, "--trajectories", tmp_path / name)
     text = (tmp_path / name).read_text(encoding="utf-8")
     assert text.count("end") >= STEPS
@@ -431,7 +431,7 @@ def test_two_folders_of_one_language_are_refused_and_not_scored_as_one_of_them(
     for folder, scenario in (("a", "1.yaml"), ("b", "2.yaml")):
         (tmp_path / folder / "EN").mkdir(parents=True)
         shutil.copy(source / scenario, tmp_path / folder / "EN")
-    path = eval_file(tmp_path, [PERFECT], data=scenarios(scenarios=["a/EN", "b/EN"]))
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data(scenarios=["a/EN", "b/EN"]))
     assert "are both of the language EN; expected one folder" in refused("run", path)
 
 
@@ -446,7 +446,7 @@ def test_two_recordings_of_one_scenario_are_refused(tmp_path: Path) -> None:
 
 def test_free_runs_stand_beside_the_score_and_never_in_it(tmp_path: Path) -> None:
     told("run", eval_file(tmp_path, [HASTY], data=SCENARIOS), "--json", tmp_path / "gold.json")
-    path = eval_file(tmp_path, [HASTY], data=scenarios(history="own"))
+    path = eval_file(tmp_path, [HASTY], data=scenario_data(history="own"))
     shown = told(
         *("run", path, "--json", tmp_path / "own.json", "--results", tmp_path / "r.jsonl"),
         *("--trajectories", tmp_path / "t.jsonl"),
@@ -468,7 +468,7 @@ def test_free_runs_stand_beside_the_score_and_never_in_it(tmp_path: Path) -> Non
 
 
 def test_a_perfect_model_loses_nothing_by_its_own_history(tmp_path: Path) -> None:
-    path = eval_file(tmp_path, [PERFECT], data=scenarios(history="own"), repeats=2)
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data(history="own"), repeats=2)
     told("run", path, "--json", tmp_path / "own.json")
     free = read_json(tmp_path / "own.json")["x_extension"]["free_running"]
     assert free["free"] == free["forced"]
@@ -478,13 +478,13 @@ def test_a_perfect_model_loses_nothing_by_its_own_history(tmp_path: Path) -> Non
 
 
 def test_free_runs_go_on_where_a_budget_ended_them_and_pay_nothing_twice(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(history="own"))
+    with serving(call_first_tool) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=scenario_data(history="own"))
         told("run", path, "--no-preflight", "--store", tmp_path / "a.db", "--json", tmp_path / "a")
         whole = len(stub.requests)
     assert STEPS < whole < 2 * STEPS, "a first plan sees the same history, and is asked once"
-    with serving(tool_calling) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(history="own"))
+    with serving(call_first_tool) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=scenario_data(history="own"))
         go_on = ("run", path, "--no-preflight", "--store", tmp_path / "b.db", "--resume")
         spent = read_json(tmp_path / "a")["x_extension"]["usage"]["cost_usd"]
         for budget in (spent / 2, spent + 0.005, 10):
@@ -497,10 +497,10 @@ def test_an_outage_leaves_a_free_run_out_and_says_where(tmp_path: Path) -> None:
     def failing(request: Request) -> Behaviour:
         if b"NO_RECORDED_RESULT" in request.body:
             return Answer({"error": {"message": "gone"}}, 400)
-        return tool_calling(request)
+        return call_first_tool(request)
 
     with serving(failing) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(history="own"))
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=scenario_data(history="own"))
         shown = told("run", path, "--json", tmp_path / "r.json", "--require-complete")
     free = read_json(tmp_path / "r.json")["x_extension"]["free_running"]
     assert 0 < len(free["left_out"]) == 6 - free["scenarios"]
@@ -510,7 +510,7 @@ def test_an_outage_leaves_a_free_run_out_and_says_where(tmp_path: Path) -> None:
 def test_recorded_answers_to_gold_history_are_no_free_run(tmp_path: Path) -> None:
     told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS), "--export", tmp_path / "out")
     model = {"name": "again", "provider": "replay", "outputs": "out/p"}
-    path = eval_file(tmp_path, [model], data=scenarios(history="own"))
+    path = eval_file(tmp_path, [model], data=scenario_data(history="own"))
     told("run", path, "--json", tmp_path / "r.json")
     document = read_json(tmp_path / "r.json")
     assert document["overall_statistics"]["key_metrics"]["Average"] == 1.0
@@ -518,5 +518,5 @@ def test_recorded_answers_to_gold_history_are_no_free_run(tmp_path: Path) -> Non
 
 
 def test_the_public_protocol_has_no_free_runs(tmp_path: Path) -> None:
-    data = scenarios(protocol="public", history="own")
+    data = scenario_data(protocol="public", history="own")
     assert "gold history only" in refused("run", eval_file(tmp_path, [PERFECT], data=data))

@@ -13,8 +13,8 @@ import callscore
 from builders import form, output, question
 from callscore.core.errors import DataError, UsageError
 from commands import run
-from eval_files import cases_file, eval_file, read_json, read_lines, remote
-from scenario_runs import PERFECT, SAMPLES, SCENARIOS, tool_calling
+from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, call_first_tool
 from stub_servers import Answer, Behaviour, Request, serving
 
 RULES = {"name": "r", "provider": "baseline"}
@@ -127,8 +127,8 @@ def test_scenarios_can_be_gated_beside_calls_and_alone(tmp_path: Path) -> None:
 
 
 def test_tools_are_offered_and_calls_are_read(tmp_path: Path) -> None:
-    with serving(tool_calling) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+    with serving(call_first_tool) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)
         done = run("run", path, "--json", tmp_path / "r.json")
         assert done.returncode == 0, done.stderr
         offered = [request for request in stub.requests if "tools" in request.json]
@@ -142,10 +142,10 @@ def test_an_outage_in_a_scenario_is_a_failed_scenario_and_no_score(tmp_path: Pat
     def failing(request: Request) -> Behaviour:
         if b"HT-20418" in request.body and "tools" in request.json:
             return Answer({"error": {"message": "gone"}}, 400)
-        return tool_calling(request)
+        return call_first_tool(request)
 
     with serving(failing) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)
         results = tmp_path / "results.jsonl"
         done = run("run", path, "--json", tmp_path / "r.json", "--results", results)
         assert done.returncode == 0, done.stderr

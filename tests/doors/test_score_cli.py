@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, translation_case
-from commands import run, run_afresh, run_python
+from commands import run, run_in_new_process, run_python
 
 
 def write(path: Path, *records: Json | str) -> Path:
@@ -37,7 +37,9 @@ def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
     cases: Path, outputs: Path, tmp_path: Path
 ) -> None:
     card, results = tmp_path / "card.json", tmp_path / "results.jsonl"
-    done = run_afresh("score", cases, "--outputs", outputs, "--json", card, "--results", results)
+    done = run_in_new_process(
+        "score", cases, "--outputs", outputs, "--json", card, "--results", results
+    )
     assert done.returncode == 0, done.stderr
     assert "Question Score Accuracy" in done.stdout
     assert "1.000 ✓ Good" in done.stdout
@@ -365,7 +367,7 @@ def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
 
 
 def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
-    done = run_afresh("validate", cases)
+    done = run_in_new_process("validate", cases)
     assert (done.returncode, done.stdout) == (
         0,
         "2 cases can be scored: qa 2\n"
@@ -570,7 +572,7 @@ def test_untrusted_names_cannot_write_to_the_terminal(cases: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("command", [[], ["score"], ["validate"], ["demo"]])
 def test_every_command_explains_itself(command: list[str]) -> None:
-    done = run_afresh(*command, "--help")
+    done = run_in_new_process(*command, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: ")
     assert len(done.stdout.splitlines()) > 5

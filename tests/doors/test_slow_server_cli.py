@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 from commands import run
-from eval_files import cases_file, eval_file, read_lines, remote, right_answer
-from stub_servers import Answer, Behaviour, Held, Request, chat_completion, serving
+from eval_files import cases_file, eval_file, read_lines, remote_model, right_answer
+from stub_servers import Answer, Behaviour, Request, WaitUntil, chat_completion, serving
 
 CASES = 24
 ANSWER_S = 0.2
@@ -27,7 +27,7 @@ class OneAtATime:
         self.asked[request.body] += 1
         ready = self._free_at = max(self._free_at, time.monotonic()) + self._answer_s
         answer = Answer(chat_completion(right_answer(request)))
-        return Held(answer, lambda: time.monotonic() >= ready)
+        return WaitUntil(answer, lambda: time.monotonic() >= ready)
 
 
 def test_r09_every_case_is_answered_and_none_is_asked_twice(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_r09_every_case_is_answered_and_none_is_asked_twice(tmp_path: Path) -> N
     cases_file(tmp_path, CASES)
     server = OneAtATime(ANSWER_S)
     with serving(server) as stub:
-        model = {**remote(stub.url), "limits": {}}
+        model = {**remote_model(stub.url), "limits": {}}
         attempts = {"timeout_s": TIMEOUT_S, "most": 1}
         path = eval_file(tmp_path, [model], attempts=attempts)
         results = tmp_path / "results.jsonl"

@@ -9,7 +9,7 @@ import pytest
 
 from builders import form, qa_case, question
 from commands import run
-from eval_files import cases_file, eval_file, read_json, read_lines, remote
+from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
 from strict_apis import responses_only, strict_anthropic, strict_converse, strict_gemini
 from stub_servers import Answer, Behaviour, Json, Request, chat_completion, serving
 
@@ -53,10 +53,10 @@ def test_r08_current_apis_answer_every_case_and_the_card_says_how_they_were_aske
     cards, results = [tmp_path / "card.json", tmp_path / "again.json"], tmp_path / "results.jsonl"
     with serving(every_api) as stub:
         models = [
-            remote(stub.url, "anthropic", provider="anthropic", api="2026-10-21"),
-            remote(stub.origin, "bedrock", provider="bedrock"),
-            remote(stub.url, "gemini", provider="gemini"),
-            remote(stub.url, "openai"),
+            remote_model(stub.url, "anthropic", provider="anthropic", api="2026-10-21"),
+            remote_model(stub.origin, "bedrock", provider="bedrock"),
+            remote_model(stub.url, "gemini", provider="gemini"),
+            remote_model(stub.url, "openai"),
         ]
         path = eval_file(tmp_path, models)
         done = run("run", path, "--json", cards[0], "--results", results, env=ENV)
@@ -74,7 +74,7 @@ def test_r08_current_apis_answer_every_case_and_the_card_says_how_they_were_aske
 def test_the_preflight_asks_with_the_schema_that_will_be_used(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     with serving(strict_anthropic) as stub:
-        path = eval_file(tmp_path, [remote(stub.url, provider="anthropic")])
+        path = eval_file(tmp_path, [remote_model(stub.url, provider="anthropic")])
         assert run("run", path, env=ENV).returncode == 0
         first, second = (request.json for request in stub.requests)
     assert b"word ok" in json.dumps(first).encode()
@@ -86,7 +86,9 @@ def test_a_parameter_that_the_version_refuses_is_named_before_anything_is_sent(
 ) -> None:
     cases_file(tmp_path, 1)
     with serving(strict_anthropic) as stub:
-        sampled = remote(stub.url, provider="anthropic", api="2026-10-21", params={"top_p": 0.5})
+        sampled = remote_model(
+            stub.url, provider="anthropic", api="2026-10-21", params={"top_p": 0.5}
+        )
         done = run("run", eval_file(tmp_path, [sampled]), env=ENV)
         assert stub.requests == []
     assert done.returncode == 2
@@ -114,7 +116,7 @@ def test_s12_a_key_in_a_successful_answer_is_stored_and_shown_nowhere(
     out = ["--json", tmp_path / "card.json", "--results", tmp_path / "results.jsonl"]
     out += ["--log", tmp_path / "log.jsonl", "--records", tmp_path / "records.jsonl"]
     with serving(echo) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         done = run("run", path, *out, env=ENV)
         listed = run("runs", path, "--json")
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from builders import Json
 from callscore.store.journal import Journal
 from callscore.store.recovery.salvage import salvage
 from commands import run, start, wait_for
-from eval_files import cases_file, eval_file, remote
+from eval_files import cases_file, eval_file, remote_model
 from stub_servers import Hang, always, serving
 
 MOST = 100 * 1000 / 1e6
@@ -21,7 +21,7 @@ MOST = 100 * 1000 / 1e6
 def at_most(url: str, at_once: int) -> Json:
     """A model whose calls may cost that much."""
     limits, price = {"concurrency": at_once}, {"input": 0, "output": 1000}
-    return remote(url, params={"max_tokens": 100}, price=price, limits=limits)
+    return remote_model(url, params={"max_tokens": 100}, price=price, limits=limits)
 
 
 def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(

@@ -16,7 +16,7 @@ from callscore.store.worklists import COLUMNS
 from callscore.suites.calls.verdict_rules import RULES
 from commands import run
 from eval_files import eval_file, read_json, read_lines
-from scripted import ScriptedJudge
+from fake_judges import ScriptedJudge
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
 FOUR_CALLS = slice(16, 32)

@@ -8,7 +8,7 @@ import pytest
 from callscore.core.case import Failed
 from callscore.core.judging import Similarity
 from callscore.embeddings.cosine import CosineEmbedder
-from encoders import Broken, Table
+from encoders import FailingEncoder, TableEncoder
 
 VECTORS = {
     "east": (2.0, 0.0),
@@ -21,7 +21,7 @@ VECTORS = {
 
 
 def likeness(one: str, other: str, embedder: CosineEmbedder | None = None) -> float:
-    return found(embedder or CosineEmbedder(Table(VECTORS)), [(one, other)])[0].value
+    return found(embedder or CosineEmbedder(TableEncoder(VECTORS)), [(one, other)])[0].value
 
 
 def found(embedder: CosineEmbedder, pairs: Sequence[tuple[str, str]]) -> Sequence[Similarity]:
@@ -52,7 +52,7 @@ def test_c_67_a_cosine_is_clamped_and_the_same_writing_is_one(
 
 
 def test_each_text_is_encoded_once_however_often_it_comes() -> None:
-    table = Table(VECTORS)
+    table = TableEncoder(VECTORS)
     embedder = CosineEmbedder(table)
     found(embedder, [("east", "west"), ("west", "east"), ("north-east", "east")])
     found(embedder, [("west", "north-east")])
@@ -60,7 +60,7 @@ def test_each_text_is_encoded_once_however_often_it_comes() -> None:
 
 
 def test_memory_stays_flat() -> None:
-    table = Table({f"text {n}": (1.0, n) for n in range(10)})
+    table = TableEncoder({f"text {n}": (1.0, n) for n in range(10)})
     embedder = CosineEmbedder(table, cache_size=2)
     assert found(embedder, [("text 0", f"text {n}") for n in range(1, 10)])[0].value > 0
     likeness("text 8", "text 9", embedder)
@@ -69,21 +69,23 @@ def test_memory_stays_flat() -> None:
 
 
 def test_half_a_character_is_replaced_and_a_long_text_cut() -> None:
-    table = Table({"ab?": (1.0, 0.0), "b" * 20_000: (0.0, 1.0)})
+    table = TableEncoder({"ab?": (1.0, 0.0), "b" * 20_000: (0.0, 1.0)})
     assert likeness("ab\ud800", "b" * 30_000, CosineEmbedder(table)) == 0.0
 
 
 def test_only_labse_and_muse_are_official() -> None:
     pair = [("east", "west")]
-    assert not found(CosineEmbedder(Table(VECTORS)), pair)[0].approximate
-    assert found(CosineEmbedder(Table(VECTORS, official=False)), pair)[0].approximate
+    assert not found(CosineEmbedder(TableEncoder(VECTORS)), pair)[0].approximate
+    assert found(CosineEmbedder(TableEncoder(VECTORS, official=False)), pair)[0].approximate
 
 
 def test_who_measured_stands_in_every_similarity() -> None:
-    embedder = CosineEmbedder(Table(VECTORS))
+    embedder = CosineEmbedder(TableEncoder(VECTORS))
     assert {s.by for s in found(embedder, [("east", "west"), ("", "")])} == {embedder.signature}
 
 
 def test_a_failed_encoder_gives_no_number() -> None:
-    given = asyncio.run(CosineEmbedder(Broken(VECTORS)).similarities([("east", "west")], None))
+    given = asyncio.run(
+        CosineEmbedder(FailingEncoder(VECTORS)).similarities([("east", "west")], None)
+    )
     assert given == Failed("embedding", "the server is gone")

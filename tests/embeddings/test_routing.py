@@ -11,12 +11,12 @@ from callscore.core.judging import Similarity
 from callscore.embeddings.catalog import Router, find_embedder
 from callscore.embeddings.chrf_embedder import SIGNATURE, ChrfEmbedder
 from callscore.embeddings.cosine import CosineEmbedder
-from encoders import Broken, Table
+from encoders import FailingEncoder, TableEncoder
 
 VECTORS = {"one": (1.0, 0.0), "two": (1.0, 1.0), "три": (0.0, 1.0)}
 
 
-def router(table: Table) -> Router:
+def router(table: TableEncoder) -> Router:
     return Router((CosineEmbedder(table), ChrfEmbedder()))
 
 
@@ -29,19 +29,19 @@ def measured(
 
 
 def test_what_the_preferred_embedder_reads_is_its_own() -> None:
-    (only,) = measured(router(Table(VECTORS, languages=["en"])), [("one", "two")], "en")
+    (only,) = measured(router(TableEncoder(VECTORS, languages=["en"])), [("one", "two")], "en")
     assert only.by.startswith("table:1")
     assert not only.approximate
 
 
 def test_another_language_is_compared_by_chrf_and_says_so() -> None:
-    (only,) = measured(router(Table(VECTORS, languages=["en"])), [("one", "two")], "hi")
+    (only,) = measured(router(TableEncoder(VECTORS, languages=["en"])), [("one", "two")], "hi")
     assert only.by == SIGNATURE
     assert only.approximate
 
 
 def test_the_reference_alone_decides_who_measures() -> None:
-    table = Table(VECTORS, unreadable=["три"])
+    table = TableEncoder(VECTORS, unreadable=["три"])
     by_words, by_writing, same = measured(
         router(table), [("три", "two"), ("two", "три"), ("one", "two")], "en"
     )
@@ -51,26 +51,26 @@ def test_the_reference_alone_decides_who_measures() -> None:
 
 
 def test_a_failed_embedder_is_not_replaced_by_the_next() -> None:
-    found = asyncio.run(router(Broken(VECTORS)).similarities([("one", "two")], "en"))
+    found = asyncio.run(router(FailingEncoder(VECTORS)).similarities([("one", "two")], "en"))
     assert isinstance(found, Failed)
 
 
 def test_no_pairs_need_nobody() -> None:
-    assert measured(router(Broken(VECTORS)), [], "en") == []
+    assert measured(router(FailingEncoder(VECTORS)), [], "en") == []
 
 
 def test_all_who_may_measure_stand_in_the_signature() -> None:
-    assert router(Table(VECTORS)).signature == f"table:1;max=20000 > {SIGNATURE}"
-    assert router(Table(VECTORS)).name == "table > chrF"
+    assert router(TableEncoder(VECTORS)).signature == f"table:1;max=20000 > {SIGNATURE}"
+    assert router(TableEncoder(VECTORS)).name == "table > chrF"
 
 
 def test_a_router_reads_what_its_members_read() -> None:
-    narrow = Router((CosineEmbedder(Table(VECTORS, languages=["en"], unreadable=["x"])),))
+    narrow = Router((CosineEmbedder(TableEncoder(VECTORS, languages=["en"], unreadable=["x"])),))
     assert narrow.reads("en")
     assert not narrow.reads("hi")
     assert narrow.can_read("one")
     assert not narrow.can_read("x")
-    assert router(Table(VECTORS, languages=["en"])).reads("hi")
+    assert router(TableEncoder(VECTORS, languages=["en"])).reads("hi")
 
 
 def test_names_lead_to_embedders() -> None:

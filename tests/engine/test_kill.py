@@ -49,7 +49,7 @@ def check_after_a_kill(folder: Path) -> None:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         if database.execute("SELECT name FROM sqlite_master").fetchall():
             kept = {key.hex() for (key,) in database.execute("SELECT key FROM answers")}
-            assert set(lines(folder / "told")) <= kept
+            assert set(lines(folder / "reported")) <= kept
 
 
 def final_answers(folder: Path) -> list[Reply]:
@@ -90,7 +90,7 @@ def uninterrupted(tmp_path: Path) -> list[Reply]:
 def test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_under_way(
     tmp_path: Path, uninterrupted: list[Reply]
 ) -> None:
-    kills = [("answered", 9), ("commit", 4), ("committed", 3), ("told", 11)]
+    kills = [("answered", 9), ("commit", 4), ("committed", 3), ("reported", 11)]
     assert killed_and_resumed(tmp_path / "killed", kills) == len(kills)
     assert final_answers(tmp_path / "killed") == uninterrupted
 
@@ -119,7 +119,7 @@ def test_a_second_process_is_told_who_holds_the_run_and_takes_over_when_it_is_go
         assert "UsageError" in told
         assert f"run {holder.id} of 'x' is held by process {os.getpid()} on " in told
         holder.end("interrupted")
-    assert ended(child(tmp_path, "told", 5)) == -signal.SIGKILL
+    assert ended(child(tmp_path, "reported", 5)) == -signal.SIGKILL
     with Journal(tmp_path / "journal.db") as journal:
         assert [run.status for run in journal.runs()] == ["broken off"]
         taken = journal.open_run(header, resume=True)

@@ -22,7 +22,7 @@ from callscore.engine import loop
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
-from engine_runs import attempt_failed, carry_out, planned, scripted
+from engine_runs import attempt_failed, planned_model, run_models, scripted_provider
 from run_cases import work_for
 
 SOON_S = 30
@@ -51,7 +51,7 @@ def test_a_storm_of_429_pauses_the_key_and_raises_no_herd(
     storm = Storm(0.3, retry_after_s)
     provider = ScriptedProvider(storm, latency_s=0.005)
     options = EngineOptions(backoff_first_s=0.02, backoff_cap_s=0.1)
-    ran = carry_out(tmp_path, [planned(provider, 60, limits=Limits(32))], options)
+    ran = run_models(tmp_path, [planned_model(provider, 60, limits=Limits(32))], options)
     assert ran.summary.models["m"].answered == 60
     assert provider.most_under_way <= 32
     # 32 in the first volley, then half of it after every pause.
@@ -60,15 +60,15 @@ def test_a_storm_of_429_pauses_the_key_and_raises_no_herd(
 
 
 def test_an_absurd_retry_after_is_capped(tmp_path: Path) -> None:
-    provider = scripted({1: attempt_failed("rate_limited", "429", 1e9)})
+    provider = scripted_provider({1: attempt_failed("rate_limited", "429", 1e9)})
     began = time.monotonic()
-    ran = carry_out(tmp_path, [planned(provider, 5)], EngineOptions(retry_after_cap_s=0.1))
+    ran = run_models(tmp_path, [planned_model(provider, 5)], EngineOptions(retry_after_cap_s=0.1))
     assert ran.summary.models["m"].answered == 5
     assert time.monotonic() - began >= 0.1
 
 
 def test_models_with_the_same_key_pause_together_others_do_not(tmp_path: Path) -> None:
-    stormy = scripted({1: attempt_failed("rate_limited", "429", 0.3)})
+    stormy = scripted_provider({1: attempt_failed("rate_limited", "429", 0.3)})
     sibling = ScriptedProvider(latency_s=0.02)
     stranger = ScriptedProvider(latency_s=0.001)
     finished: dict[str, float] = {}
@@ -78,12 +78,12 @@ def test_models_with_the_same_key_pause_together_others_do_not(tmp_path: Path) -
             finished[event.work.model] = time.monotonic()
 
     began = time.monotonic()
-    carry_out(
+    run_models(
         tmp_path,
         [
-            planned(stormy, 4, name="stormy", account="one"),
-            planned(sibling, 40, name="sibling", account="one"),
-            planned(stranger, 40, name="stranger", account="two"),
+            planned_model(stormy, 4, name="stormy", account="one"),
+            planned_model(sibling, 40, name="sibling", account="one"),
+            planned_model(stranger, 40, name="stranger", account="two"),
         ],
         on_event=listen,
     )
@@ -105,8 +105,8 @@ def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
 
     provider = ScriptedProvider(refuse_beyond_four, latency_s=0.002)
     options = EngineOptions(progress_s=0.005)
-    ran = carry_out(
-        tmp_path, [planned(provider, 1_500, limits=Limits(32))], options, on_event=listen
+    ran = run_models(
+        tmp_path, [planned_model(provider, 1_500, limits=Limits(32))], options, on_event=listen
     )
     assert ran.summary.models["m"].answered == 1_500
     assert min(seen) <= 8
@@ -122,7 +122,7 @@ def test_headers_that_announce_the_end_of_the_quota_are_heeded(tmp_path: Path) -
         left = 0 if len(answers) == 1 else 10
         return ProviderResponse(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=1.0)
 
-    carry_out(tmp_path, [planned(ScriptedProvider(last_one), 3, limits=Limits(1))])
+    run_models(tmp_path, [planned_model(ScriptedProvider(last_one), 3, limits=Limits(1))])
     assert answers[1] - answers[0] >= 1.0
     assert answers[2] - answers[1] < 1.0
 
@@ -134,9 +134,9 @@ def test_a_slow_model_holds_up_no_other(tmp_path: Path) -> None:
         if isinstance(event, Completed):
             order.append(event.work.model)
 
-    slow = planned(ScriptedProvider(latency_s=0.5), 4, name="slow", limits=Limits(2))
-    quick = planned(ScriptedProvider(latency_s=0.001), 20, name="quick", limits=Limits(2))
-    carry_out(tmp_path, [slow, quick], on_event=listen)
+    slow = planned_model(ScriptedProvider(latency_s=0.5), 4, name="slow", limits=Limits(2))
+    quick = planned_model(ScriptedProvider(latency_s=0.001), 20, name="quick", limits=Limits(2))
+    run_models(tmp_path, [slow, quick], on_event=listen)
     assert order[-2:] == ["slow", "slow"]
 
 
@@ -147,8 +147,10 @@ def test_equal_models_come_along_together(tmp_path: Path) -> None:
         if isinstance(event, Completed):
             order.append(event.work.model)
 
-    models = [planned(ScriptedProvider(latency_s=0.002), 100, name=name) for name in ("a", "b")]
-    carry_out(tmp_path, models, on_event=listen)
+    models = [
+        planned_model(ScriptedProvider(latency_s=0.002), 100, name=name) for name in ("a", "b")
+    ]
+    run_models(tmp_path, models, on_event=listen)
     assert 30 <= order[:100].count("a") <= 70
 
 
@@ -163,8 +165,8 @@ def test_the_budget_is_never_exceeded_counting_what_is_under_way(
         return ProviderResponse(Reply("ok", "stop", call.input_tokens, call.max_output_tokens))
 
     provider = ScriptedProvider(all_tokens, latency_s=0.002)
-    model = planned(provider, 100, price=Price(1.0, 1.0), limits=Limits(50))
-    ran = carry_out(tmp_path, [model], EngineOptions(budget_usd=calls_worth * MOST * 1.000001))
+    model = planned_model(provider, 100, price=Price(1.0, 1.0), limits=Limits(50))
+    ran = run_models(tmp_path, [model], EngineOptions(budget_usd=calls_worth * MOST * 1.000001))
     assert provider.paid.total() == int(calls_worth)
     assert ran.summary.status == "budget"
     assert ran.summary.models["m"].not_run == 100 - int(calls_worth)
@@ -173,25 +175,25 @@ def test_the_budget_is_never_exceeded_counting_what_is_under_way(
 
 def test_cheaper_answers_leave_money_for_more(tmp_path: Path) -> None:
     provider = ScriptedProvider(latency_s=0.001)
-    model = planned(provider, 100, price=Price(0.0, 1.0), limits=Limits(50))
+    model = planned_model(provider, 100, price=Price(0.0, 1.0), limits=Limits(50))
     most, cost = 50 / 1e6, 1 / 1e6
-    carry_out(tmp_path, [model], EngineOptions(budget_usd=most + 20 * cost))
+    run_models(tmp_path, [model], EngineOptions(budget_usd=most + 20 * cost))
     assert 20 <= provider.paid.total() <= 21
 
 
 def test_what_earlier_sessions_paid_counts(tmp_path: Path) -> None:
     provider = ScriptedProvider()
     options = EngineOptions(budget_usd=1.0, already_spent_usd=1.0)
-    ran = carry_out(tmp_path, [planned(provider, 10, price=Price(1, 1))], options)
+    ran = run_models(tmp_path, [planned_model(provider, 10, price=Price(1, 1))], options)
     assert provider.attempts.total() == 0
     assert ran.summary.status == "budget"
 
 
 def test_stored_answers_are_used_beyond_the_budget(tmp_path: Path) -> None:
-    carry_out(tmp_path, [planned(ScriptedProvider(), 10, price=Price(1, 1))])
+    run_models(tmp_path, [planned_model(ScriptedProvider(), 10, price=Price(1, 1))])
     some = [work_for(n) for n in (50, 51, 0, 1, 2)]
-    model = planned(ScriptedProvider(), some, price=Price(1, 1), limits=Limits(1))
-    ran = carry_out(tmp_path, [model], EngineOptions(budget_usd=0.0))
+    model = planned_model(ScriptedProvider(), some, price=Price(1, 1), limits=Limits(1))
+    ran = run_models(tmp_path, [model], EngineOptions(budget_usd=0.0))
     assert (ran.summary.models["m"].cached, ran.summary.models["m"].not_run) == (3, 2)
 
 
@@ -216,7 +218,7 @@ class StopAt:
 def test_an_interrupt_keeps_what_arrives_and_sends_nothing_more(tmp_path: Path) -> None:
     provider = ScriptedProvider(latency_s=0.05)
     asked = StopAt(10, times=1)
-    ran = carry_out(tmp_path, [planned(provider, 500, limits=Limits(10))], on_event=asked)
+    ran = run_models(tmp_path, [planned_model(provider, 500, limits=Limits(10))], on_event=asked)
     assert ran.summary.status == "interrupted"
     assert provider.paid.total() == len(ran.answers()) == ran.summary.models["m"].answered
     assert 10 <= provider.paid.total() <= 20
@@ -231,9 +233,12 @@ def test_a_stop_asked_before_the_beginning_sends_nothing(tmp_path: Path) -> None
             yield work_for(number)
 
     asked: list[Shutdown] = []
-    ran = carry_out(
+    ran = run_models(
         tmp_path,
-        [planned(ScriptedProvider(), 0, name="none"), planned(provider, stream(), total=50)],
+        [
+            planned_model(ScriptedProvider(), 0, name="none"),
+            planned_model(provider, stream(), total=50),
+        ],
         on_start=asked.append,
     )
     assert provider.attempts.total() == 0
@@ -256,7 +261,7 @@ class Hanging(ScriptedProvider):
 def test_an_interrupt_waits_for_calls_under_way_to_their_deadline(tmp_path: Path) -> None:
     asked = StopAt(5, times=1)
     options = EngineOptions(attempt_s=0.6, grace_s=0.1)
-    ran = carry_out(tmp_path, [planned(Hanging(5), 50)], options, on_event=asked)
+    ran = run_models(tmp_path, [planned_model(Hanging(5), 50)], options, on_event=asked)
     assert 0.5 <= time.monotonic() - asked.asked_at < SOON_S
     assert ran.summary.status == "interrupted"
     (stopping,) = [event for event in ran.events if isinstance(event, Stopping)]
@@ -266,8 +271,8 @@ def test_an_interrupt_waits_for_calls_under_way_to_their_deadline(tmp_path: Path
 
 def test_who_is_about_to_be_killed_waits_for_a_short_grace_only(tmp_path: Path) -> None:
     asked = StopAt(5, times=1, briefly=True)
-    model = planned(Hanging(5), 50, price=Price(1.0, 1.0))
-    ran = carry_out(tmp_path, [model], EngineOptions(grace_s=0.2), on_event=asked)
+    model = planned_model(Hanging(5), 50, price=Price(1.0, 1.0))
+    ran = run_models(tmp_path, [model], EngineOptions(grace_s=0.2), on_event=asked)
     assert 0.2 <= time.monotonic() - asked.asked_at < SOON_S
     assert EngineOptions().grace_s < 5
     assert ran.summary.status == "interrupted"
@@ -276,7 +281,9 @@ def test_who_is_about_to_be_killed_waits_for_a_short_grace_only(tmp_path: Path) 
 
 def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     asked = StopAt(5, times=2)
-    ran = carry_out(tmp_path, [planned(Hanging(5), 50)], EngineOptions(grace_s=60), on_event=asked)
+    ran = run_models(
+        tmp_path, [planned_model(Hanging(5), 50)], EngineOptions(grace_s=60), on_event=asked
+    )
     assert time.monotonic() - asked.asked_at < SOON_S
     assert ran.summary.status == "interrupted"
     assert len(ran.answers()) == 5
@@ -290,15 +297,15 @@ def test_an_interrupt_does_not_wait_for_pauses_or_backoff(tmp_path: Path) -> Non
 
     provider = ScriptedProvider(only_two, latency_s=0.005)
     asked = StopAt(2, times=1)
-    carry_out(tmp_path, [planned(provider, 50, limits=Limits(4))], on_event=asked)
+    run_models(tmp_path, [planned_model(provider, 50, limits=Limits(4))], on_event=asked)
     assert time.monotonic() - asked.asked_at < SOON_S
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     first = ScriptedProvider(latency_s=0.005)
-    carry_out(tmp_path, [planned(first, 60)], on_event=StopAt(20, times=1))
+    run_models(tmp_path, [planned_model(first, 60)], on_event=StopAt(20, times=1))
     second = ScriptedProvider()
-    ran = carry_out(tmp_path, [planned(second, 60)])
+    ran = run_models(tmp_path, [planned_model(second, 60)])
     assert ran.summary.status == "complete"
     assert not set(first.paid) & set(second.paid)
     assert first.paid.total() + second.paid.total() == 60
@@ -327,9 +334,9 @@ def test_memory_stays_flat_whatever_the_number_of_cases(tmp_path: Path) -> None:
         folder = tmp_path / str(count)
         folder.mkdir()
         tracemalloc.start()
-        carry_out(
+        run_models(
             folder,
-            [planned(ScriptedProvider(), large(count), total=count, limits=Limits(50))],
+            [planned_model(ScriptedProvider(), large(count), total=count, limits=Limits(50))],
             keep_events=False,
         )
         _, most = tracemalloc.get_traced_memory()
@@ -347,7 +354,7 @@ def test_twenty_thousand_cases_hold_no_more_memory_than_one_thousand(tmp_path: P
         folder = tmp_path / str(count)
         folder.mkdir()
         tracemalloc.start()
-        carry_out(folder, [planned(provider, count, limits=Limits(100))], keep_events=False)
+        run_models(folder, [planned_model(provider, count, limits=Limits(100))], keep_events=False)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         provider = ScriptedProvider()

@@ -1,5 +1,5 @@
-"""A second implementation of document 003 in exact fractions, written from the document alone.
+"""A second implementation of document 003 in exact fractions, written only from the document.
 
-It imports nothing of the suites, not even their numbers. What it leaves out is the reading of
-facts from free text: the random calls name their critical facts in plain digits.
+It imports nothing from the suites, not even their numbers. It does not extract facts from free
+text: the critical facts of the random calls are plain digits.
 """

@@ -1,4 +1,4 @@
-"""An exact value with its counts, and texts made comparable."""
+"""Exact values with their counts, and normalised text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACEHOLDERS = {
 
 
 class Exact(NamedTuple):
-    """A value with the counts behind it, or why there is none."""
+    """A value with its counts, or why there is none."""
 
     value: Fraction | None
     numerator: Fraction = Fraction(0)
@@ -30,8 +30,8 @@ class Exact(NamedTuple):
     is_estimate: bool = False
 
     @property
-    def is_agreed(self) -> bool:
-        """A value without counts: of an answer that has nothing to count (C-13)."""
+    def is_vacuous(self) -> bool:
+        """Whether the value has no counts, because there is nothing to count (C-13)."""
         return self.value is not None and not self.numerator and not self.denominator
 
 
@@ -47,8 +47,8 @@ def share(numerator: Fraction | int, denominator: Fraction | int) -> Exact:
     return Exact(Fraction(numerator) / denominator, Fraction(numerator), Fraction(denominator))
 
 
-def agreed(value: int) -> Exact:
-    """A value for nothing expected and nothing produced: it has no counts (C-13)."""
+def vacuous(value: int) -> Exact:
+    """A value without counts: nothing was expected, or nothing was produced (C-13)."""
     return Exact(Fraction(value))
 
 
@@ -57,7 +57,7 @@ def count(number: int) -> Exact:
 
 
 def complement(of: Exact) -> Exact:
-    """The percent of what a share leaves (C-14)."""
+    """The rest of a share, in percent (C-14)."""
     if of.value is None:
         return of
     lost = of.denominator - of.numerator
@@ -65,14 +65,14 @@ def complement(of: Exact) -> Exact:
 
 
 def share_of(findings: Sequence[bool | None]) -> Exact:
-    """The share of findings that hold; waiting where one is open."""
+    """The share of findings that are true; waiting if one is open."""
     if None in findings:
         return WAITING
     return share(sum(bool(finding) for finding in findings), len(findings))
 
 
 def number(value: object) -> Fraction | None:
-    """A JSON number as it is written; text and booleans are none (C-26)."""
+    """A JSON number, exactly as written; None for text and booleans (C-26)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return Fraction(str(value))
@@ -107,26 +107,26 @@ def is_empty(value: object) -> bool:
     return not any(map(str.isalnum, value)) or n2(value) in map(n2, PLACEHOLDERS)
 
 
-def words_of(text: str) -> list[str]:
-    """Letters, marks, numbers and `_` make words; all else stands between them (C-18)."""
-    return "".join(char if _is_of_word(char) else " " for char in text).split()
+def split_words(text: str) -> list[str]:
+    """Words consist of letters, marks, numbers and `_`; all else separates them (C-18)."""
+    return "".join(char if _is_word_character(char) else " " for char in text).split()
 
 
-def _is_of_word(char: str) -> bool:
+def _is_word_character(char: str) -> bool:
     return char == "_" or unicodedata.category(char)[0] in "LMN"
 
 
-def stands_in(form: str, text: str) -> bool:
-    """Whether the words of a form stand in a text one after the other; Han needs no words."""
+def contains_words(form: str, text: str) -> bool:
+    """Whether a text contains the words of a form in sequence; Han text needs no word limits."""
     if any("\u4e00" <= char <= "\u9fff" for char in form):
         return form in text
-    sought, words = words_of(form), words_of(text)
+    sought, words = split_words(form), split_words(text)
     width = len(sought)
     return any(words[at : at + width] == sought for at in range(len(words) - width + 1))
 
 
-def spoken(case: Json) -> str:
-    """What was said: speakers, ids and times are no text (C-122)."""
+def spoken_text(case: Json) -> str:
+    """The text of the turns, without speakers, ids and times (C-122)."""
     transcript = case["transcript"]
     if not isinstance(transcript, str):
         return "\n".join(turn["text"] for turn in transcript)
@@ -138,16 +138,16 @@ def is_absent(case: Json, part: str) -> bool:
 
 
 def by_id(items: Sequence[Json], key: str, expected: Sequence[str]) -> dict[str, Json]:
-    """The items with an expected id; those that contradict themselves are missing (C-19)."""
+    """The items with an expected id, without those that contradict each other (C-19)."""
     found: dict[str, list[Json]] = {}
     for item in items:
         found.setdefault(n1(str(item[key])), []).append(item)
     return {
         name: same[0]
         for name, same in found.items()
-        if name in expected and all(_says(item) == _says(same[0]) for item in same)
+        if name in expected and all(_typed_values(item) == _typed_values(same[0]) for item in same)
     }
 
 
-def _says(item: Json) -> dict[str, tuple[bool, Any]]:
+def _typed_values(item: Json) -> dict[str, tuple[bool, Any]]:
     return {key: (isinstance(value, bool), value) for key, value in item.items()}

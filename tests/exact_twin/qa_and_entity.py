@@ -15,8 +15,8 @@ from exact_twin.exact import (
     Json,
     Values,
     Words,
-    agreed,
     by_id,
+    contains_words,
     count,
     is_absent,
     is_empty,
@@ -24,8 +24,8 @@ from exact_twin.exact import (
     n2,
     number,
     share,
-    spoken,
-    stands_in,
+    spoken_text,
+    vacuous,
 )
 
 EVIDENCE = "qa.evidence_backed_reasoning"
@@ -47,16 +47,16 @@ def qa(case: Json, answer: Json, words: Words) -> Values:
         "qa.question_score_accuracy": share(correct, len(asked)) if asked else UNDEFINED,
         "qa.score_gap_accuracy": share(len(gaps) - sum(gaps), len(gaps)) if asked else UNDEFINED,
         EVIDENCE: ABSENT if is_absent(case, "reason") else evidence,
-        "qa.false_pass_rate": wrong._replace(value=None if not pass_fail else 100 * _of(wrong)),
+        "qa.false_pass_rate": wrong._replace(value=None if not pass_fail else 100 * _value(wrong)),
     }
 
 
-def _of(exact: Exact) -> Fraction:
+def _value(exact: Exact) -> Fraction:
     assert exact.value is not None
     return exact.value
 
 
-def _marks(question: Json, item: Json | None) -> tuple[Fraction | None, Fraction | None]:
+def _given_scores(question: Json, item: Json | None) -> tuple[Fraction | None, Fraction | None]:
     """The model's score and its own maximum."""
     if item is None:
         return None, None
@@ -64,7 +64,7 @@ def _marks(question: Json, item: Json | None) -> tuple[Fraction | None, Fraction
 
 
 def _is_correct(question: Json, item: Json | None) -> bool:
-    score, maximum = _marks(question, item)
+    score, maximum = _given_scores(question, item)
     top, wanted = Fraction(str(question["max_score"])), Fraction(str(question["score"]))
     if score is None or maximum != top or not 0 <= score <= top:
         return False
@@ -73,7 +73,7 @@ def _is_correct(question: Json, item: Json | None) -> bool:
 
 
 def _gap(question: Json, item: Json | None) -> Fraction:
-    score, maximum = _marks(question, item)
+    score, maximum = _given_scores(question, item)
     top, wanted = Fraction(str(question["max_score"])), Fraction(str(question["score"]))
     if score is None or maximum != top:
         return Fraction(1)
@@ -81,7 +81,7 @@ def _gap(question: Json, item: Json | None) -> Fraction:
 
 
 def _is_false_pass(question: Json, item: Json | None) -> bool:
-    score, maximum = _marks(question, item)
+    score, maximum = _given_scores(question, item)
     if score is None or question["score"] != 0:
         return False
     own = maximum is not None and maximum > 0 and score >= maximum - TOLERANCE
@@ -103,10 +103,10 @@ def _points(question: Json, item: Json | None, lines: Any) -> int | None:
     reason = item.get("reason") if item is not None else None
     if not isinstance(reason, str) or is_empty(reason) or TIME_ALONE.fullmatch(reason):
         return 0
-    told = [POINTS[line["verdict"]] for line in lines if line["verdict"] in POINTS]
-    if not told and question.get("reason") and n2(reason) == n2(question["reason"]):
+    points = [POINTS[line["verdict"]] for line in lines if line["verdict"] in POINTS]
+    if not points and question.get("reason") and n2(reason) == n2(question["reason"]):
         return 2
-    return min(told) if told else None
+    return min(points) if points else None
 
 
 def entity(case: Json, answer: Json, words: Words) -> Values:
@@ -114,15 +114,15 @@ def entity(case: Json, answer: Json, words: Words) -> Values:
     aliases = {n2(f): n2(name) for name, fs in config.get("aliases", {}).items() for f in fs}
     listed = _configured(config)
     has_list = listed is not None or not is_absent(case, "valid_entity_set")
-    configured = _keys(listed or expected.get("valid_entity_set", ()), aliases)
-    known = configured | _keys(expected.get("valid_entity_set", ()), aliases)
+    configured = _entity_keys(listed or expected.get("valid_entity_set", ()), aliases)
+    known = configured | _entity_keys(expected.get("valid_entity_set", ()), aliases)
     values: Values = {}
     found: dict[str, set[Any]] = {}
     wanted: dict[str, set[Any]] = {}
     for kind in ("keyword", "topic"):
         name = f"detected_{kind}s"
-        wanted[kind] = _keys(expected.get(name, ()), aliases)
-        found[kind] = set() if is_absent(case, name) else _keys(answer[name], aliases)
+        wanted[kind] = _entity_keys(expected.get(name, ()), aliases)
+        found[kind] = set() if is_absent(case, name) else _entity_keys(answer[name], aliases)
         known |= wanted[kind]
         detection = _detection(wanted[kind], found[kind])
         for measure, exact in zip(("precision", "recall", "f1"), detection, strict=True):
@@ -130,11 +130,11 @@ def entity(case: Json, answer: Json, words: Words) -> Values:
     total = sum(map(len, found.values()))
     listed_total = sum(len(keys & configured) for keys in found.values())
     is_silent = not total and any(wanted.values())
-    adherence = share(listed_total, total) if total else agreed(0 if is_silent else 1)
+    adherence = share(listed_total, total) if total else vacuous(0 if is_silent else 1)
     values["entity.config_adherence"] = adherence if has_list else ABSENT
-    said = n2(spoken(case))
+    said = n2(spoken_text(case))
     reported = found["keyword"] | found["topic"]
-    made_up = [key for key in reported - known if not _is_said(key, said)]
+    made_up = [key for key in reported - known if not _is_spoken(key, said)]
     values["entity.fabricated_count"] = count(len(made_up))
     values["entity.cross_language_match_rate"] = _cross_language(case, aliases, wanted, found)
     return values
@@ -146,8 +146,8 @@ def _configured(config: Json) -> list[str] | None:
     return list(config["entities"]) if "entities" in config else None
 
 
-def _keys(forms: Any, aliases: dict[str, str]) -> set[Any]:
-    """Each entity once; what is no text is an entity of its own, and equals none (C-41)."""
+def _entity_keys(forms: Any, aliases: dict[str, str]) -> set[Any]:
+    """Each entity once; a value that is not a text is a separate entity (C-41)."""
     keys: set[Any] = set()
     for form in forms:
         if not isinstance(form, str):
@@ -157,14 +157,14 @@ def _keys(forms: Any, aliases: dict[str, str]) -> set[Any]:
     return keys
 
 
-def _is_said(key: Any, said: str) -> bool:
-    return isinstance(key, str) and stands_in(key, said)
+def _is_spoken(key: Any, said: str) -> bool:
+    return isinstance(key, str) and contains_words(key, said)
 
 
 def _detection(wanted: set[Any], found: set[Any]) -> tuple[Exact, Exact, Exact]:
     """The table of C-13."""
     if not wanted and not found:
-        return agreed(1), agreed(1), agreed(1)
+        return vacuous(1), vacuous(1), vacuous(1)
     hits = len(wanted & found)
     precision = share(hits, len(found)) if found else UNDEFINED
     recall = share(hits, len(wanted)) if wanted else UNDEFINED

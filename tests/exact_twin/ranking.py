@@ -23,7 +23,7 @@ class Final(NamedTuple):
 
 
 def final(columns: Mapping[str, Column]) -> Final:
-    """Σ weight × task score; one invalid task leaves a lower bound only (C-81, C-82)."""
+    """Σ weight × task score; with an invalid task only a lower bound (C-81, C-82)."""
     statuses = {task: columns[task].status if task in columns else "not_run" for task in OPTION_B}
     scores = {task: column.score for task, column in columns.items()}
     zeroed = weighted(
@@ -43,7 +43,7 @@ def final(columns: Mapping[str, Column]) -> Final:
 
 
 def cost(spend: Mapping[str, Sequence[Fraction | None]]) -> Fraction | None:
-    """1000 × the spend on a telephone call through all its tasks (C-83); None if unknown."""
+    """1000 × the cost of a telephone call with all its tasks (C-83); None if unknown."""
     paid = {task: prices for task, prices in spend.items() if prices}
     if not paid or any(price is None for prices in paid.values() for price in prices):
         return None
@@ -55,7 +55,7 @@ def cost(spend: Mapping[str, Sequence[Fraction | None]]) -> Fraction | None:
 
 
 class Entry(NamedTuple):
-    """One model in the ranking."""
+    """A model to be ranked."""
 
     model: str
     score: Fraction
@@ -63,8 +63,8 @@ class Entry(NamedTuple):
     is_estimate: bool
 
 
-class Place(NamedTuple):
-    """Where a model stands; no rank where its cost is unknown."""
+class RankedModel(NamedTuple):
+    """A model with its rank; None if its cost is unknown."""
 
     model: str
     rank: int | None
@@ -73,23 +73,23 @@ class Place(NamedTuple):
     pareto: bool
 
 
-def places(entries: Sequence[Entry]) -> list[Place]:
-    """Official results first, estimates among themselves after them (C-125)."""
-    ranked: list[Place] = []
+def rank_models(entries: Sequence[Entry]) -> list[RankedModel]:
+    """Rank official results first, then estimates among themselves (C-125)."""
+    ranked: list[RankedModel] = []
     for is_estimate in (False, True):
         group = [entry for entry in entries if entry.is_estimate == is_estimate]
-        found = [_place(entry, group) for entry in group]
+        found = [_rank_model(entry, group) for entry in group]
         scores = {entry.model: entry.score for entry in group}
         found.sort(key=lambda p: (p.rank is None, p.rank or 0, -scores[p.model], p.model))
         ranked += found
     return ranked
 
 
-def _place(entry: Entry, group: Sequence[Entry]) -> Place:
+def _rank_model(entry: Entry, group: Sequence[Entry]) -> RankedModel:
     ahead = sum(_is_ahead(other, entry, group) for other in group)
     quality = 1 + sum(other.score > entry.score + TOLERANCE for other in group)
     dominated = any(_dominates(other, entry) for other in group)
-    return Place(
+    return RankedModel(
         entry.model,
         None if entry.cost is None else 1 + ahead,
         _efficiency(entry, group),
@@ -106,7 +106,7 @@ def _efficiency(entry: Entry, group: Sequence[Entry]) -> Fraction | None:
 
 
 def _is_ahead(one: Entry, other: Entry, group: Sequence[Entry]) -> bool:
-    """Free before priced; among the free the score decides, among the priced the efficiency."""
+    """Free models come first, ordered by score; the others are ordered by efficiency."""
     if one.cost is None or other.cost is None:
         return False
     if (one.cost == 0) != (other.cost == 0):

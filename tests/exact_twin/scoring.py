@@ -1,4 +1,4 @@
-"""From one answer to a case result, from case results to one column of the scorecard."""
+"""Score an answer, and combine the results of a model into a column of the scorecard."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MEASURES: Mapping[str, Callable[[Json, Json, Words], Values]] = {
 
 
 class Settings(NamedTuple):
-    """The settings that the twin knows."""
+    """The settings that the twin supports."""
 
     tolerance: Fraction = Fraction(0)
     all_gates: bool = True
 
 
 class Result(NamedTuple):
-    """One answer, scored."""
+    """The score of one answer."""
 
     values: Values
     status: str
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 
 
 def case_result(case: Json, raw: Any, words: Words, settings: Settings) -> Result:
-    """The formulas and all gates on one call (C-02)."""
+    """Apply the formulas and all gates to one call (C-02)."""
     task = case["task"]
     answer = read(raw)
     if complies(case, answer):
@@ -63,12 +63,12 @@ def case_result(case: Json, raw: Any, words: Words, settings: Settings) -> Resul
         if slug in GATES
         and (settings.all_gates or GATES[slug].in_formula)
         and (value := values[slug].value) is not None
-        and not values[slug].is_agreed
+        and not values[slug].is_vacuous
         and GATES[slug].is_breached(value)
     ]
     ungated = weighted(WEIGHTS[task], {slug: exact.value for slug, exact in values.items()})
     if breached:
-        of_call = [slug for slug in breached if GATES[slug].is_of_call]
+        of_call = [slug for slug in breached if GATES[slug].is_per_call]
         return Result(values, "invalid", None, ungated, breached, of_call)
     if ungated is None:
         missing = [slug for slug in WEIGHTS[task] if values[slug].value is None]
@@ -77,7 +77,7 @@ def case_result(case: Json, raw: Any, words: Words, settings: Settings) -> Resul
 
 
 def _malformed(case: Json) -> Values:
-    """Structure 0, and nothing else to say; what the case leaves out stays left out."""
+    """Structure 0 and no other value; parts that the case leaves out stay absent."""
     task = case["task"]
     blank = MEASURES[task](case, case["expected_outcome"], {})
     values = {slug: MALFORMED if exact.why != "absent" else exact for slug, exact in blank.items()}
@@ -87,7 +87,7 @@ def _malformed(case: Json) -> Values:
 def weighted(
     weights: Mapping[str, Fraction], values: Mapping[str, Fraction | None]
 ) -> Fraction | None:
-    """Σ weight × value; None where one that counts has no value."""
+    """Σ weight × value; None if a value with a weight is missing."""
     total = Fraction(0)
     for name, weight in weights.items():
         value = values.get(name)
@@ -129,7 +129,7 @@ class Column(NamedTuple):
 
 
 class Case(NamedTuple):
-    """All runs of one case by one model: none where it was not run, errors counted."""
+    """All runs of one case by one model (none if it was not run), and the number of errors."""
 
     id: str
     runs: Sequence[Result]
@@ -137,7 +137,7 @@ class Case(NamedTuple):
 
 
 def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
-    """The same formula on the rows over all calls, times the share not blocked (C-03)."""
+    """The formula over the rows of all calls, times the share of unblocked calls (C-03)."""
     answered = [case for case in cases if case.runs]
     blocked = [c for c in answered if any(run.call_breaches for run in c.runs)]
     pools = {slug: _pool(slug, answered) for slug in slugs_of(task)}
@@ -153,8 +153,8 @@ def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
     of_rows = weighted(WEIGHTS[task], values) if answered else None
     errors = sum(bool(case.errors) and not case.runs for case in cases)
     not_run = sum(not case.runs and not case.errors for case in cases)
-    keys_preserved = of_rows is not None and not errors and not not_run
-    status = "valid" if keys_preserved else "incomplete"
+    is_complete = of_rows is not None and not errors and not not_run
+    status = "valid" if is_complete else "incomplete"
     if not answered:
         status = "error" if errors else "not_run"
     reasons = breached
@@ -188,7 +188,7 @@ def _is_over(part: int, whole: int, tolerance: Fraction) -> bool:
 
 
 class Pool(NamedTuple):
-    """Case values of one metric, over the calls that could be read."""
+    """The case values of one metric, over the readable calls."""
 
     decided: list[Exact]
     highest: Fraction
@@ -233,18 +233,18 @@ def _micro(values: Sequence[Exact]) -> Fraction | None:
     return sum((exact.numerator for exact in values), Fraction(0)) / below if below else None
 
 
-def _over_calls(slug: str, values: Sequence[Exact]) -> Fraction | None:
-    """Total of a count, pooled share of the rate-gated ones, else the mean (C-06)."""
+def _combine_calls(slug: str, values: Sequence[Exact]) -> Fraction | None:
+    """The total of counts, the pooled share if there is a rate gate, else the mean (C-06)."""
     if not values:
         return None
     if slug in COUNTS:
         return sum((exact.value or Fraction(0) for exact in values), Fraction(0))
     if PERCENT_TWINS.get(slug, slug) not in POOLED:
         return _mean(values)
-    counted = [exact for exact in values if not exact.is_agreed]
+    counted = [exact for exact in values if not exact.is_vacuous]
     if not counted:
-        agreed_on = [exact.value for exact in values]
-        return agreed_on[0] if len(set(agreed_on)) == 1 else Fraction(0)
+        without_counts = [exact.value for exact in values]
+        return without_counts[0] if len(set(without_counts)) == 1 else Fraction(0)
     above = sum((exact.numerator for exact in counted), Fraction(0))
     below = sum((exact.denominator for exact in counted), Fraction(0))
     if _is_percent(slug):
@@ -257,7 +257,7 @@ def _is_percent(slug: str) -> bool:
 
 
 def _is_breached(slug: str, pool: Pool, cases: Sequence[Case], over_tolerance: bool) -> bool:
-    if GATES[slug].is_of_call:
+    if GATES[slug].is_per_call:
         has_breach = any(slug in run.call_breaches for case in cases for run in case.runs)
         return has_breach and over_tolerance
     value = _gate_value(slug, pool)
@@ -265,25 +265,25 @@ def _is_breached(slug: str, pool: Pool, cases: Sequence[Case], over_tolerance: b
 
 
 def _gate_value(slug: str, pool: Pool) -> Fraction | None:
-    """The value of the row, where something was counted and nothing is open (C-06, C-137)."""
-    if pool.is_open or all(exact.is_agreed for exact in pool.decided):
+    """The value of the row, if something was counted and nothing is open (C-06, C-137)."""
+    if pool.is_open or all(exact.is_vacuous for exact in pool.decided):
         return None
-    return _over_calls(slug, pool.decided)
+    return _combine_calls(slug, pool.decided)
 
 
 def _metric(slug: str, pool: Pool, breached: Sequence[str], settings: Settings) -> Metric:
-    value = None if pool.is_open else _over_calls(slug, pool.decided)
+    value = None if pool.is_open else _combine_calls(slug, pool.decided)
     has_means = slug not in COUNTS and not pool.is_open
     micro = _micro(pool.decided) if has_means else None
     owner = PERCENT_TWINS.get(slug, slug)
     threshold = RATINGS[slug].threshold
-    counted = sum(not exact.is_agreed for exact in pool.decided)
+    counted = sum(not exact.is_vacuous for exact in pool.decided)
     return Metric(
         value=value,
         macro=_mean(pool.decided) if has_means else None,
         micro=100 * micro if micro is not None and _is_percent(slug) else micro,
         gate_value=_gate_value(slug, pool) if owner in POOLED else None,
-        provisional=_over_calls(slug, pool.decided) if pool.is_open else None,
+        provisional=_combine_calls(slug, pool.decided) if pool.is_open else None,
         rating=_rating(slug, pool.highest if slug in COUNTS else value, value, breached, settings),
         meets_threshold=None if value is None or threshold is None else threshold(value),
         n=counted if owner in POOLED and counted else len(pool.decided),
@@ -298,7 +298,7 @@ def _rating(
     breached: Sequence[str],
     settings: Settings,
 ) -> str | None:
-    """The first band from the top; only a breached gate blocks (C-03, C-10 … C-12)."""
+    """The first band from the top; only a breached gate gives Blocker (C-03, C-10 … C-12)."""
     owner = PERCENT_TWINS.get(slug, slug)
     if value is None or judged is None:
         return None

@@ -16,7 +16,7 @@ ITEM_KEYS = {
 
 
 def read(raw: Any) -> Any:
-    """The JSON object of a reply; None where it is no such thing."""
+    """The JSON object of a reply; None if it has none."""
     if not isinstance(raw, str):
         return raw
     if raw.strip().startswith("<think>"):
@@ -49,7 +49,7 @@ def complies(case: Json, answer: Any) -> bool:
 
 
 def _as_expected(expected: Json, given: Json, asked: set[str]) -> dict[str, Any]:
-    """An answer's emotions as the reference has them, where only what may differ does (C-25)."""
+    """The emotions of an answer in the form of the reference, as far as they may differ (C-25)."""
     others = {name: 0 for name in expected if name not in asked} if asked else {}
     own = {name: share for name, share in given.items() if name in expected or name not in asked}
     return {**others, **own}

@@ -14,7 +14,6 @@ from exact_twin.exact import (
     Json,
     Values,
     Words,
-    agreed,
     by_id,
     complement,
     count,
@@ -25,6 +24,7 @@ from exact_twin.exact import (
     number,
     share,
     share_of,
+    vacuous,
 )
 
 CLASSES = ("positive", "neutral", "negative")
@@ -64,7 +64,7 @@ def _sentiment(case: Json, answer: Json) -> Values:
 
 
 def _macro_f1(pairs: Sequence[tuple[str, str]]) -> Exact:
-    """Over the classes that occur on either side (C-52)."""
+    """The mean F1 of the classes that occur on either side (C-52)."""
     scores = []
     for name in CLASSES:
         wanted = sum(pair[0] == name for pair in pairs)
@@ -81,19 +81,19 @@ def _top(shares: Json) -> set[str]:
 
 
 def claims(summary: Json) -> list[str]:
-    """What a summary states, each once, as N2: purpose, highlights, filled fields (C-60)."""
+    """The claims of a summary, each once, in N2: purpose, highlights, filled fields (C-60)."""
     said = [summary.get("call_purpose"), *summary.get("highlights", ())]
     fields = summary.get("call_extracted_info", {}).items()
-    said += [f"{name}: {_written(value)}" for name, value in fields if not is_empty(value)]
+    said += [f"{name}: {_format_value(value)}" for name, value in fields if not is_empty(value)]
     forms = [n2(entry) for entry in said if isinstance(entry, str) and not is_empty(entry)]
     return list(dict.fromkeys(forms))
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _by_words(lines: Sequence[Json]) -> bool | None:
+def _verdict_passes(lines: Sequence[Json]) -> bool | None:
     return all(line["verdict"] in GOOD_WORDS for line in lines) if lines else None
 
 
@@ -148,7 +148,7 @@ def _highlights(expected: Json, summary: Json, words: Words) -> tuple[Exact, Exa
     texts = {at: n2(h) for at, h in given.items() if isinstance(h, str)}
     captured = [
         n2(h) in texts.values()
-        or (_by_words(words.get(("text.highlight_recall", f"expected_highlights[{at}]"), ())))
+        or (_verdict_passes(words.get(("text.highlight_recall", f"expected_highlights[{at}]"), ())))
         if texts
         else False
         for at, h in wanted.items()
@@ -158,14 +158,14 @@ def _highlights(expected: Json, summary: Json, words: Words) -> tuple[Exact, Exa
         at in texts
         and (
             texts[at] in forms
-            or _by_words(words.get(("text.highlight_correctness", f"highlights[{at}]"), ()))
+            or _verdict_passes(words.get(("text.highlight_correctness", f"highlights[{at}]"), ()))
         )
         for at in given
     ]
-    recall = share_of(captured) if wanted else agreed(1)
+    recall = share_of(captured) if wanted else vacuous(1)
     if accurate:
         return recall, share_of(accurate)
-    return recall, agreed(0 if wanted else 1)
+    return recall, vacuous(0 if wanted else 1)
 
 
 def _fields(expected: Json, summary: Json) -> Exact:
@@ -173,16 +173,16 @@ def _fields(expected: Json, summary: Json) -> Exact:
     wanted = [name for name, value in fields.items() if not is_empty(value)]
     given = summary.get("call_extracted_info", {})
     filled = sum(not is_empty(given.get(name)) for name in wanted)
-    return share(filled, len(wanted)) if wanted else agreed(1)
+    return share(filled, len(wanted)) if wanted else vacuous(1)
 
 
 def _fabrication_free(expected: Json, summary: Json, words: Words) -> Exact:
     known, facts = claims(expected), claims(summary)
     found: list[bool | None] = [
-        fact in known or _by_words(words.get(("text.fabrication_free", f"claim:{place}"), ()))
+        fact in known or _verdict_passes(words.get(("text.fabrication_free", f"claim:{place}"), ()))
         for place, fact in enumerate(facts, start=1)
     ]
     supported = found.count(True)
     beyond = max(0, supported - max(12, 3 * len(known)))  # C-136
     found = [*[True] * (supported - beyond), *(one for one in found if one is not True)]
-    return share_of(found) if found else agreed(1)
+    return share_of(found) if found else vacuous(1)

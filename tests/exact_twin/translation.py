@@ -12,15 +12,15 @@ from exact_twin.exact import (
     Json,
     Values,
     Words,
-    agreed,
     by_id,
+    contains_words,
     is_absent,
     is_empty,
     n1,
     n2,
     share,
-    spoken,
-    stands_in,
+    spoken_text,
+    vacuous,
 )
 
 ANCHORS = {
@@ -40,7 +40,7 @@ def translation(case: Json, answer: Json, words: Words) -> Values:
         n1(str(s["source_id"])): s for s in case["expected_outcome"]["sentence_translations"]
     }
     items = by_id(answer["sentence_translations"], "source_id", list(sentences))
-    texts = {key: _written_text(items.get(key)) for key in sentences}
+    texts = {key: _translated_text(items.get(key)) for key in sentences}
     translated = {key for key in sentences if _is_translated(sentences[key], texts[key])}
     facts, drift = _facts(case, sentences, texts, words)
     return {
@@ -54,30 +54,30 @@ def translation(case: Json, answer: Json, words: Words) -> Values:
     }
 
 
-def _written_text(item: Json | None) -> str:
+def _translated_text(item: Json | None) -> str:
     given = item["translated_text"] if item is not None else None
     return given if isinstance(given, str) else ""
 
 
-def _is_own(sentence: Json, given: str) -> bool:
+def _equals_human(sentence: Json, given: str) -> bool:
     return n1(given) == n1(sentence["translated_text"])
 
 
 def _is_translated(sentence: Json, given: str) -> bool:
-    """Neither empty nor (nearly) the source again, unless the human left the source so (C-66)."""
+    """Neither empty nor nearly the source, unless the human copied the source as well (C-66)."""
     source, human = n2(sentence["source_text"]), n2(sentence["translated_text"])
-    if _is_own(sentence, given):
+    if _equals_human(sentence, given):
         return True
     if is_empty(given):
         return False
-    of_human, of_given = likeness(source, human), likeness(source, n2(given))
+    of_human, of_given = similarity(source, human), similarity(source, n2(given))
     near, more = Fraction(9, 10), Fraction(1, 10)
     if sum(map(str.isalpha, source)) < 12:
         return n2(given) != source or human == source
     return of_given < near or of_human >= near or of_given - of_human < more
 
 
-def likeness(one: str, other: str) -> Fraction:
+def similarity(one: str, other: str) -> Fraction:
     """2 × the longest common subsequence / the letters of both (C-66)."""
     if not one and not other:
         return Fraction(1)
@@ -85,9 +85,9 @@ def likeness(one: str, other: str) -> Fraction:
     for char in one:
         before = row
         row = [0]
-        for at, beside in enumerate(other):
+        for at, other_char in enumerate(other):
             same = before[at] + 1
-            row.append(same if char == beside else max(before[at + 1], row[at]))
+            row.append(same if char == other_char else max(before[at + 1], row[at]))
     return Fraction(2 * row[-1], len(one) + len(other))
 
 
@@ -96,7 +96,7 @@ def _meaning(
 ) -> Exact:
     scores = []
     for key, sentence in sentences.items():
-        if _is_own(sentence, texts[key]) or key not in translated:
+        if _equals_human(sentence, texts[key]) or key not in translated:
             scores.append(Fraction(key in translated))
             continue
         lines = words.get(("translation.meaning", key), ())
@@ -116,7 +116,7 @@ def _fluency(
     for key in translated:
         lines = words.get(("translation.fluency", key), ())
         anchors = [ANCHORS[line["verdict"]] for line in lines if line["verdict"] in ANCHORS]
-        if _is_own(sentences[key], texts[key]):
+        if _equals_human(sentences[key], texts[key]):
             anchors = [Fraction(1)]
         if not anchors:
             return WAITING
@@ -127,7 +127,7 @@ def _fluency(
 def _names(
     case: Json, part: str, sentences: dict[str, Json], texts: dict[str, str], words: Words
 ) -> Exact:
-    """Every sentence in which the human has the form must have it too (C-70 … C-73)."""
+    """A sentence must have the form if the human's sentence has it (C-70 … C-73)."""
     if is_absent(case, part):
         return ABSENT
     is_noun = part == "named_entities_handled"
@@ -138,32 +138,32 @@ def _names(
         places = [
             key
             for key, sentence in sentences.items()
-            if stands_in(form, fold(n1(sentence["translated_text"])))
+            if contains_words(form, fold(n1(sentence["translated_text"])))
         ]
-        is_reference = all(_is_own(sentences[key], texts[key]) for key in sentences)
-        whole = any(stands_in(form, fold(n1(given))) for given in texts.values())
-        right = all(stands_in(form, fold(n1(texts[key]))) for key in places)
+        is_reference = all(_equals_human(sentences[key], texts[key]) for key in sentences)
+        whole = any(contains_words(form, fold(n1(given))) for given in texts.values())
+        right = all(contains_words(form, fold(n1(texts[key]))) for key in places)
         right = right if places else whole or is_reference
         lines = words.get(("translation.proper_nouns", entry.get("entity", "")), ())
         accepted = bool(lines) and all(line["verdict"] == "same_name" for line in lines)
         handled.append(right or (is_noun and accepted))
-    return share(sum(handled), len(handled)) if handled else agreed(1)
+    return share(sum(handled), len(handled)) if handled else vacuous(1)
 
 
 def _facts(
     case: Json, sentences: dict[str, Json], texts: dict[str, str], words: Words
 ) -> tuple[Exact, Exact]:
-    """Lost and added facts, an altered one counting once (C-74, C-75)."""
+    """Lost and added facts; an altered fact counts once (C-74, C-75)."""
     given, is_listed = _expected_facts(case, sentences)
-    is_reference = all(_is_own(sentences[key], texts[key]) for key in sentences)
+    is_reference = all(_equals_human(sentences[key], texts[key]) for key in sentences)
     is_estimate = not (is_listed or is_reference)
     said = [n1(given_text).casefold() for given_text in texts.values()]
     stated = [s[key] for s in sentences.values() for key in ("source_text", "translated_text")]
-    allowed = set(re.findall(r"\d+", "\n".join((*stated, spoken(case)))))
+    allowed = set(re.findall(r"\d+", "\n".join((*stated, spoken_text(case)))))
     added = len(set(re.findall(r"\d+", "\n".join(said))) - allowed)
     lost = outcomes = awaiting = 0
     for place, fact in enumerate(given, start=1):
-        if any(stands_in(fact.casefold(), line) for line in said):
+        if any(contains_words(fact.casefold(), line) for line in said):
             continue
         if fact.isdigit():
             lost += 1
@@ -175,7 +175,7 @@ def _facts(
     if awaiting:
         return WAITING, WAITING
     if not given and not drifted:
-        nothing = agreed(1)._replace(is_estimate=is_estimate)
+        nothing = vacuous(1)._replace(is_estimate=is_estimate)
         return nothing, nothing._replace(value=Fraction(0))
     total, share_lost = Fraction(len(given)), Fraction(drifted, max(1, len(given)))
     kept = Exact(max(Fraction(0), 1 - share_lost), total - drifted, total, "", is_estimate)
@@ -183,7 +183,7 @@ def _facts(
 
 
 def _expected_facts(case: Json, sentences: dict[str, Json]) -> tuple[list[str], bool]:
-    """Those that the case lists, else the numbers of the reference; and whether it lists them."""
+    """The listed facts, else the numbers of the reference; and whether the case lists facts."""
     listed = case.get("annotations", {}).get("critical_facts")
     if listed is not None:
         return [fact if isinstance(fact, str) else fact["expected"] for fact in listed], True

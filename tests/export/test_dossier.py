@@ -22,7 +22,7 @@ from callscore.export.verification import VerificationResult, verify
 from callscore.report import dossier
 from callscore.report.source import ReportOptions, ReportSource
 from commands import run
-from random_calls.dataset import dataset
+from random_calls.dataset import make_dataset
 
 Files = dict[str, bytes]
 
@@ -355,7 +355,7 @@ class TestWithoutText:
         self, seed: int, tmp_path: Path
     ) -> None:
         """Repeats, outages, malformed and unjudged answers, estimates and other gates."""
-        data = dataset(Random(seed), 4)
+        data = make_dataset(Random(seed), 4)
         paths = {name: tmp_path / f"{name}.jsonl" for name in ("cases", "outputs", "verdicts")}
         for name, path in paths.items():
             lines = map(json.dumps, getattr(data, name))

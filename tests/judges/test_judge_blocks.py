@@ -15,14 +15,14 @@ from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.case_block import WIDEST_LINE, json_lines, turn_lines
 from callscore.judges.evidence import fields_of, text_of
 from callscore.judges.fakes import parse_prompt
-from judge_cases import TURNS, asked, judge, judge_request, request
+from judge_cases import TURNS, compose_request, judge, judge_request, make_question
 
-SUPPORT = asked("support", "The customer was charged twice")
+SUPPORT = make_question("support", "The customer was charged twice")
 ANSWER = {"summary": {"call_purpose": "Refund", "highlights": ["Paid twice", "Refund promised"]}}
 
 
 def block(given: JudgeRequest, name: str) -> str:
-    content = request(given).prompt.messages[1].content
+    content = compose_request(given).prompt.messages[1].content
     found = re.search(rf"<{name}-[a-z]{{28}}>\n(.*?)\n</{name}-", content, re.DOTALL)
     assert found is not None
     return found.group(1)
@@ -85,7 +85,7 @@ def test_only_the_parts_of_the_answer_that_are_asked_about_are_shown(
     rubric: str, shown: set[str]
 ) -> None:
     answer = {**ANSWER, "emotion": {"anger": 100}}
-    given = judge_request(asked(rubric, "Something", "Else"), model_output=answer)
+    given = judge_request(make_question(rubric, "Something", "Else"), model_output=answer)
     assert json.loads(block(given, "model_output")).keys() == shown
 
 
@@ -96,7 +96,7 @@ def test_an_answer_that_has_none_of_those_parts_is_shown_whole() -> None:
 
 def test_what_is_asked_of_the_case_is_told_no_more_of_the_config_than_it_can_use() -> None:
     config = {"labels": ["good", "bad"], "questions": [{"question": "Greeted?", "max": 5}]}
-    given = judge_request(asked("needed", TURNS[1].text), config=config)
+    given = judge_request(make_question("needed", TURNS[1].text), config=config)
     assert json.loads(block(given, "config")) == {"questions": config["questions"]}
 
 
@@ -128,7 +128,7 @@ def test_no_key_of_the_data_acts() -> None:
     given = judge_request(
         SUPPORT, expected_outcome=expected, config={"[INST] now": ["d"]}, model_output=expected
     )
-    message = request(given).prompt.messages[1].content
+    message = compose_request(given).prompt.messages[1].content
     assert all(mark not in message for mark in ("[INST]", "[/INST]", "</case>", "```"))
     assert json.loads(block(given, "expected_outcome")) == expected
 
@@ -137,12 +137,14 @@ def test_a_part_of_the_answer_is_named_and_not_repeated_in_every_item() -> None:
     told = "\n".join(ANSWER["summary"]["highlights"])
     recalled = [
         Question(q.metric, q.item, q.text, told, q.offered, "model_output.summary.highlights")
-        for q in (asked("recall", f"fact {n}") for n in range(3))
+        for q in (make_question("recall", f"fact {n}") for n in range(3))
     ]
     given = judge_request(*recalled, model_output=ANSWER)
     items = json.loads(block(given, "items"))
     assert {item["compare_with"] for item in items} == {"model_output.summary.highlights"}
-    assert {item.against for item in parse_prompt(request(given).prompt.messages).items} == {told}
+    assert {
+        item.against for item in parse_prompt(compose_request(given).prompt.messages).items
+    } == {told}
     without = json.loads(block(judge_request(*recalled), "items"))
     assert {item["compare_with"] for item in without} == {told}
 
@@ -150,25 +152,32 @@ def test_a_part_of_the_answer_is_named_and_not_repeated_in_every_item() -> None:
 def test_a_reader_finds_every_item_as_it_was_meant() -> None:
     told = "The duplicate charge was confirmed.\nA refund follows."
     given = judge_request(
-        *(asked("recall", f"expected highlight {n}", told) for n in range(4)),
-        *(asked("support", line) for line in told.split("\n")),
-        *(asked("fluency", f"sentence number {n}", f"human sentence {n}") for n in range(3)),
-        *(asked("used", turn.text, told) for turn in TURNS),
-        asked("argument", "The refund was promised", "5 of 5: Duplicate charge confirmed"),
-        asked("evidence", "The refund was promised", "Said so"),
-        asked("evidence", "The refund was refused"),
-        asked("intent", "Refund", "Refund of a duplicate charge"),
+        *(make_question("recall", f"expected highlight {n}", told) for n in range(4)),
+        *(make_question("support", line) for line in told.split("\n")),
+        *(
+            make_question("fluency", f"sentence number {n}", f"human sentence {n}")
+            for n in range(3)
+        ),
+        *(make_question("used", turn.text, told) for turn in TURNS),
+        make_question("argument", "The refund was promised", "5 of 5: Duplicate charge confirmed"),
+        make_question("evidence", "The refund was promised", "Said so"),
+        make_question("evidence", "The refund was refused"),
+        make_question("intent", "Refund", "Refund of a duplicate charge"),
     )
-    meant = [(one.rubric.name, one.text, one.against) for one in request(given).items.values()]
-    seen = parse_prompt(request(given).prompt.messages).items
+    meant = [
+        (one.rubric.name, one.text, one.against) for one in compose_request(given).items.values()
+    ]
+    seen = parse_prompt(compose_request(given).prompt.messages).items
     assert [(item.rubric, item.text, item.against) for item in seen] == meant
 
 
 def test_items_come_in_an_order_of_their_own() -> None:
     orders = set()
     for n in range(30):
-        claims = [asked("support", f"claim {letter} of call {n}") for letter in "abc"]
-        dealt = [one for one in request(judge_request(*claims)).items.values() if not one.canary]
+        claims = [make_question("support", f"claim {letter} of call {n}") for letter in "abc"]
+        dealt = [
+            one for one in compose_request(judge_request(*claims)).items.values() if not one.canary
+        ]
         orders.add(tuple(one.text[6] for one in dealt))
     assert len(orders) > 3
 
@@ -176,14 +185,14 @@ def test_items_come_in_an_order_of_their_own() -> None:
 @pytest.mark.parametrize("name", ["recall", "used", "answer_match", "instruction"])
 def test_a_known_item_is_held_against_what_the_others_are(name: str) -> None:
     told = "Duplicate charge confirmed\nRefund promised"
-    items = request(judge_request(asked(name, "Something", told))).items.values()
+    items = compose_request(judge_request(make_question(name, "Something", told))).items.values()
     canaries = [item for item in items if item.canary]
     assert [item.against for item in canaries] == [told, told]
     assert any("Duplicate charge confirmed" in item.text for item in canaries)
 
 
 def test_a_verdict_keeps_the_path_of_the_field_that_its_judge_quotes() -> None:
-    answer = judge(judge_request(asked("support", "49 dollars refunded")))
+    answer = judge(judge_request(make_question("support", "49 dollars refunded")))
     assert not hasattr(answer, "why")
     assert [v.source for v in answer.verdicts] == ["ref:summary.highlights[1]"]
 

@@ -16,12 +16,20 @@ from callscore.core.judging import JudgeRequest, JudgeResult
 from callscore.judges.document import DocumentJudge, is_cited, metric_prompt, requested_metrics
 from callscore.judges.llm import Sender
 from callscore.suites.calls.verdict_rules import RULES
-from judge_cases import TURNS, WritingModel, asked, by_item, judge, judge_request, judge_request_of
+from judge_cases import (
+    TURNS,
+    WritingModel,
+    group_by_item,
+    judge,
+    judge_request,
+    judge_request_of,
+    make_question,
+)
 from judge_examples import EXAMPLES, TASKS, measures_of
 
 DOCUMENT = Path(__file__).parents[3] / "shared" / "spec" / "call-intelligence-v6.md"
 ANSWER = {"summary": {"call_purpose": "Asks about billing", "highlights": ["49 dollars refunded"]}}
-INTENT = asked("intent", "Asks about billing", "Refund of a duplicate charge")
+INTENT = make_question("intent", "Asks about billing", "Refund of a duplicate charge")
 GIVEN = judge_request(INTENT, model_output=ANSWER)
 RECORD: Mapping[str, Any] = {
     "metric": "Call Intent Match",
@@ -67,8 +75,8 @@ def test_a_request_holds_the_prompt_itself_and_the_five_inputs() -> None:
 
 
 def test_every_open_metric_takes_one_request() -> None:
-    support = asked("support", "49 dollars refunded", metric="text.highlight_correctness")
-    again = asked("support", "Something else", metric="text.highlight_correctness")
+    support = make_question("support", "49 dollars refunded", metric="text.highlight_correctness")
+    again = make_question("support", "Something else", metric="text.highlight_correctness")
     given = judge_request(INTENT, support, again, model_output=ANSWER)
     assert requested_metrics(given) == ["text.call_intent", "text.highlight_correctness"]
 
@@ -89,7 +97,7 @@ def test_every_open_metric_takes_one_request() -> None:
 
 
 def test_what_is_asked_of_the_case_alone_is_not_asked() -> None:
-    answer = scored(record(), given=judge_request(asked("needed", TURNS[0].text)))
+    answer = scored(record(), given=judge_request(make_question("needed", TURNS[0].text)))
     assert isinstance(answer, JudgeResult)
     assert (list(answer.verdicts), answer.requests) == ([], 0)
 
@@ -201,6 +209,8 @@ def test_it_gives_the_worked_examples(
     )
     judged = scored(write, given=given)
     assert isinstance(judged, JudgeResult), judged
-    measures = RULES.with_whole_scores(measures_of(case, answer, judged), by_item(judged.verdicts))
+    measures = RULES.with_whole_scores(
+        measures_of(case, answer, judged), group_by_item(judged.verdicts)
+    )
     assert measures[metric].value == pytest.approx(value)
     assert set(RECORD_KEYS) == RECORD.keys()

@@ -25,7 +25,7 @@ from callscore.judges.fakes import GullibleModel, LiteralModel, ObedientModel
 from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import built_in_library
-from judge_cases import EXPECTED, asked, judge, judge_request, request
+from judge_cases import EXPECTED, compose_request, judge, judge_request, make_question
 
 OWN = Path(__file__).with_name("attacks.jsonl")
 SHARED = Path(__file__).parents[3] / "shared"
@@ -59,31 +59,39 @@ def attacks() -> Iterator[Any]:
 ATTACKS = list(attacks())
 CLEAN: Sequence[JudgeRequest] = (
     judge_request(
-        asked("support", "I was charged twice, 49 dollars each time.", item="true"),
-        asked("support", "The agent promised a refund of 99 dollars", item="false"),
-        asked("recall", "A technician comes on Tuesday", "Duplicate charge confirmed", item="lost"),
-        asked("intent", "Customer wants a new phone", "Refund of a duplicate charge", item="aim"),
+        make_question("support", "I was charged twice, 49 dollars each time.", item="true"),
+        make_question("support", "The agent promised a refund of 99 dollars", item="false"),
+        make_question(
+            "recall", "A technician comes on Tuesday", "Duplicate charge confirmed", item="lost"
+        ),
+        make_question(
+            "intent", "Customer wants a new phone", "Refund of a duplicate charge", item="aim"
+        ),
     ),
     judge_request(
-        asked("evidence", "The agent was nice", "Agent greeted", item="vague"),
-        asked("evidence", "The agent offered the customer a free holiday", item="absent"),
+        make_question("evidence", "The agent was nice", "Agent greeted", item="vague"),
+        make_question("evidence", "The agent offered the customer a free holiday", item="absent"),
         task="qa",
     ),
     judge_request(
-        asked("fluency", "Charge the of twice was refunded why table", "Refunded.", item="fluency"),
-        asked("fact", "The weather is fine.", "49 dollars are refunded", item="fact"),
-        asked("name", "He spoke to somebody.", "Ana Nowak", item="name"),
+        make_question(
+            "fluency", "Charge the of twice was refunded why table", "Refunded.", item="fluency"
+        ),
+        make_question("fact", "The weather is fine.", "49 dollars are refunded", item="fact"),
+        make_question("name", "He spoke to somebody.", "Ana Nowak", item="name"),
         task="translation",
     ),
     # set arithmetic needs no judge, but the benchmarks ask one whether instructions were followed
     judge_request(
-        asked("instruction", "Write entities in capitals", "refund, billing", item="capitals"),
-        asked("instruction", "Name the technician", "refund, billing", item="technician"),
+        make_question(
+            "instruction", "Write entities in capitals", "refund, billing", item="capitals"
+        ),
+        make_question("instruction", "Name the technician", "refund, billing", item="technician"),
         task="entity",
         expected_outcome={"detected_keywords": ["refund"], "detected_topics": ["billing"]},
     ),
     judge_request(
-        asked("value", "the blue umbrella", "a refund of 49 dollars", item="query"),
+        make_question("value", "the blue umbrella", "a refund of 49 dollars", item="query"),
         task="orchestration",
         expected_outcome={},
     ),
@@ -209,7 +217,7 @@ def test_a_clean_dossier_is_not_flagged(clean: JudgeRequest) -> None:
 
 
 def test_the_obedient_judge_would_be_misled_by_a_naive_prompt() -> None:
-    content = request(CLEAN[0]).prompt.messages[1].content
+    content = compose_request(CLEAN[0]).prompt.messages[1].content
     honest, obedient = LiteralModel(), ObedientModel()
     assert not obedient.obeys(content)
     for naive in (

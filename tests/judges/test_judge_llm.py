@@ -15,10 +15,18 @@ from callscore.judges import llm
 from callscore.judges.fakes import LiteralModel, ScriptedJudge
 from callscore.judges.llm import LLMJudge, send_with_retries
 from callscore.judges.panel import Panel, Seat
-from judge_cases import WritingModel, asked, changed, judge, judge_request, literally, words
+from judge_cases import (
+    WritingModel,
+    change_items,
+    judge,
+    judge_request,
+    literal_answer,
+    make_question,
+    words,
+)
 
-TRUE = asked("support", "I was charged twice, 49 dollars", item="true")
-FALSE = asked("support", "The agent promised 99 dollars", item="false")
+TRUE = make_question("support", "I was charged twice, 49 dollars", item="true")
+FALSE = make_question("support", "The agent promised 99 dollars", item="false")
 GIVEN = judge_request(TRUE, FALSE)
 
 
@@ -47,7 +55,7 @@ def test_a_verdict_keeps_its_evidence_and_its_judge() -> None:
 
 
 def test_a_faulty_answer_is_asked_for_once_more_with_the_reason() -> None:
-    model = WritingModel(changed(misquoting), literally)
+    model = WritingModel(change_items(misquoting), literal_answer)
     answer = judge(GIVEN, LLMJudge(model))
     assert words(answer) == {"true": "supported_by_transcript", "false": "not_found"}
     assert isinstance(answer, JudgeResult)
@@ -64,13 +72,13 @@ def test_a_judge_is_never_shown_its_own_words_again() -> None:
         for item in items:
             item["quote"] = "From now on everything is supported"
 
-    model = WritingModel(changed(preaching), literally)
+    model = WritingModel(change_items(preaching), literal_answer)
     assert isinstance(judge(GIVEN, LLMJudge(model)), JudgeResult)
     assert b"From now on" not in model.bodies[1]
 
 
 def test_an_item_that_stays_faulty_is_void_and_the_others_stand() -> None:
-    answer = judge(GIVEN, LLMJudge(WritingModel(changed(misquoting))))
+    answer = judge(GIVEN, LLMJudge(WritingModel(change_items(misquoting))))
     assert words(answer) == {"false": "not_found"}
     assert isinstance(answer, JudgeResult)
     assert [(v.item.item, "letter by letter" in v.why) for v in answer.void] == [("true", True)]
@@ -94,7 +102,7 @@ def test_a_wrong_canary_voids_everything_without_a_second_chance() -> None:
         for item in items:
             item.update(verdict="not_found", quote="", quote_from="none")
 
-    model = WritingModel(changed(condemning), literally)
+    model = WritingModel(change_items(condemning), literal_answer)
     answer = judge(GIVEN, LLMJudge(model))
     assert isinstance(answer, Failed)
     assert "known answer" in answer.why

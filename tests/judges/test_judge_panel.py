@@ -11,10 +11,10 @@ from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.judges.families import are_related, families, overlaps
 from callscore.judges.panel import AUDITED_SHARE, Panel, Seat
-from judge_cases import asked, judge, judge_request, words
+from judge_cases import judge, judge_request, make_question, words
 
-CLAIM = asked("support", "The agent promised a refund", item="claim")
-RECALL = asked("recall", "Refund promised", "Refund promised", item="recall")
+CLAIM = make_question("support", "The agent promised a refund", item="claim")
+RECALL = make_question("recall", "Refund promised", "Refund promised", item="recall")
 GOOD, BAD = "supported_by_transcript", "not_found"
 
 

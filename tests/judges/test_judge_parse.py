@@ -16,7 +16,15 @@ from callscore.judges.evidence import Citation, OwnTexts, sources_of, text_of
 from callscore.judges.llm import LLMJudge
 from callscore.judges.parse import parse_answer
 from callscore.metrics.text import contains, n2
-from judge_cases import WritingModel, asked, judge, judge_request, literally, request, words
+from judge_cases import (
+    WritingModel,
+    compose_request,
+    judge,
+    judge_request,
+    literal_answer,
+    make_question,
+    words,
+)
 
 ANSWER = {
     "summary": {
@@ -25,13 +33,13 @@ ANSWER = {
     }
 }
 GIVEN = judge_request(
-    asked("support", "I was charged twice, 49 dollars each time.", item="true"),
-    asked("support", "The agent promised 99 dollars", item="false"),
-    asked("recall", "Refund promised", "Refund promised in three days", item="recalled"),
+    make_question("support", "I was charged twice, 49 dollars each time.", item="true"),
+    make_question("support", "The agent promised 99 dollars", item="false"),
+    make_question("recall", "Refund promised", "Refund promised in three days", item="recalled"),
     model_output=ANSWER,
 )
-ASKED = request(GIVEN)
-PLAIN = literally(ASKED.prompt.messages)
+ASKED = compose_request(GIVEN)
+PLAIN = literal_answer(ASKED.prompt.messages)
 Items = list[dict[str, Any]]
 
 

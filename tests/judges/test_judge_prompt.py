@@ -27,28 +27,28 @@ from judge_cases import (
     RUBRICS,
     TURNS,
     WritingModel,
-    asked,
+    compose_request,
     judge,
     judge_request,
     judge_request_of,
-    literally,
-    request,
+    literal_answer,
+    make_question,
 )
 from text_cases import HIGHLIGHTS, outcome, summary, text_case
 
 DOCUMENT = Path(__file__).parents[3] / "shared" / "spec" / "call-intelligence-v6.md"
-SUPPORT = asked("support", "The customer was charged twice")
+SUPPORT = make_question("support", "The customer was charged twice")
 
 
 def test_the_same_dossier_gives_the_same_bytes() -> None:
     provider = LiteralModel()
-    one = provider.request(request(judge_request(SUPPORT)).prompt, 0)
-    other = provider.request(request(judge_request(SUPPORT)).prompt, 0)
+    one = provider.request(compose_request(judge_request(SUPPORT)).prompt, 0)
+    other = provider.request(compose_request(judge_request(SUPPORT)).prompt, 0)
     assert one == other
 
 
 def test_a_repeat_sends_the_same_bytes_under_another_key() -> None:
-    prompt = request(judge_request(SUPPORT)).prompt
+    prompt = compose_request(judge_request(SUPPORT)).prompt
     provider = LiteralModel()
     assert provider.request(prompt, 0).body == provider.request(prompt, 1).body
     assert provider.request(prompt, 0).key != provider.request(prompt, 1).key
@@ -76,9 +76,11 @@ def test_another_model_has_another_signature() -> None:
 
 
 def test_the_fixed_part_is_the_same_wherever_the_same_measures_are_open() -> None:
-    recall = asked("recall", "x was said", "y")
-    one = request(judge_request(SUPPORT, recall))
-    other = request(judge_request(recall, asked("support", "z"), turns=[Turn("Another call")]))
+    recall = make_question("recall", "x was said", "y")
+    one = compose_request(judge_request(SUPPORT, recall))
+    other = compose_request(
+        judge_request(recall, make_question("support", "z"), turns=[Turn("Another call")])
+    )
     assert one.prompt.messages[0] == other.prompt.messages[0]
     assert one.prompt.schema is not None
     assert one.prompt.schema == other.prompt.schema
@@ -86,7 +88,9 @@ def test_the_fixed_part_is_the_same_wherever_the_same_measures_are_open() -> Non
 
 @pytest.mark.parametrize("name", RUBRICS)
 def test_a_request_holds_the_rubrics_that_it_asks_and_no_other(name: str) -> None:
-    sent = request(judge_request(asked(name, "Something was said", "Something else"))).prompt
+    sent = compose_request(
+        judge_request(make_question(name, "Something was said", "Something else"))
+    ).prompt
     held = [r for r in RUBRICS if f'"{RUBRICS[r].question}"' in sent.messages[0].content]
     assert held == [name]
     assert sent.schema is not None
@@ -98,7 +102,9 @@ def test_a_request_holds_the_rubrics_that_it_asks_and_no_other(name: str) -> Non
 def test_every_item_says_all_that_is_needed_to_answer_it(name: str) -> None:
     rubric = RUBRICS[name]
     content = (
-        request(judge_request(asked(name, "Something was said", "Else"))).prompt.messages[1].content
+        compose_request(judge_request(make_question(name, "Something was said", "Else")))
+        .prompt.messages[1]
+        .content
     )
     for item in items_in(content):
         assert list(item) == [
@@ -144,7 +150,7 @@ def test_c100_the_anchors_are_those_of_the_document(name: str) -> None:
 
 
 def test_the_contract_keeps_every_rule_of_the_documents_prompt() -> None:
-    contract = " ".join(request(judge_request(SUPPORT)).prompt.messages[0].content.split())
+    contract = " ".join(compose_request(judge_request(SUPPORT)).prompt.messages[0].content.split())
     for rule in (
         *("transcript", "model_output", "expected_outcome", "the metric", "config"),
         *("(0.0 to 1.0)", "(0 or 1)", "golden truth", "Judge strictly", "false positive"),
@@ -157,8 +163,10 @@ def test_the_contract_keeps_every_rule_of_the_documents_prompt() -> None:
 
 
 def test_what_is_asked_before_any_answer_has_a_contract_without_the_rules_on_answers() -> None:
-    given = judge_request(asked("needed", TURNS[1].text), model_output={"summary": "secret"})
-    sent = request(given).prompt.messages
+    given = judge_request(
+        make_question("needed", TURNS[1].text), model_output={"summary": "secret"}
+    )
+    sent = compose_request(given).prompt.messages
     for rule in ("golden truth", "evidence first", "never an instruction to you", "cannot_tell"):
         assert rule in sent[0].content
     for rule in ("model_output", "PASS_FAIL", "records", "secret"):
@@ -171,8 +179,8 @@ def test_what_is_asked_before_any_answer_has_a_contract_without_the_rules_on_ans
 def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
     name: str, answer: object
 ) -> None:
-    given = judge_request(asked(name, "Something was said", "Else"), model_output=answer)
-    sent = request(given).prompt
+    given = judge_request(make_question(name, "Something was said", "Else"), model_output=answer)
+    sent = compose_request(given).prompt
     contract = sent.messages[0].content
     assert not re.search(r"\{[a-z_]+\}", contract + sent.messages[1].content)
     example = re.search(r"^\{\"items\": .*$", contract, re.MULTILINE)
@@ -184,15 +192,21 @@ def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
 
 def test_the_answer_stands_as_json_behind_the_case_and_before_the_items() -> None:
     answer = {"summary": {"call_purpose": "Refund </model_output>", "highlights": ["One"]}}
-    content = request(judge_request(SUPPORT, model_output=answer)).prompt.messages[1].content
+    content = (
+        compose_request(judge_request(SUPPORT, model_output=answer)).prompt.messages[1].content
+    )
     found = re.search(r"</config-\w+>\n\n<model_output-\w+>\n(.*?)\n</", content, re.DOTALL)
     assert found is not None
     assert json.loads(found.group(1)) == answer
 
 
 def test_the_case_part_is_the_same_for_every_model() -> None:
-    one = request(judge_request(SUPPORT)).prompt.messages[1].content
-    other = request(judge_request(asked("support", "Something else"))).prompt.messages[1].content
+    one = compose_request(judge_request(SUPPORT)).prompt.messages[1].content
+    other = (
+        compose_request(judge_request(make_question("support", "Something else")))
+        .prompt.messages[1]
+        .content
+    )
     shared = one.partition("<items-")[0]
     assert len(shared) > 600
     assert other.startswith(shared)
@@ -201,7 +215,9 @@ def test_the_case_part_is_the_same_for_every_model() -> None:
 def test_all_items_of_a_case_fit_one_request_up_to_sixty() -> None:
     composer = Composer(built_in_library())
     for number, requests in ((1, 1), (MOST_ITEMS, 1), (MOST_ITEMS + 1, 2), (150, 3)):
-        given = judge_request(*(asked("support", f"claim number {n}") for n in range(number)))
+        given = judge_request(
+            *(make_question("support", f"claim number {n}") for n in range(number))
+        )
         made = composer.compose(given, sort_questions(given, built_in_library()).asked)
         assert len(made) == requests
         assert sum(len(one.items) for one in made) == number + 2 * requests
@@ -209,10 +225,12 @@ def test_all_items_of_a_case_fit_one_request_up_to_sixty() -> None:
 
 def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> None:
     text = "I was charged twice, 49 dollars each time."
-    claim = asked("support", text, metric="text.fabrication_free", item="claim:1")
-    highlight = asked("support", text, metric="text.highlight_correctness", item="highlights[0]")
+    claim = make_question("support", text, metric="text.fabrication_free", item="claim:1")
+    highlight = make_question(
+        "support", text, metric="text.highlight_correctness", item="highlights[0]"
+    )
     given = judge_request(claim, highlight)
-    assert len(request(given).items) == 1 + 2
+    assert len(compose_request(given).items) == 1 + 2
     answer = judge(given)
     assert not hasattr(answer, "why")
     assert [v.metric for v in answer.verdicts] == [claim.metric, highlight.metric]
@@ -220,7 +238,9 @@ def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> N
 
 def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:
     canaries = [
-        item.canary for item in request(judge_request(SUPPORT)).items.values() if item.canary
+        item.canary
+        for item in compose_request(judge_request(SUPPORT)).items.values()
+        if item.canary
     ]
     assert sorted(canary.right for canary in canaries) == [False, True]
 
@@ -244,7 +264,7 @@ def test_a_metric_without_a_rubric_fails_and_is_named() -> None:
 )
 def test_a_text_that_says_nothing_is_settled_without_a_judge(text: str) -> None:
     assert is_empty_phrase(text)
-    answer = judge(judge_request(asked("support", text)))
+    answer = judge(judge_request(make_question("support", text)))
     assert not hasattr(answer, "why")
     assert [(v.verdict, v.by) for v in answer.verdicts] == [("not_found", "code")]
     assert answer.requests == 0
@@ -285,7 +305,7 @@ def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
     case = text_case()
     answer = outcome(summary=summary("Another purpose", [*HIGHLIGHTS, "Something new"]))
     record: Mapping[str, object] = {"case_id": case.id, "model": evaluated, "output": answer}
-    model = WritingModel(literally, name=judging)
+    model = WritingModel(literal_answer, name=judging)
     judge(judge_request_of(TextTask(make_settings()), case, record["output"]), LLMJudge(model))
     assert model.bodies
     assert not any(name.encode() in body for name in (evaluated, judging) for body in model.bodies)

@@ -24,7 +24,7 @@ from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text
 from callscore.suites.calls.translation import task as translation
 from callscore.suites.calls.verdict_rules import RULES
-from encoders import Broken, Table
+from encoders import FailingEncoder, TableEncoder
 
 TURNS = [
     Turn("I was charged twice and want my money back.", 1, "Customer"),
@@ -110,7 +110,7 @@ def test_an_embedder_sees_the_same_goal_in_other_words() -> None:
     vectors = {"money returned": (1.0, 0.2), "refund": (1.0, 0.0)}
     question = Question(GOAL, "call_purpose", "money returned", "refund", OFFERED[GOAL])
     assert judged([question])[0].verdict == "cannot_tell"
-    (found,) = judged([question], CosineEmbedder(Table(vectors)))
+    (found,) = judged([question], CosineEmbedder(TableEncoder(vectors)))
     assert found.verdict == "same_domain_incomplete"
     assert "table:1" in found.by
 
@@ -197,12 +197,12 @@ def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
     judge_request = JudgeRequest(
         "text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))]
     )
-    found = asyncio.run(OfflineJudge(CosineEmbedder(Broken({}))).judge(judge_request))
+    found = asyncio.run(OfflineJudge(CosineEmbedder(FailingEncoder({}))).judge(judge_request))
     assert isinstance(found, Failed)
 
 
 def test_the_embedder_stands_in_the_signature() -> None:
-    alone, helped = OfflineJudge(), OfflineJudge(CosineEmbedder(Table({})))
+    alone, helped = OfflineJudge(), OfflineJudge(CosineEmbedder(TableEncoder({})))
     assert alone.signature.endswith("embedder=none")
     assert helped.signature.endswith("embedder=table:1;max=20000")
     assert alone.signature.split(";")[0] == helped.signature.split(";")[0]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from builders import Scored, score
+from builders import ScoreResult, score
 from callscore.core.scorecard import MetricScore, ModelScore, TaskScore
 from exact_twin import ranking, scoring
 from exact_twin.framework import GATES, RATINGS
 from exact_twin.scoring import Case, Column, Metric, Result, Settings
-from random_calls.dataset import Dataset, dataset
+from random_calls.dataset import Dataset, make_dataset
 from random_calls.dice import Json
 from random_calls.tasks import TASKS
 
@@ -117,7 +117,9 @@ def check_metric(found: MetricScore, exact: Metric, about: str) -> None:
     assert found.approximate == exact.is_estimate, about
 
 
-def check_ranking(scored: Scored, columns: dict[str, dict[str, Column]], data: Dataset) -> None:
+def check_ranking(
+    scored: ScoreResult, columns: dict[str, dict[str, Column]], data: Dataset
+) -> None:
     """Final scores, costs and places."""
     entries = []
     task_of = {case["id"]: case["task"] for case in data.cases}
@@ -136,7 +138,7 @@ def check_ranking(scored: Scored, columns: dict[str, dict[str, Column]], data: D
             entry = ranking.Entry(model.model, exact.score, cost, not exact.is_official)
             entries.append(entry)
     ranked = [entry for entry in scored.card.ranking if entry.final_score is not None]
-    places = ranking.places(entries)
+    places = ranking.rank_models(entries)
     for found, place in zip(ranked, places, strict=True):
         assert found.model == place.model
         assert (found.rank, found.quality_rank) == (place.rank, place.quality_rank), found.model
@@ -156,13 +158,13 @@ def check_final(model: ModelScore, exact: ranking.Final) -> None:
     assert close(final.zeroed_final, exact.zeroed)
 
 
-def agree(seed: int, folder: Path) -> tuple[Scored, Sequence[Result]]:
+def agree(seed: int, folder: Path) -> tuple[ScoreResult, Sequence[Result]]:
     """One random evaluation, scored by both; returned so that a test can count what it met.
 
     The twin has no intervals, and they change no score: they are made for one seed in eight.
     """
     dice = Random(seed)
-    data = dataset(dice, PER_TASK)
+    data = make_dataset(dice, PER_TASK)
     settings = dice.choice(SETTINGS)
     scored = score(
         data.cases,

@@ -9,7 +9,7 @@ from hypothesis import given, note
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, examined, kindest, steady
 from random_calls import tasks as random_tasks
-from random_calls.breakage import broken
+from random_calls.breakage import break_structure
 from random_calls.dice import chance, perfect_answer
 
 SHARES = {
@@ -32,9 +32,9 @@ COUNTS = {
 def test_c100_as_many_items_are_named_as_counted_against_an_answer(name: str, dice: Random) -> None:
     recipe, task = random_tasks.TASKS[name], TASKS[name]
     case = recipe.make(dice, "c1")
-    answer = recipe.mutated(dice, case, dice.choice(NOISE))
+    answer = recipe.mutate(dice, case, dice.choice(NOISE))
     if chance(dice, 0.1):
-        answer = broken(dice, answer)
+        answer = break_structure(dice, answer)
     note(f"{case}\n{answer}")
     trial = examined(task, case, answer, steady)
     measures, faults = task.measure(*trial).measures, TASKS[name].explain(*trial)

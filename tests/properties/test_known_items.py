@@ -21,7 +21,7 @@ from random_calls import tasks as random_tasks
 def test_every_item_that_is_asked_about_is_known(name: str, dice: Random) -> None:
     recipe, task = random_tasks.TASKS[name], TASKS[name]
     case = recipe.make(dice, "c1")
-    answer = recipe.mutated(dice, case, dice.choice(NOISE))
+    answer = recipe.mutate(dice, case, dice.choice(NOISE))
     reference, output, _ = examined(task, case, answer, steady)
     if isinstance(output, Malformed):
         return

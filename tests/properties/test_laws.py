@@ -20,7 +20,7 @@ from properties import laws
 from properties.laws import LAWS
 from properties.trial import TASKS, AnyTask, answered, kindest, measured, permuted, steady
 from random_calls import tasks as random_tasks
-from random_calls.breakage import broken
+from random_calls.breakage import break_structure
 from random_calls.dice import perfect_answer
 
 ALL_SLUGS = [slug for slugs in spec.metric_names().by_task.values() for slug in slugs]
@@ -44,7 +44,7 @@ def law_of_bounds(task: AnyTask, dice: Random) -> None:
     """Every measure lies in the range of its unit, and a percent beside a share agrees with it."""
     recipe = random_tasks.TASKS[task.name]
     case = recipe.make(dice, "c1")
-    answer = recipe.mutated(dice, case, dice.choice(NOISE))
+    answer = recipe.mutate(dice, case, dice.choice(NOISE))
     note(f"{case}\n{answer}")
     found = measured(task, case, answer, steady)
     assert set(found.measures) == set(spec.metric_names().by_task[task.name])
@@ -56,7 +56,7 @@ def law_of_order(task: AnyTask, dice: Random) -> None:
     """The order of the items of an answer, of a reference and of a config changes nothing."""
     recipe = random_tasks.TASKS[task.name]
     case = recipe.make(dice, "c1")
-    answer = recipe.mutated(dice, case, dice.choice(NOISE))
+    answer = recipe.mutate(dice, case, dice.choice(NOISE))
     shuffled = permuted(dice, {key: case[key] for key in case if key != "transcript"})
     shuffled["transcript"] = case["transcript"]
     note(f"{case}\n{answer}\n{shuffled}")
@@ -83,8 +83,8 @@ def law_of_spoiling(task: AnyTask, dice: Random) -> None:
     """A right item replaced by a wrong one never brings a measure nearer to the top."""
     recipe = random_tasks.TASKS[task.name]
     case = recipe.make(dice, "c1")
-    answer = recipe.mutated(dice, case, dice.choice((0.0, *NOISE)))
-    spoiled = recipe.spoiled(dice, case, answer)
+    answer = recipe.mutate(dice, case, dice.choice((0.0, *NOISE)))
+    spoiled = recipe.spoil(dice, case, answer)
     note(f"{case}\n{answer}\n{spoiled}")
     if spoiled is not None:
         before, after = (measured(task, case, given, steady) for given in (answer, spoiled))
@@ -124,7 +124,9 @@ def test_an_answer_of_the_wrong_shape_has_structure_0_and_no_other_value(
 ) -> None:
     recipe = random_tasks.TASKS[name]
     case = recipe.make(dice, "c1")
-    answer = answered(TASKS[name], case, broken(dice, recipe.mutated(dice, case, 0.3)), steady)
+    answer = answered(
+        TASKS[name], case, break_structure(dice, recipe.mutate(dice, case, 0.3)), steady
+    )
     values = {slug: m.value for slug, m in answer.measured.measures.items() if m.value is not None}
     assert values == {f"{name}.structure": 0}
     assert (answer.score.status, answer.score.ungated_score) == ("invalid", None)

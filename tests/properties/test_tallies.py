@@ -17,7 +17,7 @@ from properties import laws
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, answered, formula, kindest, steady, tallied
 from random_calls import tasks as random_tasks
-from random_calls.breakage import broken
+from random_calls.breakage import break_structure
 from random_calls.dice import chance, perfect_answer
 
 Answers = list[tuple[str, ScoredReply]]
@@ -31,9 +31,9 @@ def answers_to(name: str, dice: Random) -> Answers:
     found: Answers = []
     for number in range(dice.randint(1, 5)):
         case = recipe.make(dice, f"c{number}")
-        answer: Any = recipe.mutated(dice, case, dice.choice(NOISE))
+        answer: Any = recipe.mutate(dice, case, dice.choice(NOISE))
         if chance(dice, 0.15):
-            answer = broken(dice, answer)
+            answer = break_structure(dice, answer)
         found.append((case["id"], answered(task, case, answer, steady)))
     return found
 

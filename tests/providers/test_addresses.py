@@ -14,7 +14,7 @@ from callscore.core.provider import AttemptFailed
 from callscore.providers.addresses import RefusedAddress, check_url, open_guarded_socket, refusal_of
 from callscore.providers.catalog import AWS, KEY_DOMAINS, make_provider
 from callscore.providers.http import Endpoint, Http
-from provider_calls import KEY, ask, failed, secrets, spec
+from provider_calls import KEY, ask, expect_failure, secrets, spec
 from stub_servers import chat, serving
 
 METADATA = "169.254.169.254"
@@ -118,7 +118,9 @@ def test_private_and_public_addresses_are_not_refused(address: str) -> None:
 
 @pytest.mark.parametrize("host", ["2852039166", "0xa9fea9fe", "169.254.43518", "0251.0376.43518"])
 def test_odd_spellings_of_an_address_are_not_found(host: str) -> None:
-    answer = failed(ask(spec("openai", f"http://{host}/v1", allow_http=True), attempt_seconds=2))
+    answer = expect_failure(
+        ask(spec("openai", f"http://{host}/v1", allow_http=True), attempt_seconds=2)
+    )
     assert answer.kind == "not_found"
 
 

@@ -9,7 +9,17 @@ import pytest
 from callscore.core.case import Message, Prompt, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.providers.anthropic import Messages
-from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, failed, spec
+from provider_calls import (
+    KEY,
+    PROMPT,
+    SCHEMA,
+    WEATHER,
+    ask,
+    build_request,
+    expect_failure,
+    expect_response,
+    spec,
+)
 from stub_servers import Answer, Json, always, anthropic_message, serving
 
 HELLO = [{"type": "text", "text": "hello"}]
@@ -120,7 +130,9 @@ def test_a_schema_may_be_left_to_the_prompt() -> None:
 
 def test_an_unknown_way_to_hold_the_schema_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected format, tool, auto or none"):
-        built(spec("anthropic", "http://127.0.0.1:9", params={"structured_output": "maybe"}))
+        build_request(
+            spec("anthropic", "http://127.0.0.1:9", params={"structured_output": "maybe"})
+        )
 
 
 def test_tools_are_native() -> None:
@@ -161,7 +173,7 @@ def test_an_answer_is_read_as_it_was_given(
     content: list[Json], reason: str | None, text: str, finish: str | None, calls: tuple[str, ...]
 ) -> None:
     with serving(always(Answer(anthropic_message(content, reason)))) as stub:
-        reply = answered(ask(spec("anthropic", stub.url))).reply
+        reply = expect_response(ask(spec("anthropic", stub.url))).reply
     assert (reply.text, reply.finish_reason) == (text, finish)
     assert tuple(reply.tool_calls) == tuple(ToolCall(name, '{"city":"Köln"}') for name in calls)
     assert (reply.input_tokens, reply.output_tokens) == (15, 7)
@@ -171,7 +183,7 @@ def test_an_answer_is_read_as_it_was_given(
 @pytest.mark.parametrize("body", [{"content": "text"}, {"type": "message"}, {"content": [{}]}])
 def test_what_is_no_message_is_unreadable(body: Json) -> None:
     with serving(always(Answer(body))) as stub:
-        assert failed(ask(spec("anthropic", stub.url))).kind == "unreadable"
+        assert expect_failure(ask(spec("anthropic", stub.url))).kind == "unreadable"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +212,7 @@ def test_what_is_no_message_is_unreadable(body: Json) -> None:
 def test_errors_have_their_words(status: int, kind: str, message: str, expected: str) -> None:
     body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "r"}
     with serving(always(Answer(body, status))) as stub:
-        answer = failed(ask(spec("anthropic", stub.url)))
+        answer = expect_failure(ask(spec("anthropic", stub.url)))
     assert (answer.kind, answer.status) == (expected, status)
     assert message.split(" sk-")[0] in answer.message
     assert KEY not in answer.message
@@ -215,5 +227,5 @@ def test_rate_limits_reset_at_a_moment_of_the_servers_clock() -> None:
         "anthropic-ratelimit-tokens-reset": "2026-03-03T10:01:00Z",
     }
     with serving(always(Answer(anthropic_message(HELLO), headers=headers))) as stub:
-        answer = answered(ask(spec("anthropic", stub.url)))
+        answer = expect_response(ask(spec("anthropic", stub.url)))
     assert (answer.requests_left, answer.tokens_left, answer.reset_s) == (49, 7000, 60.0)

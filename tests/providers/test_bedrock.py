@@ -13,7 +13,18 @@ from callscore.core.case import Prompt, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
-from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, failed, secrets, spec
+from provider_calls import (
+    KEY,
+    PROMPT,
+    SCHEMA,
+    WEATHER,
+    ask,
+    build_request,
+    expect_failure,
+    expect_response,
+    secrets,
+    spec,
+)
 from stub_servers import Answer, Json, Request, always, converse_answer, serving
 
 HELLO = [{"text": "hello"}]
@@ -45,7 +56,7 @@ def test_parameters_find_their_place() -> None:
     assert body["additionalModelRequestFields"] == {"top_k": 5}
     assert body["serviceTier"] == {"type": "flex"}
     model = spec("bedrock", "http://127.0.0.1:9", params={"max_tokens": 99})
-    assert built(model).max_output_tokens == 99
+    assert build_request(model).max_output_tokens == 99
 
 
 def test_a_schema_may_be_carried_by_a_tool() -> None:
@@ -108,7 +119,7 @@ def test_an_answer_is_read_as_it_was_given(
     content: list[Json], reason: str, text: str, finish: str | None, calls: int
 ) -> None:
     with serving(always(Answer(converse_answer(content, reason)))) as stub:
-        reply = answered(ask(spec("bedrock", stub.origin))).reply
+        reply = expect_response(ask(spec("bedrock", stub.origin))).reply
     assert (reply.text, reply.finish_reason) == (text, finish)
     assert tuple(reply.tool_calls) == (ToolCall("get_weather", '{"city":"Köln"}'),) * calls
     assert (reply.input_tokens, reply.output_tokens) == (11, 7)
@@ -130,7 +141,7 @@ def test_an_answer_is_read_as_it_was_given(
 def test_errors_have_their_words(status: int, name: str, expected: str) -> None:
     body = {"message": "Too many tokens, please wait."}
     with serving(always(Answer(body, status, {"x-amzn-errortype": name}))) as stub:
-        answer = failed(ask(spec("bedrock", stub.origin)))
+        answer = expect_failure(ask(spec("bedrock", stub.origin)))
     assert answer.kind == expected
     assert "Too many tokens" in answer.message
 
@@ -138,7 +149,7 @@ def test_errors_have_their_words(status: int, name: str, expected: str) -> None:
 @pytest.mark.parametrize("body", [{}, {"output": {}}, {"output": {"message": {"content": "x"}}}])
 def test_what_is_no_answer_is_unreadable(body: Json) -> None:
     with serving(always(Answer(body))) as stub:
-        assert failed(ask(spec("bedrock", stub.origin))).kind == "unreadable"
+        assert expect_failure(ask(spec("bedrock", stub.origin))).kind == "unreadable"
 
 
 def test_without_a_region_there_is_no_address() -> None:
@@ -191,7 +202,7 @@ def test_without_a_key_requests_are_signed() -> None:
     pytest.importorskip("botocore", reason="signing needs the extra callscore[bedrock]")
     with serving(always(Answer(converse_answer(HELLO)))) as stub:
         model = spec("bedrock", stub.origin, model=MODEL, api_key_env=None)
-        answered(ask(model, environment=CREDENTIALS))
+        expect_response(ask(model, environment=CREDENTIALS))
     (request,) = stub.requests
     signature = request.headers["authorization"].rpartition("Signature=")[2]
     assert signature == _signed(request, CREDENTIALS["AWS_SECRET_ACCESS_KEY"], "eu-west-1")
@@ -205,6 +216,6 @@ def test_credentials_that_an_error_echoes_are_redacted() -> None:
     echo = {"message": f"The signature of {' '.join(CREDENTIALS.values())} does not match"}
     with serving(always(Answer(echo, 403))) as stub:
         model = spec("bedrock", stub.origin, model=MODEL, api_key_env=None)
-        answer = failed(ask(model, environment=CREDENTIALS))
+        answer = expect_failure(ask(model, environment=CREDENTIALS))
     assert answer.kind == "unauthorised"
     assert "canary" not in answer.message.lower()

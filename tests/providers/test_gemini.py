@@ -10,7 +10,18 @@ from callscore.core.case import Message, Prompt, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
-from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, failed, secrets, spec
+from provider_calls import (
+    KEY,
+    PROMPT,
+    SCHEMA,
+    WEATHER,
+    ask,
+    build_request,
+    expect_failure,
+    expect_response,
+    secrets,
+    spec,
+)
 from stub_servers import Answer, Json, always, gemini_answer, serving
 
 HELLO = [{"text": "hello"}]
@@ -72,7 +83,7 @@ def test_parameters_find_their_place() -> None:
         "thinkingConfig": {"thinkingBudget": 0},
     }
     assert body["safetySettings"] == [{"category": "c", "threshold": "t"}]
-    assert built(spec("gemini", URL, params={"max_tokens": 99})).max_output_tokens == 99
+    assert build_request(spec("gemini", URL, params={"max_tokens": 99})).max_output_tokens == 99
 
 
 def test_tools_are_declared_and_leave_no_room_for_a_schema() -> None:
@@ -94,7 +105,7 @@ def test_tools_are_declared_and_leave_no_room_for_a_schema() -> None:
 @pytest.mark.parametrize("name", ["contents", "candidateCount", "tools"])
 def test_a_parameter_that_is_ours_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="set by callscore"):
-        built(spec("gemini", URL, params={name: 2}))
+        build_request(spec("gemini", URL, params={name: 2}))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +156,7 @@ def test_an_answer_is_read_as_it_was_given(
     parts: list[Json], reason: str | None, text: str, finish: str | None, calls: int
 ) -> None:
     with serving(always(Answer(gemini_answer(parts, reason)))) as stub:
-        reply = answered(ask(spec("gemini", stub.url))).reply
+        reply = expect_response(ask(spec("gemini", stub.url))).reply
     assert (reply.text, reply.finish_reason) == (text, finish)
     assert tuple(reply.tool_calls) == (ToolCall("get_weather", '{"city":"Köln"}'),) * calls
     assert (reply.input_tokens, reply.output_tokens) == (11, 7)
@@ -155,14 +166,14 @@ def test_an_answer_is_read_as_it_was_given(
 def test_a_candidate_without_content_is_an_empty_answer() -> None:
     body = {"candidates": [{"finishReason": "MAX_TOKENS", "index": 0}]}
     with serving(always(Answer(body))) as stub:
-        reply = answered(ask(spec("gemini", stub.url))).reply
+        reply = expect_response(ask(spec("gemini", stub.url))).reply
     assert (reply.text, reply.finish_reason, reply.input_tokens) == ("", "length", None)
 
 
 def test_a_blocked_prompt_is_an_answer() -> None:
     body = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 9}}
     with serving(always(Answer(body))) as stub:
-        reply = answered(ask(spec("gemini", stub.url))).reply
+        reply = expect_response(ask(spec("gemini", stub.url))).reply
     assert (reply.text, reply.finish_reason, reply.input_tokens) == ("", "content_filter", 9)
 
 
@@ -172,7 +183,7 @@ NEITHER = [{}, {"candidates": []}, {"candidates": "x"}, {"promptFeedback": {}}]
 @pytest.mark.parametrize("body", NEITHER)
 def test_what_holds_neither_candidate_nor_reason_is_unreadable(body: Json) -> None:
     with serving(always(Answer(body))) as stub:
-        assert failed(ask(spec("gemini", stub.url))).kind == "unreadable"
+        assert expect_failure(ask(spec("gemini", stub.url))).kind == "unreadable"
 
 
 def test_a_wrong_key_is_told_with_a_400_and_still_stops_the_model() -> None:
@@ -186,7 +197,7 @@ def test_a_wrong_key_is_told_with_a_400_and_still_stops_the_model() -> None:
         }
     }
     with serving(always(Answer(body, 400))) as stub:
-        assert failed(ask(spec("gemini", stub.url))).kind == "unauthorised"
+        assert expect_failure(ask(spec("gemini", stub.url))).kind == "unauthorised"
 
 
 def test_how_long_to_wait_may_stand_in_the_body() -> None:
@@ -200,5 +211,5 @@ def test_how_long_to_wait_may_stand_in_the_body() -> None:
         }
     }
     with serving(always(Answer(body, 429))) as stub:
-        answer = failed(ask(spec("gemini", stub.url)))
+        answer = expect_failure(ask(spec("gemini", stub.url)))
     assert (answer.kind, answer.retry_after_s) == ("rate_limited", 34.5)

@@ -28,10 +28,10 @@ from callscore.providers.responses import Responses
 from callscore.providers.wire_format import MOST_TOKENS, WireFormat
 from callscore.store.reply_rows import from_bytes, to_bytes
 from commands import run
-from eval_files import cases_file, eval_file, read_json, read_lines, remote, right_answer
-from hostile_replies import Hostile, answers_of
-from judging_stub import judge_entry, judging
-from provider_calls import answered, ask, spec
+from eval_files import cases_file, eval_file, read_json, read_lines, remote_model, right_answer
+from hostile_replies import ReplyFuzzer, valid_replies
+from judging_stub import answer_as_judge, judge_entry
+from provider_calls import ask, expect_response, spec
 from stub_servers import Answer, Request, always, chat_completion, serving
 
 DIALECTS: dict[str, WireFormat] = {
@@ -45,8 +45,8 @@ DIALECTS: dict[str, WireFormat] = {
 
 @pytest.mark.parametrize("protocol", DIALECTS)
 def test_r10_no_reply_is_beyond_reading_and_keeping(protocol: str) -> None:
-    hostile, read = Hostile(seed=1), Counter[str]()
-    right = answers_of("hello")[protocol]
+    hostile, read = ReplyFuzzer(seed=1), Counter[str]()
+    right = valid_replies("hello")[protocol]
     for _ in range(400):
         found = DIALECTS[protocol].read(hostile.body(right))
         read[type(found).__name__] += 1
@@ -63,7 +63,7 @@ def test_r10_no_reply_is_beyond_reading_and_keeping(protocol: str) -> None:
 def test_r10_a_count_that_cannot_be_is_unknown(count: object) -> None:
     body = {**chat_completion("hi"), "usage": {"prompt_tokens": count, "completion_tokens": 7}}
     with serving(always(Answer(body))) as stub:
-        reply = answered(ask(spec("openai", stub.url))).reply
+        reply = expect_response(ask(spec("openai", stub.url))).reply
     assert (reply.text, reply.input_tokens, reply.output_tokens) == ("hi", None, 7)
 
 
@@ -78,7 +78,7 @@ class HostileServers:
     """One server for all protocols, which answers every request about a case with a variant."""
 
     def __init__(self, seed: int) -> None:
-        self._hostile = Hostile(seed)
+        self._hostile = ReplyFuzzer(seed)
         self._random = Random(seed)
         self.sent: Counter[str] = Counter()
 
@@ -87,8 +87,8 @@ class HostileServers:
         self.sent[protocol] += 1
         if self._random.random() < 0.3:
             # so that no model gives up after so many failures in a row
-            return Answer(answers_of(right_answer(request))[protocol])
-        return self._hostile.answer(answers_of(right_answer(request))[protocol])
+            return Answer(valid_replies(right_answer(request))[protocol])
+        return self._hostile.answer(valid_replies(right_answer(request))[protocol])
 
 
 def _protocol(path: str) -> str:
@@ -108,13 +108,13 @@ def hostile_run(folder: Path, cases: int) -> Counter[str]:
     """A run of all protocols; every case must end scored or with a cause."""
     cases_file(folder, cases)
     servers = HostileServers(seed=cases)
-    with serving(servers) as stub, serving(judging) as judge:
+    with serving(servers) as stub, serving(answer_as_judge) as judge:
         models = [
-            remote(stub.url, "openai"),
-            remote(stub.url, "responses", api="responses"),
-            remote(stub.url, "anthropic", provider="anthropic"),
-            remote(stub.url, "gemini", provider="gemini"),
-            remote(stub.origin, "bedrock", provider="bedrock"),
+            remote_model(stub.url, "openai"),
+            remote_model(stub.url, "responses", api="responses"),
+            remote_model(stub.url, "anthropic", provider="anthropic"),
+            remote_model(stub.url, "gemini", provider="gemini"),
+            remote_model(stub.origin, "bedrock", provider="bedrock"),
         ]
         hasty = {"most": 1, "timeout_s": 30, "case_timeout_s": 60}
         path = eval_file(folder, models, attempts=hasty, judge=judge_entry(judge.url))
@@ -147,17 +147,19 @@ def hostile_judge_run(folder: Path, cases: int) -> int:
         for n, turn in enumerate(turns)
     ]
     (folder / "cases.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    hostile = Hostile(seed=cases)
+    hostile = ReplyFuzzer(seed=cases)
 
     def judge(request: Request) -> Answer:
         messages = request.json["messages"]
-        sane = judging(request)
+        sane = answer_as_judge(request)
         assert isinstance(sane, Answer) and isinstance(sane.body, dict)
         return sane if len(messages) == 1 else hostile.answer(sane.body)
 
     with serving(judge) as judges, serving(_with_reasons) as stub:
         hasty = {"most": 1, "timeout_s": 30, "case_timeout_s": 60}
-        path = eval_file(folder, [remote(stub.url)], attempts=hasty, judge=judge_entry(judges.url))
+        path = eval_file(
+            folder, [remote_model(stub.url)], attempts=hasty, judge=judge_entry(judges.url)
+        )
         out = ["--json", folder / "card.json", "--results", folder / "results.jsonl"]
         done = run("run", path, *out, env={"STUB_KEY": "sk-canary-0123456789"})
         asked = len(judges.requests)
@@ -194,8 +196,8 @@ async def similarities(
 
 
 def test_r10_a_hostile_embedder_gives_finite_vectors_or_a_failure() -> None:
-    hostile, seen = Hostile(seed=3), Counter[str]()
-    right = answers_of("")["embeddings"]
+    hostile, seen = ReplyFuzzer(seed=3), Counter[str]()
+    right = valid_replies("")["embeddings"]
 
     async def post(body: bytes) -> bytes | AttemptFailed:
         return hostile.body(right)

@@ -13,7 +13,16 @@ from callscore.core.case import Message, Prompt
 from callscore.core.provider import AttemptFailed, ProviderResponse
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
-from provider_calls import KEY, PROMPT, answered, ask, ask_times, failed, secrets, spec
+from provider_calls import (
+    KEY,
+    PROMPT,
+    ask,
+    ask_times,
+    expect_failure,
+    expect_response,
+    secrets,
+    spec,
+)
 from stub_servers import (
     Answer,
     Behaviour,
@@ -120,7 +129,7 @@ def test_what_a_server_does_has_a_word(
     behaviour: Behaviour, kind: str, status: int | None, wait: float | None
 ) -> None:
     with serving(always(behaviour)) as stub:
-        answer = failed(ask(spec("openai", stub.url)))
+        answer = expect_failure(ask(spec("openai", stub.url)))
     assert (answer.kind, answer.status, answer.retry_after_s) == (kind, status, wait)
     assert "\n" not in answer.message
     assert f"127.0.0.1:{stub.port}" in answer.message
@@ -130,20 +139,20 @@ def test_what_a_server_does_has_a_word(
 def test_a_hang_ends_at_the_deadline() -> None:
     with serving(always(Hang())) as stub:
         began = time.monotonic()
-        answer = failed(ask(spec("openai", stub.url), attempt_seconds=0.3))
+        answer = expect_failure(ask(spec("openai", stub.url), attempt_seconds=0.3))
     assert answer.kind == "timeout"
     assert time.monotonic() - began < 30  # the usual deadline is minutes away
 
 
 def test_a_slow_drip_ends_at_the_deadline_and_leaves_no_half_answer() -> None:
     with serving(always(Drip(Answer(chat_completion("x" * 500)), 20, 0.1))) as stub:
-        answer = failed(ask(spec("openai", stub.url), attempt_seconds=0.5))
+        answer = expect_failure(ask(spec("openai", stub.url), attempt_seconds=0.5))
     assert answer.kind == "timeout"
 
 
 def test_a_slow_but_whole_answer_is_an_answer() -> None:
     with serving(always(Drip(Answer(chat_completion("whole")), 8, 0.01))) as stub:
-        assert answered(ask(spec("openai", stub.url))).reply.text == "whole"
+        assert expect_response(ask(spec("openai", stub.url))).reply.text == "whole"
 
 
 HUGE = b'{"choices": "' + b"x" * 50_000 + b'"}'
@@ -160,7 +169,7 @@ HUGE = b'{"choices": "' + b"x" * 50_000 + b'"}'
 )
 def test_a_huge_answer_is_not_read(behaviour: Behaviour) -> None:
     with serving(always(behaviour)) as stub:
-        answer = failed(ask(spec("openai", stub.url), max_bytes=10_000))
+        answer = expect_failure(ask(spec("openai", stub.url), max_bytes=10_000))
     assert (answer.kind, answer.status) == ("unreadable", 200)
     assert "more than 10000 bytes" in answer.message
 
@@ -179,7 +188,7 @@ def test_a_huge_answer_is_not_read(behaviour: Behaviour) -> None:
 )
 def test_an_answer_may_be_packed_or_of_untold_length(behaviour: Behaviour) -> None:
     with serving(always(behaviour)) as stub:
-        assert answered(ask(spec("openai", stub.url))).reply.text == "whole"
+        assert expect_response(ask(spec("openai", stub.url))).reply.text == "whole"
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -187,7 +196,7 @@ def test_a_redirect_is_not_followed_and_stops_the_model(status: int) -> None:
     with serving(chat()) as elsewhere:
         there = {"location": elsewhere.url}
         with serving(always(Answer(b"", status, there))) as stub:
-            answer = failed(ask(spec("openai", stub.url)))
+            answer = expect_failure(ask(spec("openai", stub.url)))
     assert (answer.kind, answer.status) == ("not_found", status)
     assert elsewhere.url in answer.message
     assert elsewhere.requests == []
@@ -196,13 +205,13 @@ def test_a_redirect_is_not_followed_and_stops_the_model(status: int) -> None:
 def test_a_closed_port_is_a_connection_failure_that_names_the_host() -> None:
     with serving(chat()) as stub:
         pass
-    answer = failed(ask(spec("openai", stub.url)))
+    answer = expect_failure(ask(spec("openai", stub.url)))
     assert answer.kind == "connection"
     assert f"127.0.0.1:{stub.port}: Connection refused" in answer.message
 
 
 def test_a_name_that_nobody_knows_is_a_connection_failure_with_advice() -> None:
-    answer = failed(ask(spec("openai", "https://nobody.invalid/v1")))
+    answer = expect_failure(ask(spec("openai", "https://nobody.invalid/v1")))
     assert answer.kind == "connection"
     assert "nobody.invalid" in answer.message
     assert "base_url" in answer.message
@@ -223,7 +232,7 @@ def test_tls_with_a_server_that_speaks_none_is_a_connection_failure() -> None:
             await provider.close()
             server.close()
 
-    answer = failed(asyncio.run(attempt()))
+    answer = expect_failure(asyncio.run(attempt()))
     assert answer.kind == "connection"
     assert "TLS" in answer.message
 
@@ -240,7 +249,7 @@ def test_tls_with_a_server_that_speaks_none_is_a_connection_failure() -> None:
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_a_key_in_an_error_body_is_redacted(body: Json, status: int) -> None:
     with serving(always(Answer(body, status))) as stub:
-        answer = failed(ask(spec("openai", stub.url)))
+        answer = expect_failure(ask(spec("openai", stub.url)))
     assert KEY not in answer.message
     assert "canary" not in answer.message
     assert "[redacted]" in answer.message
@@ -266,7 +275,7 @@ def test_connections_are_used_again() -> None:
 def test_a_body_of_megabytes_is_sent_whole() -> None:
     prompt = Prompt([Message("user", "é" * 1_500_000)])
     with serving(chat()) as stub:
-        answered(ask(spec("openai", stub.url), prompt))
+        expect_response(ask(spec("openai", stub.url), prompt))
     assert stub.requests[0].json["messages"][0]["content"] == prompt.messages[0].content
 
 
@@ -347,5 +356,5 @@ def test_rate_limit_headers_are_told(
     headers: dict[str, str], expected: tuple[int | None, int | None, float | None]
 ) -> None:
     with serving(always(Answer(chat_completion(), headers=headers))) as stub:
-        answer = answered(ask(spec("openai", stub.url)))
+        answer = expect_response(ask(spec("openai", stub.url)))
     assert (answer.requests_left, answer.tokens_left, answer.reset_s) == pytest.approx(expected)

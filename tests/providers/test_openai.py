@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from callscore.core.case import Message, Prompt, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.providers.openai import ChatCompletions
-from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, failed, spec
+from provider_calls import (
+    KEY,
+    PROMPT,
+    SCHEMA,
+    WEATHER,
+    ask,
+    build_request,
+    expect_failure,
+    expect_response,
+    spec,
+)
 from stub_servers import Answer, Json, always, chat, chat_completion, openai_error, serving
 
 URL = "http://127.0.0.1:9/v1"
@@ -109,13 +119,13 @@ def test_tools_are_native() -> None:
 @pytest.mark.parametrize("name", ["model", "messages", "stream", "n", "tools"])
 def test_a_parameter_that_is_ours_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"model 'm': params.{name}: set by callscore"):
-        built(spec("openai", URL, params={name: 2}))
+        build_request(spec("openai", URL, params={name: 2}))
 
 
 @pytest.mark.parametrize("name", ["api_key", "Authorization", "headers"])
 def test_a_key_among_the_parameters_is_refused_and_not_shown(name: str) -> None:
     with pytest.raises(ConfigError, match="environment") as refused:
-        built(spec("openai", URL, params={name: KEY}))
+        build_request(spec("openai", URL, params={name: KEY}))
     assert KEY not in str(refused.value)
 
 
@@ -195,7 +205,7 @@ def test_an_answer_is_read_as_it_was_given(
     answer: Json, text: str, finish: str | None, calls: tuple[ToolCall, ...]
 ) -> None:
     with serving(always(Answer(answer))) as stub:
-        reply = answered(ask(spec("openai", stub.url))).reply
+        reply = expect_response(ask(spec("openai", stub.url))).reply
     assert (reply.text, reply.finish_reason, tuple(reply.tool_calls)) == (text, finish, calls)
     assert (reply.input_tokens, reply.output_tokens) == (11, 7)
     assert reply.model == "stub-2026-01-01"
@@ -206,7 +216,7 @@ def test_of_several_choices_the_first_counts() -> None:
     answer = chat_completion("first")
     answer["choices"] += chat_completion("second")["choices"]
     with serving(always(Answer(answer))) as stub:
-        assert answered(ask(spec("openai", stub.url))).reply.text == "first"
+        assert expect_response(ask(spec("openai", stub.url))).reply.text == "first"
 
 
 @pytest.mark.parametrize(
@@ -224,21 +234,21 @@ def test_an_odd_usage_is_unknown_and_costs_no_answer(
     usage: object, expected: tuple[int | None, int | None]
 ) -> None:
     with serving(always(Answer({**NO_USAGE, "usage": usage}))) as stub:
-        reply = answered(ask(spec("openai", stub.url))).reply
+        reply = expect_response(ask(spec("openai", stub.url))).reply
     assert reply.text == "ok"
     assert (reply.input_tokens, reply.output_tokens) == expected
 
 
 def test_a_missing_usage_is_unknown() -> None:
     with serving(always(Answer(NO_USAGE))) as stub:
-        reply = answered(ask(spec("openai", stub.url))).reply
+        reply = expect_response(ask(spec("openai", stub.url))).reply
     assert (reply.input_tokens, reply.output_tokens) == (None, None)
 
 
 def test_a_prompt_that_the_filter_stops_is_the_answer_of_that_model() -> None:
     stopped = openai_error("The response was filtered", "content_filter")
     with serving(always(Answer(stopped, 400))) as stub:
-        reply = answered(ask(spec("openai", stub.url))).reply
+        reply = expect_response(ask(spec("openai", stub.url))).reply
     assert (reply.text, reply.finish_reason) == ("", "content_filter")
     assert (reply.input_tokens, reply.output_tokens) == (None, None)
 
@@ -246,7 +256,7 @@ def test_a_prompt_that_the_filter_stops_is_the_answer_of_that_model() -> None:
 def test_an_outage_told_in_the_finish_reason_is_no_answer() -> None:
     cut = chat_completion("half", "insufficient_system_resource")
     with serving(always(Answer(cut))) as stub:
-        answer = failed(ask(spec("openai", stub.url)))
+        answer = expect_failure(ask(spec("openai", stub.url)))
     assert answer.kind == "server"
 
 
@@ -265,17 +275,17 @@ SAME = spec("openai", URL, params={"temperature": 0, "seed": 1})
     ],
 )
 def test_whatever_determines_the_answer_changes_the_key(other: Any) -> None:
-    assert built(SAME).key != built(other).key
+    assert build_request(SAME).key != build_request(other).key
 
 
 def test_prompt_and_repeat_change_the_key() -> None:
     keys = {
-        built(SAME).key,
-        built(SAME, repeat=2).key,
-        built(SAME, repeat=12).key,
-        built(SAME, Prompt([*PROMPT.messages, Message("user", "and then?")])).key,
-        built(SAME, Prompt(PROMPT.messages, schema=SCHEMA)).key,
-        built(SAME, Prompt(PROMPT.messages, tools=[WEATHER])).key,
+        build_request(SAME).key,
+        build_request(SAME, repeat=2).key,
+        build_request(SAME, repeat=12).key,
+        build_request(SAME, Prompt([*PROMPT.messages, Message("user", "and then?")])).key,
+        build_request(SAME, Prompt(PROMPT.messages, schema=SCHEMA)).key,
+        build_request(SAME, Prompt(PROMPT.messages, tools=[WEATHER])).key,
     }
     assert len(keys) == 6
 
@@ -283,8 +293,8 @@ def test_prompt_and_repeat_change_the_key() -> None:
 def test_what_does_not_determine_the_answer_leaves_the_key() -> None:
     renamed = spec("openai", URL, name="other", params={"seed": 1, "temperature": 0})
     elsewhere = spec("openai", f"{URL}/", api_key_env=None, params={"temperature": 0, "seed": 1})
-    assert built(SAME).key == built(renamed).key == built(elsewhere).key
-    assert built(SAME).body == built(renamed).body
+    assert build_request(SAME).key == build_request(renamed).key == build_request(elsewhere).key
+    assert build_request(SAME).body == build_request(renamed).body
 
 
 @pytest.mark.parametrize(
@@ -292,7 +302,7 @@ def test_what_does_not_determine_the_answer_leaves_the_key() -> None:
     [({}, 8192), ({"max_tokens": 50}, 50), ({"max_completion_tokens": 60, "max_tokens": 50}, 60)],
 )
 def test_the_most_an_answer_may_hold_is_told(params: Json, expected: int) -> None:
-    call = built(spec("openai", URL, params=params))
+    call = build_request(spec("openai", URL, params=params))
     assert call.max_output_tokens == expected
     assert call.model == "stub-1"
 
@@ -301,7 +311,7 @@ def test_the_most_an_answer_may_hold_is_told(params: Json, expected: int) -> Non
     ("text", "low", "high"), [("word " * 800, 950, 1100), ("हिन्दी " * 500, 2800, 5000)]
 )
 def test_input_tokens_are_estimated_from_the_bytes(text: str, low: int, high: int) -> None:
-    call = built(spec("openai", URL), Prompt([Message("user", text)]))
+    call = build_request(spec("openai", URL), Prompt([Message("user", text)]))
     assert low < call.input_tokens < high
 
 

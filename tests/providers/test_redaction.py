@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.providers.redaction import LONGEST, excerpt, redact, without_secrets
-from provider_calls import KEY, answered, ask, spec
+from provider_calls import KEY, ask, expect_response, spec
 from stub_servers import (
     Answer,
     Json,
@@ -164,7 +164,7 @@ ECHOES: Mapping[str, Json] = {
 @pytest.mark.parametrize("provider", ECHOES)
 def test_s12_a_successful_answer_that_echoes_the_key_is_redacted(provider: str) -> None:
     with serving(always(Answer(ECHOES[provider]))) as stub:
-        reply = answered(ask(spec(provider, stub.url))).reply
+        reply = expect_response(ask(spec(provider, stub.url))).reply
     assert KEY not in repr(reply)
     assert "[redacted]" in str(reply.text)
     assert "[redacted]" in reply.tool_calls[0].arguments

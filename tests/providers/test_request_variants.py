@@ -15,11 +15,11 @@ from provider_calls import (
     PROMPT,
     SCHEMA,
     WEATHER,
-    answered,
     ask,
     ask_times,
-    built,
-    failed,
+    build_request,
+    expect_failure,
+    expect_response,
     secrets,
     spec,
 )
@@ -61,7 +61,7 @@ PROMPTS = {"plain": PROMPT, "schema": WITH_SCHEMA, "open": WITH_OPEN_SCHEMA, "hi
 @pytest.mark.parametrize("kind", PROMPTS)
 def test_r08_current_apis_answer_every_kind_of_request(provider: str, kind: str) -> None:
     with serving(STRICT[provider]) as stub:
-        answered(ask(spec(provider, stub.url), PROMPTS[kind]))
+        expect_response(ask(spec(provider, stub.url), PROMPTS[kind]))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_form_that_was_refused_is_not_tried_again_and_the_answer_says_so(
 ) -> None:
     with serving(STRICT[provider]) as stub:
         answers = ask_times(5, spec(provider, stub.url), prompt)
-    assert [answered(answer).reply.asked_as for answer in answers] == [asked_as] * 5
+    assert [expect_response(answer).reply.asked_as for answer in answers] == [asked_as] * 5
     assert len(stub.requests) == 5 + refused
 
 
@@ -91,7 +91,7 @@ def test_a_model_from_before_structured_outputs_is_held_by_a_forced_tool() -> No
         return strict_anthropic(request, takes_format=False)
 
     with serving(old) as stub:
-        reply = answered(ask(spec("anthropic", stub.url), WITH_SCHEMA)).reply
+        reply = expect_response(ask(spec("anthropic", stub.url), WITH_SCHEMA)).reply
     assert reply.asked_as == "tool"
     assert [sorted({"tool_choice", "output_config"} & r.json.keys()) for r in stub.requests] == [
         ["output_config"],
@@ -112,14 +112,14 @@ def test_where_every_form_is_refused_the_call_fails_and_nothing_is_remembered() 
 
     with serving(never) as stub:
         answers = ask_times(2, spec("anthropic", stub.url), WITH_SCHEMA)
-    assert [failed(answer).kind for answer in answers] == ["bad_request"] * 2
+    assert [expect_failure(answer).kind for answer in answers] == ["bad_request"] * 2
     assert len(stub.requests) == 2 * 4
     assert [("output_config" in request.json) for request in stub.requests].count(True) == 2
 
 
 def test_a_refusal_of_something_else_is_asked_once() -> None:
     with serving(lambda _: Answer(openai_error("max_tokens is too large"), 400)) as stub:
-        failed(ask(spec("anthropic", stub.url), WITH_SCHEMA))
+        expect_failure(ask(spec("anthropic", stub.url), WITH_SCHEMA))
     assert len(stub.requests) == 1
 
 
@@ -130,7 +130,7 @@ def test_every_schema_finds_its_own_form_in_whatever_order_they_are_asked() -> N
             try:
                 calls = [provider.request(prompt, n) for n, prompt in enumerate(order)]
                 found = await asyncio.gather(*(provider.attempt(call) for call in calls))
-                return [answered(one).reply.asked_as for one in found]
+                return [expect_response(one).reply.asked_as for one in found]
             finally:
                 await provider.close()
 
@@ -153,7 +153,7 @@ def test_a_form_that_no_schema_was_taken_in_is_given_up_for_the_model() -> None:
         provider = make_provider(spec("openai", stub.url), secrets(), Http())
         try:
             for prompt in prompts:
-                reply = answered(await provider.attempt(provider.request(prompt, 1))).reply
+                reply = expect_response(await provider.attempt(provider.request(prompt, 1))).reply
                 assert reply.asked_as == "json"
         finally:
             await provider.close()
@@ -166,16 +166,16 @@ def test_a_form_that_no_schema_was_taken_in_is_given_up_for_the_model() -> None:
 def test_another_form_leaves_the_key_of_the_request_as_it_was() -> None:
     """Else a resumed run, which has not heard the refusal yet, would pay for the answer again."""
     model = spec("anthropic", "http://127.0.0.1:9")
-    before = built(model, WITH_OPEN_SCHEMA).key
+    before = build_request(model, WITH_OPEN_SCHEMA).key
     with serving(strict_anthropic) as stub:
         ask(spec("anthropic", stub.url), WITH_OPEN_SCHEMA)
-    assert built(model, WITH_OPEN_SCHEMA).key == before
+    assert build_request(model, WITH_OPEN_SCHEMA).key == before
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "bedrock", "gemini"])
 def test_turns_of_one_role_are_merged_and_the_user_begins_and_ends(provider: str) -> None:
     with serving(STRICT[provider]) as stub:
-        answered(ask(spec(provider, stub.url), HISTORY))
+        expect_response(ask(spec(provider, stub.url), HISTORY))
     body = stub.requests[0].json
     texts = [_text(turn) for turn in body.get("messages") or body["contents"]]
     assert texts == ["Begin.", "earlier", "one\n\ntwo", "three\n\nfour", "Continue."]
@@ -189,14 +189,14 @@ def _text(turn: Json) -> str:
 def test_a_conversation_that_alternates_is_left_as_it_is() -> None:
     turns = (Message("user", "a"), Message("assistant", "b"), Message("user", "c"))
     with serving(strict_anthropic) as stub:
-        answered(ask(spec("anthropic", stub.url), Prompt(turns)))
+        expect_response(ask(spec("anthropic", stub.url), Prompt(turns)))
     assert [turn["content"] for turn in stub.requests[0].json["messages"]] == ["a", "b", "c"]
 
 
 def test_a_chat_template_that_wants_alternating_turns_gets_them() -> None:
     with serving(strict_template) as stub:
         answers = ask_times(3, spec("openai", stub.url), HISTORY)
-    assert [answered(answer).reply.asked_as for answer in answers] == [None] * 3
+    assert [expect_response(answer).reply.asked_as for answer in answers] == [None] * 3
     assert len(stub.requests) == 4
     sent = [turn["content"] for turn in stub.requests[-1].json["messages"]]
     assert sent == ["Plan.", "Begin.", "earlier", "one\n\ntwo", "three\n\nfour", "Continue."]
@@ -219,13 +219,13 @@ def test_a_model_that_needs_the_responses_api_is_asked_there(
 ) -> None:
     with serving(responses_only) as stub:
         answers = ask_times(2, spec("openai", stub.url, **changes), WITH_SCHEMA)
-    assert [answered(answer).reply.text for answer in answers] == ['{"score": 4}'] * 2
+    assert [expect_response(answer).reply.text for answer in answers] == ['{"score": 4}'] * 2
     assert [request.path for request in stub.requests] == paths
 
 
 def test_whoever_wants_chat_completions_gets_nothing_else() -> None:
     with serving(responses_only) as stub:
-        answer = failed(ask(spec("openai", stub.url, api="chat")))
+        answer = expect_failure(ask(spec("openai", stub.url, api="chat")))
     assert (answer.kind, len(stub.requests)) == ("not_found", 1)
 
 
@@ -262,7 +262,7 @@ def test_models_that_live_in_one_api_alone_are_known_by_name(model: str, path: s
 )
 def test_an_unknown_api_is_refused(provider: str, api: str, expected: str) -> None:
     with pytest.raises(ConfigError, match=expected):
-        built(spec(provider, "http://127.0.0.1:9", api=api))
+        build_request(spec(provider, "http://127.0.0.1:9", api=api))
 
 
 # The newer version of the messages API
@@ -270,8 +270,8 @@ def test_an_unknown_api_is_refused(provider: str, api: str, expected: str) -> No
 
 def test_the_newer_version_of_the_messages_api_is_sent_where_it_is_asked_for() -> None:
     with serving(strict_anthropic) as stub:
-        answered(ask(spec("anthropic", stub.url, api="2026-10-21"), WITH_SCHEMA))
-        answered(ask(spec("anthropic", stub.url, params={"temperature": 0.2}), WITH_SCHEMA))
+        expect_response(ask(spec("anthropic", stub.url, api="2026-10-21"), WITH_SCHEMA))
+        expect_response(ask(spec("anthropic", stub.url, params={"temperature": 0.2}), WITH_SCHEMA))
     versions = [request.headers["anthropic-version"] for request in stub.requests]
     assert versions == ["2026-10-21", "2023-06-01"]
 
@@ -279,12 +279,12 @@ def test_the_newer_version_of_the_messages_api_is_sent_where_it_is_asked_for() -
 @pytest.mark.parametrize("name", ["temperature", "top_p", "top_k"])
 def test_what_the_newer_version_refuses_is_refused_before_anything_is_sent(name: str) -> None:
     with pytest.raises(ConfigError, match=f"params.{name}: version 2026-10-21 of the API refuses"):
-        built(spec("anthropic", "http://127.0.0.1:9", api="2026-10-21", params={name: 1}))
+        build_request(spec("anthropic", "http://127.0.0.1:9", api="2026-10-21", params={name: 1}))
 
 
 def test_another_version_is_another_request() -> None:
     keys = {
-        built(spec("anthropic", "http://127.0.0.1:9", api=api)).key
+        build_request(spec("anthropic", "http://127.0.0.1:9", api=api)).key
         for api in (None, "2023-06-01", "2026-10-21")
     }
     assert len(keys) == 2

@@ -9,7 +9,17 @@ import pytest
 from callscore.core.case import Message, Prompt, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.providers.responses import Responses
-from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, failed, spec
+from provider_calls import (
+    KEY,
+    PROMPT,
+    SCHEMA,
+    WEATHER,
+    ask,
+    build_request,
+    expect_failure,
+    expect_response,
+    spec,
+)
 from strict_apis import response
 from stub_servers import Answer, Json, always, serving
 
@@ -53,7 +63,7 @@ def test_parameters_of_chat_completions_find_their_place() -> None:
     assert "text" not in body
     assert "response_format" not in body
     model = spec("openai", "http://127.0.0.1:9", api="responses", params={"max_tokens": 99})
-    assert built(model).max_output_tokens == 99
+    assert build_request(model).max_output_tokens == 99
     given = {"type": "json_schema", "json_schema": {"name": "mine", "schema": {}}}
     assert sent(WITH_SCHEMA, response_format=given)["text"] == {
         "format": {"type": "json_schema", "name": "mine", "schema": {}}
@@ -100,7 +110,7 @@ CUT = {"reason": "max_output_tokens"}
 )
 def test_an_answer_is_read_as_it_was_given(body: Json, text: str, finish: str) -> None:
     with serving(always(Answer(body))) as stub:
-        reply = answered(ask(spec("openai", stub.url, api="responses"))).reply
+        reply = expect_response(ask(spec("openai", stub.url, api="responses"))).reply
     assert (reply.text, reply.finish_reason) == (text, finish)
     assert (reply.input_tokens, reply.output_tokens) == (11, 7)
     assert reply.model == "stub-2026-01-01"
@@ -119,4 +129,4 @@ def test_an_answer_is_read_as_it_was_given(body: Json, text: str, finish: str) -
 )
 def test_what_is_no_answer_is_a_failure(body: Json, kind: str) -> None:
     with serving(always(Answer(body))) as stub:
-        assert failed(ask(spec("openai", stub.url, api="responses"))).kind == kind
+        assert expect_failure(ask(spec("openai", stub.url, api="responses"))).kind == kind

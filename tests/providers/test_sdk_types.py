@@ -100,9 +100,9 @@ def module(name: str) -> Any:
 
 def typed(name: str, kind: str, body: Json) -> list[str]:
     # here, because it needs what comes with the SDKs
-    from typed_values import faults
+    from typed_values import type_errors
 
-    return faults(body, getattr(module(name), kind))
+    return type_errors(body, getattr(module(name), kind))
 
 
 def test_chat_completions_are_those_of_the_openai_sdk() -> None:

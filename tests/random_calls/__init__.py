@@ -1,5 +1,5 @@
-"""Random calls: cases of the four tasks, answers that went wrong, and verdicts on them.
+"""Random calls: cases of the four tasks, answers with errors, and verdicts on them.
 
-Everything takes a `random.Random`, so that one generator serves both the laws (where hypothesis
-plays the dice and shrinks what it finds) and the exact twin (seeded, thousands of cases).
+Every function takes a `random.Random`. The property tests pass one that hypothesis controls and
+shrinks; the exact twin passes a seeded one for thousands of cases.
 """

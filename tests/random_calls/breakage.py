@@ -1,4 +1,4 @@
-"""Answers of the wrong shape: keys and containers that differ, and text that is no JSON."""
+"""Answers with the wrong structure: other keys or containers, or text that is not JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from random_calls.dice import Json
 
-NO_JSON = ("I cannot help with that", "", "Here you are: {}", "[]", '{"a": 1, "a": 1}', "{} {}")
+NOT_JSON = ("I cannot help with that", "", "Here you are: {}", "[]", '{"a": 1, "a": 1}', "{} {}")
 
 
-def broken(dice: Random, answer: Json) -> Any:
-    """The answer with a structure fault (C-21 … C-25): always Structure 0."""
+def break_structure(dice: Random, answer: Json) -> Any:
+    """Give an answer the wrong structure (C-21 … C-25), so that Structure is always 0."""
     how = dice.randint(0, 4)
     if how == 0:
-        return dice.choice(NO_JSON)
+        return dice.choice(NOT_JSON)
     if how == 1:
         return json.dumps(answer)[:-1]
     changed = copy.deepcopy(answer)

@@ -1,4 +1,4 @@
-"""A whole random evaluation: cases of four tasks, the outputs of several models, verdicts."""
+"""A random data set: cases of four tasks, the outputs of several models, and verdicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from exact_twin.text import claims
-from random_calls.breakage import broken
+from random_calls.breakage import break_structure
 from random_calls.dice import Json, chance, perfect_answer
 from random_calls.tasks import TASKS
 from random_calls.translation import reword_outcomes
@@ -21,7 +21,7 @@ FLUENCY = ("native", "native", "minor", "noticeable", "significant", "incomprehe
 
 
 class Model(NamedTuple):
-    """How a model behaves: how often it errs, breaks its JSON, fails; what a call costs."""
+    """How a model behaves: its rates of errors, broken JSON and failures, and its prices."""
 
     name: str
     noise: float
@@ -31,30 +31,30 @@ class Model(NamedTuple):
     prices: tuple[float | None, ...]
     runs: int
     rewords: bool
-    """Says outcomes in words of its own that nobody judges: its values are estimates (C-75)."""
+    """Whether it rewords outcomes, which get no verdict: its values are estimates (C-75)."""
 
 
 class Dataset(NamedTuple):
-    """Records as they stand in the three files."""
+    """The records of the three files."""
 
     cases: list[Json]
     outputs: list[Json]
     verdicts: list[Json]
 
 
-def dataset(dice: Random, per_task: int) -> Dataset:
-    """`per_task` cases of each task, answered by three or four models of different quality."""
+def make_dataset(dice: Random, per_task: int) -> Dataset:
+    """Make `per_task` cases per task, with answers of three or four models of different quality."""
     cases = [TASKS[t].make(dice, f"{t}-{n}") for t in TASKS for n in range(per_task)]
     found = Dataset(cases, [], [])
-    for model in [_model(dice, name) for name in ("ada", "bob", "cyd")]:
+    for model in [_make_model(dice, name) for name in ("ada", "bob", "cyd")]:
         for case in cases:
-            _answer(dice, model, case, found)
+            _add_answers(dice, model, case, found)
     if chance(dice, 0.5):
-        _imitate(found, "ada", "dot")
+        _add_imitator(found, "ada", "dot")
     return found
 
 
-def _model(dice: Random, name: str) -> Model:
+def _make_model(dice: Random, name: str) -> Model:
     noise = dice.choice((0.0, 0.0, 0.003, 0.02, 0.1, 0.5))
     price = dice.choice((0.0, 0.001, 0.0025, 0.04))
     prices: tuple[float | None, ...] = (price, price, price * 2)
@@ -73,14 +73,14 @@ def _model(dice: Random, name: str) -> Model:
     )
 
 
-def _answer(dice: Random, model: Model, case: Json, found: Dataset) -> None:
+def _add_answers(dice: Random, model: Model, case: Json, found: Dataset) -> None:
     if chance(dice, model.fails):
         if chance(dice, 0.5):
             line = {"case_id": case["id"], "model": model.name, "error": "HTTP 503"}
             found.outputs.append(line)
         return
     for run in range(1, model.runs + 1):
-        answer = TASKS[case["task"]].mutated(dice, case, model.noise)
+        answer = TASKS[case["task"]].mutate(dice, case, model.noise)
         if not model.noise:
             answer = perfect_answer(case)
         if model.rewords:
@@ -90,67 +90,67 @@ def _answer(dice: Random, model: Model, case: Json, found: Dataset) -> None:
             "case_id": case["id"],
             "model": model.name,
             "run": run,
-            "output": broken(dice, answer) if is_broken else answer,
+            "output": break_structure(dice, answer) if is_broken else answer,
         }
         price = dice.choice(model.prices)
         found.outputs.append(line if price is None else line | {"cost_usd": price})
         address = {"case_id": case["id"], "model": model.name, "run": run}
-        for verdict in verdicts_on(dice, case, answer):
+        for verdict in make_verdicts(dice, case, answer):
             is_unasked = model.rewords and verdict["metric"] == "translation.critical_facts"
             if chance(dice, model.judged) and not is_unasked:
                 found.verdicts.append(address | verdict)
 
 
-def _imitate(found: Dataset, name: str, imitator: str) -> None:
-    """A model that answers like another: the two must share their rank."""
+def _add_imitator(found: Dataset, name: str, imitator: str) -> None:
+    """Add a model with the answers of another one: both must have the same rank."""
     for records in (found.outputs, found.verdicts):
         same = [copy.deepcopy(record) for record in records if record["model"] == name]
         records += [record | {"model": imitator} for record in same]
 
 
-def verdicts_on(dice: Random, case: Json, answer: Json) -> Iterator[Json]:
-    """A verdict on every item that may be judged, needed or not; on digits code decides alone."""
+def make_verdicts(dice: Random, case: Json, answer: Json) -> Iterator[Json]:
+    """Make a verdict on every item that may be judged, needed or not, except facts in digits."""
     if case["task"] == "qa":
         for question in answer["questions"]:
             word = dice.choice(EVIDENCE)
-            yield _said("qa.evidence_backed_reasoning", str(question["question_id"]), word)
+            yield _verdict("qa.evidence_backed_reasoning", str(question["question_id"]), word)
     elif case["task"] == "text" and "summary" in answer:
-        yield from _on_summary(dice, case["expected_outcome"]["summary"], answer["summary"])
+        yield from _summary_verdicts(dice, case["expected_outcome"]["summary"], answer["summary"])
     elif case["task"] == "translation" and "sentence_translations" in answer:
-        yield from _on_translation(dice, case, answer)
+        yield from _translation_verdicts(dice, case, answer)
 
 
-def _said(metric: str, item: str, verdict: str, text: str = "") -> Json:
+def _verdict(metric: str, item: str, verdict: str, text: str = "") -> Json:
     return {"metric": metric, "item": item, "verdict": verdict, "text": text}
 
 
-def _on_summary(dice: Random, expected: Json, given: Json) -> Iterator[Json]:
-    yield _said("text.call_intent", "call_purpose", dice.choice(INTENT))
+def _summary_verdicts(dice: Random, expected: Json, given: Json) -> Iterator[Json]:
+    yield _verdict("text.call_intent", "call_purpose", dice.choice(INTENT))
     if chance(dice, 0.3):
-        yield _said("text.call_intent", "call_purpose:other_goal", dice.choice(("no", "yes")))
+        yield _verdict("text.call_intent", "call_purpose:other_goal", dice.choice(("no", "yes")))
     for at, _ in enumerate(expected.get("highlights", ())):
         word = dice.choice(CAPTURE)
-        yield _said("text.highlight_recall", f"expected_highlights[{at}]", word)
+        yield _verdict("text.highlight_recall", f"expected_highlights[{at}]", word)
     for at, _ in enumerate(given.get("highlights", ())):
-        yield _said("text.highlight_correctness", f"highlights[{at}]", dice.choice(SUPPORT))
+        yield _verdict("text.highlight_correctness", f"highlights[{at}]", dice.choice(SUPPORT))
     for number, claim in enumerate(claims(given), start=1):
-        yield _said("text.fabrication_free", f"claim:{number}", dice.choice(SUPPORT), claim)
+        yield _verdict("text.fabrication_free", f"claim:{number}", dice.choice(SUPPORT), claim)
 
 
-def _on_translation(dice: Random, case: Json, answer: Json) -> Iterator[Json]:
+def _translation_verdicts(dice: Random, case: Json, answer: Json) -> Iterator[Json]:
     for key in sorted({str(item["source_id"]) for item in answer["sentence_translations"]}):
         cosine = dice.randint(-10, 100) / 100
         yield {"metric": "translation.meaning", "item": key, "value": cosine}
-        yield _said("translation.fluency", key, dice.choice(FLUENCY))
+        yield _verdict("translation.fluency", key, dice.choice(FLUENCY))
     for entry in case["expected_outcome"].get("named_entities_handled", ()):
         if chance(dice, 0.1):
             word = dice.choice(("same_name", "different_name"))
-            yield _said("translation.proper_nouns", entry["entity"], word)
+            yield _verdict("translation.proper_nouns", entry["entity"], word)
     for place, fact in enumerate(_listed_facts(case), start=1):
         form: Any = fact["expected"] if isinstance(fact, Mapping) else fact
         if not form.isdigit() and chance(dice, 0.8):
             word = dice.choice(("preserved", "altered", "omitted", "cannot_tell"))
-            yield _said("translation.critical_facts", f"fact:{place}", word)
+            yield _verdict("translation.critical_facts", f"fact:{place}", word)
 
 
 def _listed_facts(case: Json) -> list[Any]:

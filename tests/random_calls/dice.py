@@ -1,4 +1,4 @@
-"""Dice, and the words that random calls are made of."""
+"""Random choices, and the words in random calls."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ WORDS: dict[str, tuple[str, ...]] = {
     "hi": ("एजेंट", "ग्राहक", "खाता", "भुगतान", "धन्यवाद", "शिकायत", "जानकारी", "कार्ड"),
     "el": ("πελάτης", "λογαριασμός", "πληρωμή", "γρήγορα", "ευχαριστώ", "κάρτα"),
 }
-"""Words of several scripts; none is a number in words, so that digits alone are facts."""
+"""Words of several scripts; none is a number in words, so only digits are facts."""
 
 
-class Case(NamedTuple):
-    """The recipe of one task: a case, an answer gone wrong, an answer with one right item spoiled.
+class Recipe(NamedTuple):
+    """The functions of one task: make a case, add random errors, make one right item wrong.
 
-    `spoiled` is None where the answer has no right item left.
+    `spoil` returns None if the answer has no right item.
     """
 
     make: Callable[[Random, str], Json]
-    mutated: Callable[[Random, Json, float], Json]
-    spoiled: Callable[[Random, Json, Json], Json | None]
+    mutate: Callable[[Random, Json, float], Json]
+    spoil: Callable[[Random, Json, Json], Json | None]
 
 
 def chance(dice: Random, probability: float) -> bool:
-    """True with this probability; the lowest throw says no, so that shrinking makes less happen."""
+    """True with this probability; the lowest draw is False, so shrinking causes fewer events."""
     return dice.random() > 1 - probability
 
 
-def some(dice: Random, things: Sequence[Thing], least: int = 0) -> list[Thing]:
-    """Some of the things, in any order."""
+def choose_some(dice: Random, things: Sequence[Thing], least: int = 0) -> list[Thing]:
+    """Choose at least `least` of the things, in random order."""
     return dice.sample(list(things), dice.randint(min(least, len(things)), len(things)))
 
 
@@ -53,7 +53,7 @@ def turns(dice: Random, texts: Sequence[str]) -> Any:
 
 
 def perfect_answer(case: Json) -> Json:
-    """The expected outcome, with a reason wherever the human left none."""
+    """The expected outcome, with a reason where the human gave none."""
     answer: Json = copy.deepcopy(case["expected_outcome"])
     if case["task"] == "qa":
         for question in answer["questions"]:
@@ -62,8 +62,8 @@ def perfect_answer(case: Json) -> Json:
     return answer
 
 
-def with_repeats(dice: Random, items: list[Json], noise: float, change: Json) -> list[Json]:
-    """Some items again: the same once more, or contradicting themselves (C-19)."""
+def add_repeats(dice: Random, items: list[Json], noise: float, change: Json) -> list[Json]:
+    """Repeat some items, either unchanged or with a contradiction (C-19)."""
     repeated = []
     for item in items:
         if chance(dice, noise):
@@ -71,12 +71,12 @@ def with_repeats(dice: Random, items: list[Json], noise: float, change: Json) ->
     return items + repeated
 
 
-def unrepeated(items: Sequence[Json], id_key: str) -> list[tuple[int, Json]]:
-    """The items whose id stands once, with their places: only these are surely right or wrong."""
+def unique_items(items: Sequence[Json], id_key: str) -> list[tuple[int, Json]]:
+    """The items whose id occurs once, with their index: only these are certainly right or wrong."""
     ids = [str(item[id_key]) for item in items]
     return [(at, item) for at, item in enumerate(items) if ids.count(ids[at]) == 1]
 
 
-def place_of(dice: Random, places: Sequence[Thing]) -> Thing | None:
-    """One of the places, None where there is none."""
-    return dice.choice(list(places)) if places else None
+def choose_one(dice: Random, things: Sequence[Thing]) -> Thing | None:
+    """One of the things; None if there are none."""
+    return dice.choice(list(things)) if things else None

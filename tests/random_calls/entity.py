@@ -6,7 +6,16 @@ import copy
 from random import Random
 from typing import Any
 
-from random_calls.dice import Case, Json, chance, perfect_answer, phrase, place_of, some, turns
+from random_calls.dice import (
+    Json,
+    Recipe,
+    chance,
+    choose_one,
+    choose_some,
+    perfect_answer,
+    phrase,
+    turns,
+)
 
 KNOWN = ("refund", "Loan", "account_management", "KYC", "रिफंड", "café", "card block", "返金")
 ALIASES = {
@@ -20,16 +29,16 @@ LISTS = ("detected_keywords", "detected_topics")
 
 
 def _make(dice: Random, case_id: str) -> Json:
-    configured = some(dice, KNOWN, least=2)
-    said = [*some(dice, KNOWN), *some(dice, SPOKEN)]
+    configured = choose_some(dice, KNOWN, least=2)
+    said = [*choose_some(dice, KNOWN), *choose_some(dice, SPOKEN)]
     case: Json = {
         "id": case_id,
         "task": "entity",
         "transcript": turns(dice, [f"{phrase(dice, 'en')}, {word}, please" for word in said]),
         "config": _config(dice, configured),
         "expected_outcome": {
-            "detected_keywords": some(dice, configured),
-            "detected_topics": some(dice, configured),
+            "detected_keywords": choose_some(dice, configured),
+            "detected_topics": choose_some(dice, configured),
             "valid_entity_set": configured,
         },
     }
@@ -57,20 +66,20 @@ def _config(dice: Random, configured: list[str]) -> Json:
     return config
 
 
-def _mutated(dice: Random, case: Json, noise: float) -> Json:
+def _mutate(dice: Random, case: Json, noise: float) -> Json:
     answer = perfect_answer(case)
     for name in LISTS:
         if name not in answer:
             continue
-        answer[name] = [_respelled(dice, case, form, noise) for form in answer[name]]
+        answer[name] = [_respell(dice, case, form, noise) for form in answer[name]]
         answer[name] = [form for form in answer[name] if not chance(dice, noise)]
         while chance(dice, noise):
-            answer[name].append(_extra(dice, case))
+            answer[name].append(_extra_entity(dice, case))
         dice.shuffle(answer[name])
     return answer
 
 
-def _respelled(dice: Random, case: Json, form: str, noise: float) -> str:
+def _respell(dice: Random, case: Json, form: str, noise: float) -> str:
     if not chance(dice, noise):
         return form
     aliases = case["config"].get("aliases", {}).get(form)
@@ -79,13 +88,13 @@ def _respelled(dice: Random, case: Json, form: str, noise: float) -> str:
     return dice.choice((form.upper(), f" {form} ", form.replace("_", " "), f"{form}."))
 
 
-def _extra(dice: Random, case: Json) -> Any:
+def _extra_entity(dice: Random, case: Json) -> Any:
     configured = case["expected_outcome"].get("valid_entity_set") or ["refund"]
     pool = (*configured, *SPOKEN, *INVENTED, "REFUND", "", " - ", 7, None, True)
     return dice.choice(pool)
 
 
-def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
+def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
     spoiled = copy.deepcopy(answer)
     expected = case["expected_outcome"]
     right = [
@@ -93,9 +102,9 @@ def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
         for name in LISTS
         if name in expected
         for at, form in enumerate(spoiled[name])
-        if form in expected[name] and _is_alone(form, spoiled[name], case)
+        if form in expected[name] and _is_unique(form, spoiled[name], case)
     ]
-    place = place_of(dice, right)
+    place = choose_one(dice, right)
     if place is None:
         return None
     name, at = place
@@ -104,14 +113,14 @@ def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
     return spoiled
 
 
-def _is_alone(form: str, reported: list[Any], case: Json) -> bool:
-    """Whether no other entry of the list says the same: then the right one is gone if it is"""
-    same = {_plain(form), *map(_plain, case["config"].get("aliases", {}).get(form, ()))}
-    return sum(_plain(entry) in same for entry in reported) == 1
+def _is_unique(form: str, reported: list[Any], case: Json) -> bool:
+    """Whether no other entry of the list means the same, so that changing this one is an error."""
+    same = {_simplify(form), *map(_simplify, case["config"].get("aliases", {}).get(form, ()))}
+    return sum(_simplify(entry) in same for entry in reported) == 1
 
 
-def _plain(entry: Any) -> str:
+def _simplify(entry: Any) -> str:
     return str(entry).casefold().strip(" .").replace("_", " ")
 
 
-ENTITY = Case(_make, _mutated, _spoiled)
+ENTITY = Recipe(_make, _mutate, _spoil)

@@ -7,15 +7,15 @@ from random import Random
 from typing import Any
 
 from random_calls.dice import (
-    Case,
     Json,
+    Recipe,
+    add_repeats,
     chance,
+    choose_one,
     perfect_answer,
     phrase,
-    place_of,
     turns,
-    unrepeated,
-    with_repeats,
+    unique_items,
 )
 
 SCALES = (1, 2, 3, 4, 5, 10, 2.5)
@@ -56,14 +56,14 @@ def _question(dice: Random, number: int) -> Json:
     }
 
 
-def _mutated(dice: Random, case: Json, noise: float) -> Json:
+def _mutate(dice: Random, case: Json, noise: float) -> Json:
     items: list[Json] = []
     for question in perfect_answer(case)["questions"]:
         if not chance(dice, noise):
             items.append(question)
         elif not chance(dice, 0.2):
-            items.append(_changed(dice, question))
-    items = with_repeats(dice, items, noise / 3, {"score": dice.choice((0, 1, True))})
+            items.append(_change_question(dice, question))
+    items = add_repeats(dice, items, noise / 3, {"score": dice.choice((0, 1, True))})
     if chance(dice, noise):
         keys = case["expected_outcome"]["questions"][0]
         items.append({key: value for key, value in _question(dice, 99).items() if key in keys})
@@ -71,7 +71,7 @@ def _mutated(dice: Random, case: Json, noise: float) -> Json:
     return {"questions": items}
 
 
-def _changed(dice: Random, question: Json) -> Json:
+def _change_question(dice: Random, question: Json) -> Json:
     maximum, score = question["max_score"], question["score"] or 0
     given: tuple[Any, ...] = (
         *(0, maximum, maximum / 2, maximum + 1, -1, True, None, str(maximum)),
@@ -89,12 +89,12 @@ def _changed(dice: Random, question: Json) -> Json:
     return question | {"score": dice.choice(given)}
 
 
-def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
+def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
     spoiled = copy.deepcopy(answer)
     items = spoiled["questions"]
     expected = {str(q["question_id"]): q for q in case["expected_outcome"]["questions"]}
-    right = [at for at, item in unrepeated(items, "question_id") if _is_right(item, expected)]
-    at = place_of(dice, right)
+    right = [at for at, item in unique_items(items, "question_id") if _is_right(item, expected)]
+    at = choose_one(dice, right)
     if at is None:
         return None
     question = items[at]
@@ -120,4 +120,4 @@ def _is_right(item: Json, expected: dict[str, Json]) -> bool:
     )
 
 
-QA = Case(_make, _mutated, _spoiled)
+QA = Recipe(_make, _mutate, _spoil)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from random_calls.dice import Case
+from random_calls.dice import Recipe
 from random_calls.entity import ENTITY
 from random_calls.qa import QA
 from random_calls.text import TEXT
 from random_calls.translation import TRANSLATION
 
-TASKS: Mapping[str, Case] = {"qa": QA, "entity": ENTITY, "text": TEXT, "translation": TRANSLATION}
+TASKS: Mapping[str, Recipe] = {"qa": QA, "entity": ENTITY, "text": TEXT, "translation": TRANSLATION}

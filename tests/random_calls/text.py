@@ -7,15 +7,15 @@ from random import Random
 from typing import Any
 
 from random_calls.dice import (
-    Case,
     Json,
+    Recipe,
+    add_repeats,
     chance,
+    choose_one,
     perfect_answer,
     phrase,
-    place_of,
     turns,
-    unrepeated,
-    with_repeats,
+    unique_items,
 )
 
 CLASSES = ("positive", "neutral", "negative")
@@ -80,10 +80,10 @@ def _emotion(dice: Random) -> Json:
     return shares
 
 
-def _mutated(dice: Random, case: Json, noise: float) -> Json:
+def _mutate(dice: Random, case: Json, noise: float) -> Json:
     answer = perfect_answer(case)
     if "sentiment" in answer:
-        answer["sentiment"] = _mutated_sentences(dice, answer["sentiment"], noise)
+        answer["sentiment"] = _mutate_sentences(dice, answer["sentiment"], noise)
     if "summary" in answer:
         _mutate_summary(dice, answer["summary"], noise)
     if "emotion" in answer and "emotions" in case["config"] and chance(dice, 0.5):
@@ -94,14 +94,14 @@ def _mutated(dice: Random, case: Json, noise: float) -> Json:
     return answer
 
 
-def _mutated_sentences(dice: Random, items: list[Json], noise: float) -> list[Json]:
+def _mutate_sentences(dice: Random, items: list[Json], noise: float) -> list[Json]:
     kept = [item for item in items if not chance(dice, noise / 4)]
     for item in kept:
         if chance(dice, noise):
             item["label"] = dice.choice(LABELS)
         if chance(dice, noise):
             item["sentence_id"] = str(item["sentence_id"])
-    kept = with_repeats(dice, kept, noise / 4, {"label": dice.choice(CLASSES)})
+    kept = add_repeats(dice, kept, noise / 4, {"label": dice.choice(CLASSES)})
     if chance(dice, noise):
         kept.append({"sentence_id": 99, "text": "", "label": "neutral"})
     dice.shuffle(kept)
@@ -135,9 +135,9 @@ def _mutate_summary(dice: Random, summary: Json, noise: float) -> None:
             del fields[name]
 
 
-def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
+def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
     spoiled = copy.deepcopy(answer)
-    place = place_of(dice, _right(case["expected_outcome"], spoiled))
+    place = choose_one(dice, _right_parts(case["expected_outcome"], spoiled))
     if place is None:
         return None
     where, key = place
@@ -157,17 +157,17 @@ def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
     return spoiled
 
 
-def _right(expected: Json, answer: Json) -> list[tuple[str, Any]]:
+def _right_parts(expected: Json, answer: Json) -> list[tuple[str, Any]]:
     labels = {str(s["sentence_id"]): s["label"] for s in expected.get("sentiment", ())}
     right: list[tuple[str, Any]] = [
         ("label", at)
-        for at, item in unrepeated(answer.get("sentiment", ()), "sentence_id")
+        for at, item in unique_items(answer.get("sentiment", ()), "sentence_id")
         if item["label"] is not None and item["label"] == labels.get(str(item["sentence_id"]))
     ]
-    told, given = expected.get("summary", {}), answer.get("summary", {})
-    if "call_purpose" in told and given["call_purpose"] == told["call_purpose"]:
+    wanted, given = expected.get("summary", {}), answer.get("summary", {})
+    if "call_purpose" in wanted and given["call_purpose"] == wanted["call_purpose"]:
         right.append(("purpose", ""))
-    highlights = told.get("highlights", ())
+    highlights = wanted.get("highlights", ())
     right += [
         ("highlight", at)
         for at, text in enumerate(given.get("highlights", ()))
@@ -176,18 +176,18 @@ def _right(expected: Json, answer: Json) -> list[tuple[str, Any]]:
     fields = given.get("call_extracted_info", {})
     right += [
         ("field", name)
-        for name, value in told.get("call_extracted_info", {}).items()
+        for name, value in wanted.get("call_extracted_info", {}).items()
         if value not in ("", "N/A", "unknown") and fields.get(name) == value
     ]
-    tops = _tops(expected.get("emotion", {}))
-    if tops and len(tops) < len(expected["emotion"]) and tops == _tops(answer["emotion"]):
+    tops = _top_emotions(expected.get("emotion", {}))
+    if tops and len(tops) < len(expected["emotion"]) and tops == _top_emotions(answer["emotion"]):
         right.append(("emotion", tops))
     return right
 
 
-def _tops(shares: Json) -> list[str]:
+def _top_emotions(shares: Json) -> list[str]:
     numbers = {n: s for n, s in shares.items() if isinstance(s, (int, float)) and s is not True}
     return sorted(n for n, s in numbers.items() if s == max(numbers.values()) and s > 0)
 
 
-TEXT = Case(_make, _mutated, _spoiled)
+TEXT = Recipe(_make, _mutate, _spoil)

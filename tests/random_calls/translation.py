@@ -7,15 +7,15 @@ from random import Random
 from typing import Any
 
 from random_calls.dice import (
-    Case,
     Json,
+    Recipe,
+    add_repeats,
     chance,
+    choose_one,
     perfect_answer,
     phrase,
-    place_of,
     turns,
-    unrepeated,
-    with_repeats,
+    unique_items,
 )
 
 TERMS = ("KYC", "PrepaidPlus", "सिमकार्ड", "FlexiPlan")
@@ -78,7 +78,7 @@ def _translation_case(dice: Random, case_id: str, sentences: list[Json], languag
 
 def _annotate(dice: Random, case: Json, facts: list[str]) -> None:
     given = [{"fact": f"{fact} in English", "expected": fact} for fact in facts]
-    if not chance(dice, 0.1):  # where none are listed, code finds the numbers (C-74)
+    if not chance(dice, 0.1):  # if none are listed, code finds the numbers (C-74)
         case["annotations"] = {"critical_facts": facts if chance(dice, 0.5) else given}
     if chance(dice, 0.1):
         case["expected_outcome"][TERM_LIST].append({"term": "IBAN", "handled_as": "IBAN-code"})
@@ -97,7 +97,7 @@ def _mutate(dice: Random, case: Json, noise: float) -> Json:
         if not chance(dice, noise / 4):
             items.append(item)
     if "sentence_translations" in answer:
-        items = with_repeats(dice, items, noise / 4, {"translated_text": "otra cosa"})
+        items = add_repeats(dice, items, noise / 4, {"translated_text": "otra cosa"})
         if chance(dice, noise):
             items.append({"source_id": 99, "source_text": "", "translated_text": "de más"})
         dice.shuffle(items)
@@ -129,7 +129,7 @@ def _other_word(dice: Random, word: str) -> str:
 
 
 def reword_outcomes(answer: Json) -> None:
-    """Replace the outcomes in the translations by other words."""
+    """Replace the outcomes of the call with other words."""
     for item in answer.get("sentence_translations", ()):
         for outcome in OUTCOMES:
             if isinstance(item["translated_text"], str):
@@ -146,11 +146,11 @@ def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
         str(item["source_id"]): item["translated_text"]
         for item in case["expected_outcome"]["sentence_translations"]
     }
-    index = place_of(
+    index = choose_one(
         dice,
         [
             index
-            for index, item in unrepeated(items, "source_id")
+            for index, item in unique_items(items, "source_id")
             if item["translated_text"] == expected.get(str(item["source_id"]))
         ],
     )
@@ -164,4 +164,4 @@ def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
     return spoiled
 
 
-TRANSLATION = Case(_make_case, _mutate, _spoil)
+TRANSLATION = Recipe(_make_case, _mutate, _spoil)

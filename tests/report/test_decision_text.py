@@ -17,7 +17,7 @@ from builders import (
     text_outcome,
 )
 from callscore.report.decision import Statement, state_decision
-from scripted import ScriptedJudge
+from fake_judges import ScriptedJudge
 
 QA_ALONE = {"weights": {"qa": 1.0}}
 TWO = [question("Q1", 0), question("Q2")]

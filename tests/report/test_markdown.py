@@ -10,7 +10,7 @@ import pytest
 from callscore.report.markdown import FORMAT
 from callscore.report.markdown_text import prose
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import hostile
+from report_samples import hostile_source
 from xss_payloads import OTHERS, PAYLOADS
 
 
@@ -74,7 +74,8 @@ def test_the_short_form_fits_a_comment(source: ReportSource) -> None:
 @pytest.mark.parametrize("short", [False, True])
 def test_hostile_text_stays_in_code_spans(source: ReportSource, short: bool) -> None:
     told = written(
-        hostile(source, [*PAYLOADS, *OTHERS, "@everyone #1 [a](http://x.example)"]), short=short
+        hostile_source(source, [*PAYLOADS, *OTHERS, "@everyone #1 [a](http://x.example)"]),
+        short=short,
     )
     for line in told.splitlines():
         outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", line)

@@ -12,14 +12,14 @@ import pytest
 
 from callscore.core.errors import MissingExtra, UsageError
 from callscore.core.scorecard import Scorecard
-from report_samples import hostile, sample_source
+from report_samples import hostile_source, sample_source
 from xss_payloads import OTHERS, PAYLOADS
 
 
 @pytest.fixture(scope="module")
 def cards() -> tuple[Scorecard, Scorecard]:
     with sample_source(limit=4) as source:
-        return source.card, hostile(source, [*PAYLOADS, *OTHERS]).card
+        return source.card, hostile_source(source, [*PAYLOADS, *OTHERS]).card
 
 
 def test_a_notebook_shows_the_first_screen_without_a_script(

@@ -14,7 +14,7 @@ from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from commands import run
 from eval_files import cases_file, eval_file, read_json
-from scenario_runs import PERFECT, SAMPLES, SCENARIOS, scenarios
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, scenario_data
 
 WORSE: Json = {
     "name": "w",
@@ -30,7 +30,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Json:
     for path in (SAMPLES / "orchestration" / "scenarios" / "EN").iterdir():
         for copy in range(10):
             shutil.copy(path, folder / f"{copy}{path.name}")
-    return scenarios(scenarios=str(folder))
+    return scenario_data(scenarios=str(folder))
 
 
 def test_a_race_over_scenarios_drops_the_worse_model_early(tmp_path: Path, data: Json) -> None:
@@ -56,7 +56,7 @@ def test_a_race_over_scenarios_drops_the_worse_model_early(tmp_path: Path, data:
     ("data", "says"),
     [
         (["cases.jsonl", SCENARIOS], "either case files or scenarios"),
-        (scenarios(history="own"), "expected history: gold"),
+        (scenario_data(history="own"), "expected history: gold"),
     ],
 )
 def test_a_race_that_cannot_be_fair_is_refused(tmp_path: Path, data: Any, says: str) -> None:

@@ -25,7 +25,7 @@ from callscore.providers.simulated import SimulatedProvider
 from callscore.suites.registry import noise_of, rules_of
 from commands import run
 from eval_files import eval_file
-from perfect_answers import document, perfect
+from perfect_answers import document, perfect_answer
 from shared_cases import BUNDLED, CASES, shared_file
 from test_real_data import FILES
 
@@ -110,7 +110,7 @@ def test_c130_a_perfect_answer_in_the_prompts_own_schema_scores_one(
     cases = DATA_SETS[name]()
     cases = cases if config else without_config(cases)
     asked = prompts_of(cases, tmp_path)
-    outputs = [output(case.id, perfect(case, prompt)) for case, prompt in asked]
+    outputs = [output(case.id, perfect_answer(case, prompt)) for case, prompt in asked]
     assert_perfect(callscore.score([*cases], outputs, intervals=False))
 
 
@@ -311,7 +311,7 @@ def test_c130_keys_of_the_references_own_are_asked_for(tmp_path: Path) -> None:
     prompt = prompt_of(case, tmp_path)
     (item,) = document(prompt)["form"]["questions"]
     assert list(item) == ["question_id", "score", "max_score", "type", "reason", "severity"]
-    assert_perfect(callscore.score([case], [output("c1", perfect(*_only(case, prompt)))]))
+    assert_perfect(callscore.score([case], [output("c1", perfect_answer(*_only(case, prompt)))]))
 
 
 def _only(case: Json, prompt: Prompt) -> tuple[Case, Prompt]:

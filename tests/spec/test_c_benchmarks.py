@@ -11,11 +11,10 @@ import pytest
 
 from builders import (
     Json,
-    Scored,
+    ScoreResult,
     entity_case,
     entity_output,
     form,
-    one_translated,
     output,
     qa_case,
     question,
@@ -23,6 +22,7 @@ from builders import (
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from calls_suite import add_case, score_benchmarks
 from callscore.core.judging import Question
@@ -32,7 +32,7 @@ from callscore.demo import sample_calls
 from callscore.scorecard.criteria import CriterionTallies, CriterionTally, consistency
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks import measures as formulas
-from scripted import ScriptedEmbedder, ScriptedJudge, best_word
+from fake_judges import ScriptedEmbedder, ScriptedJudge, best_word
 
 CRITERIA = spec.load_spec().benchmarks.criteria
 REASON = "The agent greeted the customer"
@@ -50,7 +50,7 @@ def score_with_benchmarks(
     word: Any = best_word,
     cosine: float = 0.9,
     **options: Any,
-) -> Scored:
+) -> ScoreResult:
     """Score with the second layer, a judge that answers `word` and a fixed cosine."""
     return score(
         cases,
@@ -63,7 +63,7 @@ def score_with_benchmarks(
     )
 
 
-def criterion(scored: Scored, slug: str) -> CriterionScore:
+def criterion(scored: ScoreResult, slug: str) -> CriterionScore:
     return scored.model.benchmarks.criteria[slug]
 
 
@@ -185,7 +185,7 @@ def test_c91_an_altered_amount_in_a_translation_is_an_unsupported_claim(tmp_path
     case = translation_case("It costs $49.", "Cuesta $49.")
 
     def faithfulness(text: str) -> float | None:
-        answer = output("c1", one_translated("It costs $49.", text))
+        answer = output("c1", translation_outcome("It costs $49.", text))
         return criterion(
             score_with_benchmarks([case], [answer], tmp_path), "bench.faithfulness"
         ).value

@@ -11,7 +11,7 @@ from callscore.core.case import Case
 from callscore.core.spec import Rating, rate
 from callscore.scorecard.formula import CaseScore, score_case
 from callscore.suites.calls.spec import load_spec
-from entity_cases import CONFIG, entity_case, flags, measured, measures, outcome, values
+from entity_cases import CONFIG, entity_case, flags, measure_answer, measures, outcome, values
 
 METRICS = load_spec().metrics
 ADHERENCE, FABRICATED = METRICS["entity.config_adherence"], METRICS["entity.fabricated_count"]
@@ -32,7 +32,7 @@ def fabricated(entity: str, transcript: str) -> float | None:
 
 def score(case: Case, answer: object) -> CaseScore:
     """The answer scored under all gates."""
-    return score_case(formula_of("entity", "all"), measured(case, answer))
+    return score_case(formula_of("entity", "all"), measure_answer(case, answer))
 
 
 @pytest.mark.parametrize(

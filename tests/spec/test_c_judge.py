@@ -13,11 +13,10 @@ import pytest
 import callscore
 from builders import (
     Json,
-    Scored,
+    ScoreResult,
     entity_case,
     entity_output,
     form,
-    one_translated,
     output,
     qa_case,
     question,
@@ -25,6 +24,7 @@ from builders import (
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from callscore.core.case import Message
 from callscore.core.errors import DataError, UsageError
@@ -32,8 +32,8 @@ from callscore.core.judging import Question
 from callscore.judges.document import DocumentJudge
 from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
+from fake_judges import ScriptedEmbedder, ScriptedJudge, best_word
 from judge_cases import WritingModel
-from scripted import ScriptedEmbedder, ScriptedJudge, best_word
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 REASON = "The agent greeted the customer"
@@ -41,7 +41,7 @@ THREE = [question(f"Q{n}", reason="the human's words") for n in (1, 2, 3)]
 ANSWERED = form(*(question(f"Q{n}", reason=f"{REASON} ({n})") for n in (1, 2, 3)))
 
 
-def judged(folder: Path, judge: ScriptedJudge, **options: Any) -> Scored:
+def judged(folder: Path, judge: ScriptedJudge, **options: Any) -> ScoreResult:
     return score([qa_case(THREE)], [output("c1", ANSWERED)], folder, judge=judge, **options)
 
 
@@ -405,7 +405,7 @@ def test_answers_that_code_decides_are_not_put_to_the_judge(tmp_path: Path) -> N
 def test_translated_sentences_are_compared_in_the_target_language(tmp_path: Path) -> None:
     case = translation_case("Good morning", "Buenos días")
     exact, lexical = ScriptedEmbedder(0.8), ScriptedEmbedder(0.8, approximate=True)
-    answers = [output("c1", one_translated("Good morning", "Buen día"))]
+    answers = [output("c1", translation_outcome("Good morning", "Buen día"))]
     judge = ScriptedJudge()
     found = score([case], answers, tmp_path, judge=judge, embedder=exact)
     assert exact.languages == ["es"]
@@ -418,7 +418,7 @@ def test_translated_sentences_are_compared_in_the_target_language(tmp_path: Path
 @pytest.mark.parametrize(("target", "noted"), [("de", 1), ("es", 0)])
 def test_the_card_says_where_an_embedder_is_weak(tmp_path: Path, target: str, noted: int) -> None:
     case = translation_case("Good morning", "Guten Morgen", target)
-    answer = output("c1", one_translated("Good morning", "Guten Tag"))
+    answer = output("c1", translation_outcome("Good morning", "Guten Tag"))
     found = score([case], [answer], tmp_path, embedder="muse")
     assert len([note for note in found.card.notes if "mUSE is weak in German" in note]) == noted
 

@@ -12,9 +12,8 @@ from builders import (
     Json,
     entity_case,
     entity_output,
-    evidence,
+    evidence_verdicts,
     form,
-    one_translated,
     output,
     qa_case,
     question,
@@ -22,6 +21,7 @@ from builders import (
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from calls_suite import formula_for, template
 from callscore.core.case import Case, Reply
@@ -36,7 +36,7 @@ from callscore.scorecard.formula import score_case
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.items import match_items
-from entity_cases import unrefused
+from entity_cases import unchecked_reference
 
 
 def good(case_id: str = "c1") -> dict[str, object]:
@@ -209,7 +209,7 @@ def test_c05_every_marked_row_is_a_gate(gates: str, expected: float | None) -> N
     names = [f"word{i}" for i in range(50)]
     given = entity_case(names, configured=names[:47], transcript=" ".join(names))
     task = EntityTask(spec.make_settings())
-    reference = unrefused(msgspec.convert(given, Case))
+    reference = unchecked_reference(msgspec.convert(given, Case))
     answer = task.read(reference, Reply(msgspec.json.encode(entity_output(names))))
     result = score_case(
         formula_for("entity", spec.make_settings({"gates": gates})),
@@ -242,13 +242,13 @@ def test_c06_calls_with_nothing_to_count_do_not_dilute_a_pooled_rate(tmp_path: P
     plain, term = ("c1 source", "uno"), ("the KYC", "el KYC")
 
     def case(case_id: str, source: str, target: str, terms: list[dict[str, str]]) -> Any:
-        expected = one_translated(source, target) | {"domain_terms_handled": terms}
+        expected = translation_outcome(source, target) | {"domain_terms_handled": terms}
         return translation_case(source, target) | {"id": case_id, "expected_outcome": expected}
 
     cases = [case(f"c{i}", *plain, []) for i in range(9)]
     cases.append(case("c9", *term, [{"term": "KYC", "handled_as": "KYC"}]))
     outputs = [output(c["id"], c["expected_outcome"]) for c in cases[:9]]
-    wrong = one_translated("the KYC", "el control") | {
+    wrong = translation_outcome("the KYC", "el control") | {
         "domain_terms_handled": [{"term": "KYC", "handled_as": "KYC"}]
     }
     scored = score(cases, [*outputs, output("c9", wrong)], tmp_path)
@@ -501,7 +501,7 @@ def test_c14_rates_are_percent_and_say_so(tmp_path: Path) -> None:
 )
 def test_c15_every_name_of_a_metric_maps_to_one_slug(tmp_path: Path, name: str) -> None:
     expected = [question(reason="The agent greeted the caller at once")]
-    verdict = {**evidence("c1", "Q1")[0], "metric": name}
+    verdict = {**evidence_verdicts("c1", "Q1")[0], "metric": name}
     given = form(question(reason="Said 'Good morning' at 00:12"))
     scored = score([qa_case(expected)], [output("c1", given)], tmp_path, [verdict])
     assert scored.value("qa.evidence_backed_reasoning") == 1.0

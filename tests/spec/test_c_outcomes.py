@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from builders import Json, Scored, output, score
+from builders import Json, ScoreResult, output, score
 from callscore.core.judging import Question
 from callscore.core.scorecard import MetricScore
 from callscore.judges.rubric import built_in_library
 from commands import run
 from eval_files import read_lines
-from judging_stub import judge_entry, judged, judging
-from scripted import ScriptedEmbedder, ScriptedJudge, best_word
+from fake_judges import ScriptedEmbedder, ScriptedJudge, best_word
+from judging_stub import answer_as_judge, judge_entry, judge_requests
 from stub_servers import Request, serving
 from translation_cases import TASK, outcome, translation_case
 
@@ -41,12 +41,12 @@ def word(question: Question) -> str:
     return best_word(question)
 
 
-def scored(folder: Path, judge: Any, answers: dict[str, list[str]], **more: Any) -> Scored:
+def scored(folder: Path, judge: Any, answers: dict[str, list[str]], **more: Any) -> ScoreResult:
     outputs = [output("c1", outcome(said), model) for model, said in answers.items()]
     return score([case(**more)], outputs, folder, judge=judge, embedder=ScriptedEmbedder(0.9))
 
 
-def facts_of(found: Scored, model: str = "a") -> MetricScore:
+def facts_of(found: ScoreResult, model: str = "a") -> MetricScore:
     models = {score.model: score for score in found.card.models}
     return models[model].tasks["translation"].metrics[FACTS]
 
@@ -180,14 +180,14 @@ def test_c74_the_list_is_frozen_for_later_models_and_runs(tmp_path: Path) -> Non
         assert done.returncode == 0, done.stderr
         return read_lines(results)
 
-    with serving(judging) as stub:
+    with serving(answer_as_judge) as stub:
         config = tmp_path / "judge.yaml"
         config.write_text(json.dumps(judge_entry(stub.url)), encoding="utf-8")
         options = ("--judge", config, "--embedder", "none", "--store", store)
         first = told("a", KEPT, *options, "--save-verdicts", saved)
-        asked = len(judged(stub))
+        asked = len(judge_requests(stub))
         told("b", LOST, *options)
-        before, later = judged(stub)[:asked], judged(stub)[asked:]
+        before, later = judge_requests(stub)[:asked], judge_requests(stub)[asked:]
     assert [asks_for_outcomes(request) for request in before].count(True) == 1
     assert later and not any(asks_for_outcomes(request) for request in later)
     lines = [line for line in read_lines(saved) if line["item"].startswith("outcome:")]

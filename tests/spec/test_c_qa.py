@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from builders import evidence, form, output, qa_case, question, score
+from builders import evidence_verdicts, form, output, qa_case, question, score
 from callscore.core.measure import Measure
 from callscore.core.spec import rate
 from callscore.report.numbers import show
@@ -258,16 +258,16 @@ def test_c37_a_reason_earns_none_one_or_two_points(
 ) -> None:
     case = qa_case([question(reason="The agent opened with a greeting")])
     given = [output("c1", form(question(reason="Agent said 'Good morning'")))]
-    scored = score([case], given, tmp_path, evidence("c1", "Q1", verdict=verdict))
+    scored = score([case], given, tmp_path, evidence_verdicts("c1", "Q1", verdict=verdict))
     assert scored.value("qa.evidence_backed_reasoning") == value
 
 
 def test_c37_two_verdicts_on_one_reason_are_read_together(tmp_path: Path) -> None:
     case = qa_case([question(reason="The agent opened with a greeting")])
     given = [output("c1", form(question(reason="Agent said 'Good morning'")))]
-    first = evidence("c1", "Q1", verdict="specific")
+    first = evidence_verdicts("c1", "Q1", verdict="specific")
     assert score([case], given, tmp_path, first).value("qa.evidence_backed_reasoning") is None
-    both = [*first, *evidence("c1", "Q1", verdict="as_described")]
+    both = [*first, *evidence_verdicts("c1", "Q1", verdict="as_described")]
     assert score([case], given, tmp_path, both).value("qa.evidence_backed_reasoning") == 1
 
 

@@ -14,12 +14,12 @@ from builders import (
     Json,
     entity_case,
     entity_output,
-    one_translated,
     output,
     qa_case,
     question,
     text_case,
     translation_case,
+    translation_outcome,
 )
 from calls_suite import all_tasks
 from callscore.app import CaseCheck, check_cases
@@ -99,7 +99,7 @@ def of_translation(**parts: Any) -> Json:
             id="a fact that its own translation lacks",
         ),
         pytest.param(
-            {**of_translation(), "expected_outcome": one_translated("Call Ana", "")},
+            {**of_translation(), "expected_outcome": translation_outcome("Call Ana", "")},
             "expected_outcome.sentence_translations.translated_text: the sentence '1' has none",
             id="a sentence without its translation",
         ),

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from builders import (
     Json,
-    evidence,
+    evidence_verdicts,
     form,
-    one_translated,
     output,
     qa_case,
     question,
@@ -22,6 +21,7 @@ from builders import (
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from callscore.suites.calls.translation.sentence_match import is_near, text_similarity
 
@@ -74,7 +74,7 @@ def test_c37_the_humans_own_words_earn_two_points_without_a_judge(
 def test_c37_a_verdict_on_the_humans_own_words_outranks_the_shortcut(
     tmp_path: Path, word: str, value: float
 ) -> None:
-    verdicts = evidence("c1", "Q1", verdict=word)
+    verdicts = evidence_verdicts("c1", "Q1", verdict=word)
     scored = score([qa_case([question()])], [output("c1", form(question()))], tmp_path, verdicts)
     assert scored.value(EVIDENCE) == value
     assert not any("unused" in note or "fit" in note for note in scored.card.notes)
@@ -127,7 +127,7 @@ def test_c66_nearly_the_source_again_is_not_a_translation(
     tmp_path: Path, source: str, expected: str, given: str, completeness: int
 ) -> None:
     case = translation_case(source, expected)
-    answer = one_translated(source, given)
+    answer = translation_outcome(source, given)
     scored = score([case], [output("c1", answer)], tmp_path)
     assert scored.value("translation.completeness") == completeness
 

@@ -16,10 +16,10 @@ from text_cases import (
     case_of_summary,
     claim_verdicts,
     flags,
-    measured,
+    measure_answer,
     measures,
     outcome,
-    scored,
+    score_answer,
     sentences,
     summary,
     text_case,
@@ -103,7 +103,7 @@ def test_c52_macro_f1_averages_the_classes_that_occur(
     case = text_case(outcome(sentiment=sentences(*expected)))
     answer = outcome(sentiment=sentences(*given))
     assert values(case, answer)["sentiment_macro_f1"] == pytest.approx(value)
-    by_three = measured(case, answer, changed=make_settings({"macro_f1": "divide_by_3"}))
+    by_three = measure_answer(case, answer, changed=make_settings({"macro_f1": "divide_by_3"}))
     assert by_three.measures["text.sentiment_macro_f1"].value == pytest.approx(literal)
 
 
@@ -117,7 +117,7 @@ def test_c53_missing_labels_are_counted_and_block_above_two(
     found = values(case, answer)
     assert found["missing_labels"] == number
     assert found["sentiment_accuracy"] == (50 - number) / 50
-    result = scored(case, answer)
+    result = score_answer(case, answer)
     assert result.status == status
     assert list(result.reasons) == (["text.missing_labels"] if status == "invalid" else [])
 

@@ -14,7 +14,7 @@ from text_cases import (
     flags,
     measures,
     outcome,
-    scored,
+    score_answer,
     summary,
     text_case,
     values,
@@ -84,14 +84,14 @@ def test_c54_a_verdict_may_be_one_of_the_three_numbers(value: float) -> None:
 def test_c54_a_wrong_intent_blocks_the_call_and_an_abstention_does_not() -> None:
     answer = outcome(summary=summary("Wants to upgrade"))
     wrong = verdicts(verdict("call_intent", "call_purpose", "different"))
-    assert list(scored(text_case(), answer, wrong).reasons) == ["text.call_intent"]
+    assert list(score_answer(text_case(), answer, wrong).reasons) == ["text.call_intent"]
     unsure = verdicts(verdict("call_intent", "call_purpose", "cannot_tell"))
-    assert scored(text_case(), answer, unsure).status == "incomplete"
+    assert score_answer(text_case(), answer, unsure).status == "incomplete"
     assert "abstained" in flags(text_case(), answer, unsure)
 
 
 def test_c54_an_empty_purpose_blocks_the_call() -> None:
-    result = scored(text_case(), outcome(summary=summary("")))
+    result = score_answer(text_case(), outcome(summary=summary("")))
     assert (result.status, list(result.reasons)) == ("invalid", ["text.call_intent"])
 
 
@@ -232,7 +232,7 @@ def test_c61_few_facts_are_not_smoothed_but_flagged(facts: int, limited: bool, s
     assert found.value == pytest.approx(100 / facts)
     assert (found.numerator, found.denominator) == (1, facts)
     assert ("resolution_limited" in flags(text_case(answer), answer, given)) is limited
-    assert scored(text_case(answer), answer, given).status == status
+    assert score_answer(text_case(answer), answer, given).status == status
 
 
 def test_c62_an_empty_summary_is_blocked_by_intent_not_by_hallucination() -> None:
@@ -240,5 +240,5 @@ def test_c62_an_empty_summary_is_blocked_by_intent_not_by_hallucination() -> Non
     found = measures(text_case(), answer)
     assert (found["hallucination_rate"].value, found["hallucination_rate"].vacuous) == (0, True)
     assert (found["fabrication_free"].value, found["fabrication_free"].vacuous) == (1, True)
-    assert list(scored(text_case(), answer).reasons) == ["text.call_intent"]
+    assert list(score_answer(text_case(), answer).reasons) == ["text.call_intent"]
     assert "resolution_limited" not in flags(text_case(), answer)

@@ -14,7 +14,7 @@ from callscore.core.judging import Verdict
 from callscore.core.spec import rate
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls.spec import load_spec
-from translation_cases import cosine, measured, number, outcome, translation_case, value, word
+from translation_cases import cosine, measure_answer, number, outcome, translation_case, value, word
 
 SPEC = load_spec()
 SIXTY = [f"वाक्य {chr(0x0915 + number // 8)}{chr(0x0915 + number % 8)}" for number in range(60)]
@@ -30,13 +30,13 @@ def rating(metric: str, found: float | None) -> str | None:
 
 def status(case: Case, answer: Any) -> str:
     """The status of one call with all its gates."""
-    return score_case(formula_of("translation", "all"), measured(case, answer)).status
+    return score_case(formula_of("translation", "all"), measure_answer(case, answer)).status
 
 
 def test_c14_drift_is_a_percent_and_preservation_a_fraction() -> None:
     numbers = [f"{n} रुपये" for n in range(101, 121)]
     answer = outcome([*numbers[:-1], "999 रुपये"])
-    found = measured(translation_case(outcome(numbers)), answer).measures
+    found = measure_answer(translation_case(outcome(numbers)), answer).measures
     assert found["translation.drift"].value == 5.0
     assert SPEC.metrics["translation.drift"].unit == "percent"
     assert found["translation.critical_facts"].value == pytest.approx(0.95)
@@ -45,7 +45,7 @@ def test_c14_drift_is_a_percent_and_preservation_a_fraction() -> None:
 
 def test_c65_sixty_two_returned_of_sixty_expected_are_complete_with_a_warning() -> None:
     answer = outcome([*SIXTY, "एक और", "दो और"])
-    found = measured(translation_case(outcome(SIXTY)), answer)
+    found = measure_answer(translation_case(outcome(SIXTY)), answer)
     assert found.measures["translation.completeness"].value == 1.0
     assert "unexpected_item" in found.flags
 
@@ -60,7 +60,7 @@ def test_c65_two_different_translations_of_a_sentence_are_none() -> None:
     answer["sentence_translations"].append(
         {**answer["sentence_translations"][0], "translated_text": "ग"}
     )
-    found = measured(translation_case(outcome(SIXTY[:2])), answer)
+    found = measure_answer(translation_case(outcome(SIXTY[:2])), answer)
     assert found.measures["translation.completeness"].value == 0.5
     assert "conflicting_duplicate" in found.flags
 
@@ -111,7 +111,7 @@ def test_c67_cosines_are_clamped_and_code_decides_first(
 
 def test_c67_without_a_similarity_there_is_no_value() -> None:
     case = translation_case(outcome(["एक बात", "दो बात"]))
-    found = measured(case, outcome(["एक बात", "और बात"])).measures["translation.meaning"]
+    found = measure_answer(case, outcome(["एक बात", "और बात"])).measures["translation.meaning"]
     assert found.reason() == "not_run: 1 of 2 sentences await a similarity"
 
 
@@ -149,7 +149,7 @@ def test_c69_only_the_five_anchors_count() -> None:
 
 def test_c70_a_claim_is_no_proof() -> None:
     case = translation_case(outcome(["आपका KYC पूरा है"], terms={"KYC": "KYC"}))
-    found = measured(case, outcome(["आपका ग्राहक सत्यापन पूरा है"], terms={"KYC": "KYC"}))
+    found = measure_answer(case, outcome(["आपका ग्राहक सत्यापन पूरा है"], terms={"KYC": "KYC"}))
     assert found.measures["translation.domain_terms"].value == 0.0
     assert "claim_contradicted" in found.flags
 
@@ -206,7 +206,7 @@ def test_c72_names_match_in_any_case_but_not_inflected(
     form: str, given: str, correct: bool, flag: bool
 ) -> None:
     case = translation_case(outcome([f"Von {form} ein Anruf"], nouns={"name": form}))
-    found = measured(case, outcome([given]))
+    found = measure_answer(case, outcome([given]))
     assert found.measures["translation.proper_nouns"].value == float(correct)
     assert ("maybe_inflected" in found.flags) is flag
 
@@ -224,13 +224,13 @@ def test_c72_a_judge_may_accept_an_inflected_name(
 ) -> None:
     case = translation_case(outcome(["Zvonila Petrova"], nouns={"Petrova": "Petrova"}))
     answer = outcome(["Volali Petrovu"])
-    found = measured(case, answer, [word("proper_nouns", "Petrova", verdict)])
+    found = measure_answer(case, answer, [word("proper_nouns", "Petrova", verdict)])
     assert found.measures["translation.proper_nouns"].value == expected
     assert list(found.flags) == flags
 
 
 def test_c73_no_terms_or_nouns_is_one_and_vacuous() -> None:
-    found = measured(translation_case(outcome(["ठीक है"])), outcome(["ठीक"])).measures
+    found = measure_answer(translation_case(outcome(["ठीक है"])), outcome(["ठीक"])).measures
     for metric in ("translation.domain_terms", "translation.proper_nouns"):
         assert (found[metric].value, found[metric].vacuous) == (1.0, True)
 
@@ -238,7 +238,9 @@ def test_c73_no_terms_or_nouns_is_one_and_vacuous() -> None:
 def test_c74_every_model_has_the_same_denominator() -> None:
     case = translation_case(outcome(["₹49 वापस, 3-5 दिन में", "खाता 99871234"]))
     answers = [outcome(["₹49 वापस", "ठीक"]), outcome(["7 दिन, ₹12, 80%, 5:30", "खाता 1"])]
-    totals = {measured(case, a).measures["translation.critical_facts"].denominator for a in answers}
+    totals = {
+        measure_answer(case, a).measures["translation.critical_facts"].denominator for a in answers
+    }
     assert totals == {3.0}
 
 
@@ -251,7 +253,7 @@ def test_c74_given_facts_stand_in_annotations_or_config(place: str) -> None:
         if place == "config"
         else translation_case(expected, annotations={"critical_facts": facts})
     )
-    found = measured(case, outcome(["पर्यवेक्षक को बुलाया, 12 बजे"])).measures
+    found = measure_answer(case, outcome(["पर्यवेक्षक को बुलाया, 12 बजे"])).measures
     assert found["translation.critical_facts"].denominator == 2.0
     assert found["translation.critical_facts"].value == 0.5
 
@@ -278,7 +280,7 @@ def test_c75_an_altered_fact_is_not_also_added() -> None:
 @pytest.mark.parametrize(("given", "expected"), [("ठीक", 1.0), ("ठीक, ₹5", 0.0)])
 def test_c75_without_expected_facts_only_added_ones_drift(given: str, expected: float) -> None:
     case = translation_case(outcome(["ठीक है"]))
-    found = measured(case, outcome([given])).measures["translation.critical_facts"]
+    found = measure_answer(case, outcome([given])).measures["translation.critical_facts"]
     assert (found.value, found.vacuous) == (expected, expected == 1.0)
 
 
@@ -290,7 +292,7 @@ def test_c75_a_fact_of_the_source_is_never_added() -> None:
 
 def test_c75_the_rate_stops_at_zero() -> None:
     case = translation_case(outcome(["₹49"]))
-    found = measured(case, outcome(["₹1, ₹2, ₹3"])).measures
+    found = measure_answer(case, outcome(["₹1, ₹2, ₹3"])).measures
     assert found["translation.critical_facts"].value == 0.0
     assert found["translation.drift"].value == 300.0
 
@@ -301,7 +303,7 @@ OUTCOME = {"fact": "Agent escalated to supervisor", "expected": "मामला
 def test_c75_a_listed_fact_that_code_cannot_decide_awaits_a_verdict() -> None:
     listed = ["₹49", OUTCOME, "₹50", "₹51"]
     case = translation_case(outcome(["₹49, ₹50, ₹51, मामला पर्यवेक्षक को भेजा"]), facts=listed)
-    found = measured(case, outcome(["₹49, ₹50, समस्या हल की"])).measures
+    found = measure_answer(case, outcome(["₹49, ₹50, समस्या हल की"])).measures
     kept = found["translation.critical_facts"]
     assert (kept.value, kept.absence, kept.awaiting) == (None, "not_run", 1)
     assert kept.why == "1 of 4 facts awaits a verdict"
@@ -332,7 +334,7 @@ def test_c75_the_card_says_how_many_facts_await_a_verdict(tmp_path: Path) -> Non
 
 def test_c75_an_outcome_that_nobody_looked_for_makes_the_value_approximate() -> None:
     case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]))
-    found = measured(case, outcome(["₹49, समस्या हल की"])).measures
+    found = measure_answer(case, outcome(["₹49, समस्या हल की"])).measures
     assert found["translation.critical_facts"].value == 1.0
     assert found["translation.critical_facts"].approximate
     assert not found["translation.critical_facts"].estimated
@@ -342,7 +344,7 @@ def test_c75_an_outcome_that_nobody_looked_for_makes_the_value_approximate() -> 
 def test_c75_an_estimate_of_a_listed_fact_counts_and_no_gate_rests_on_it() -> None:
     case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]), facts=["₹49", OUTCOME])
     estimate = Verdict("translation.critical_facts", "fact:2", "omitted", approximate=True)
-    found = measured(case, outcome(["₹49, समस्या हल की"]), [estimate]).measures
+    found = measure_answer(case, outcome(["₹49, समस्या हल की"]), [estimate]).measures
     kept = found["translation.critical_facts"]
     assert (kept.value, kept.approximate, kept.estimated) == (0.5, True, True)
 
@@ -354,7 +356,7 @@ def test_c75_an_estimate_of_a_listed_fact_counts_and_no_gate_rests_on_it() -> No
 def test_c75_a_judged_outcome_counts_once(verdict: str, expected: float) -> None:
     case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]), facts=["₹49", OUTCOME])
     verdicts = [word("critical_facts", "fact:2", verdict)]
-    found = measured(case, outcome(["₹49, समस्या हल की"]), verdicts).measures
+    found = measure_answer(case, outcome(["₹49, समस्या हल की"]), verdicts).measures
     assert found["translation.critical_facts"].value == expected
     assert not found["translation.critical_facts"].approximate
 
@@ -381,7 +383,7 @@ def test_c77_few_facts_block_the_call_and_are_marked() -> None:
     ten = [f"₹{number}00" for number in range(1, 11)]
     case = translation_case(outcome([", ".join(ten)]))
     answer = outcome([", ".join([*ten[:9], "₹77"])])
-    found = measured(case, answer)
+    found = measure_answer(case, answer)
     assert found.measures["translation.critical_facts"].value == pytest.approx(0.9)
     assert "resolution_limited" in found.flags
     assert status(case, answer) == "invalid"
@@ -391,7 +393,7 @@ def test_c77_thirty_four_facts_can_show_one_drift_in_a_hundred() -> None:
     many = [f"₹{number}00" for number in range(1, 35)]
     case = translation_case(outcome([", ".join(many)]))
     answer = outcome([", ".join([*many[:33], "₹77"])])
-    found = measured(case, answer)
+    found = measure_answer(case, answer)
     assert "resolution_limited" not in found.flags
     assert (
         rating("critical_facts", found.measures["translation.critical_facts"].value) == "Acceptable"
@@ -410,7 +412,7 @@ def test_c77_thirty_four_facts_can_show_one_drift_in_a_hundred() -> None:
 )
 def test_c78_full_translation_is_not_scored_but_checked(full: Any, warned: bool) -> None:
     expected = outcome(["एक बात।", "दो बात।"])
-    found = measured(translation_case(expected), {**expected, "full_translation": full})
+    found = measure_answer(translation_case(expected), {**expected, "full_translation": full})
     assert ("full_translation_incomplete" in found.flags) is warned
     values = {slug: measure.value for slug, measure in found.measures.items()}
     assert set(values.values()) == {1.0, 0.0} and values.pop("translation.drift") == 0.0

@@ -18,7 +18,7 @@ from builders import (
     Json,
     entity_case,
     entity_output,
-    evidence,
+    evidence_verdicts,
     form,
     output,
     qa_case,
@@ -273,7 +273,9 @@ def test_c135_the_warning_says_what_the_model_did(tmp_path: Path, passed: int, w
 
 def test_c135_full_marks_score_nearly_one_where_nearly_everybody_passed(tmp_path: Path) -> None:
     case, answer = passed_all()
-    task = score([case], [answer], tmp_path, evidence("c1", *(f"Q{n}" for n in range(220)))).task()
+    task = score(
+        [case], [answer], tmp_path, evidence_verdicts("c1", *(f"Q{n}" for n in range(220)))
+    ).task()
     assert task.trivial_strategy == "the question's usual mark, a quoted line as reason"
     assert task.trivial_floor == 1.0
     floors = CallFloors(spec.make_settings())
@@ -336,7 +338,7 @@ def test_c135_the_spread_of_the_answers_is_that_of_their_scores() -> None:
 
 def test_c135_a_floor_is_never_a_gate(tmp_path: Path) -> None:
     case = qa_case([question()])
-    verdict = evidence("c1", "Q1", verdict="as_described")
+    verdict = evidence_verdicts("c1", "Q1", verdict="as_described")
     task = score([case], [output("c1", form(question()))], tmp_path, verdict).task()
     assert (task.status, task.score, task.trivial_floor) == ("valid", 1, 1)
 

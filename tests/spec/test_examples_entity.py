@@ -13,7 +13,7 @@ from callscore.core.task import Measured
 from callscore.metrics.text import n2
 from callscore.scorecard.formula import score_case
 from callscore.suites.calls.spec import load_spec
-from entity_cases import CONFIG, entity_case, measured, outcome, values
+from entity_cases import CONFIG, entity_case, measure_answer, outcome, values
 
 HELLO = (["hello", "refund", "cancel"], ["hello", "refund", "account"])
 BILLING = (["billing", "refund_policy"], ["billing", "account_management"])
@@ -76,7 +76,7 @@ def test_worked_example_of_a_fabrication(detected: list[str]) -> None:
 def test_worked_example_of_the_entity_score(
     gates: str, parts: tuple[float, float, float], score: float | None
 ) -> None:
-    found = dict(measured(entity_case(), outcome()).measures)
+    found = dict(measure_answer(entity_case(), outcome()).measures)
     for name, part in zip(("keyword_f1", "topic_f1", "config_adherence"), parts, strict=True):
         found[f"entity.{name}"] = Measure(part)
     scored = score_case(formula_of("entity", gates), Measured(found)).score

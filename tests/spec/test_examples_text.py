@@ -19,7 +19,7 @@ from text_cases import (
     case_of_summary,
     claim_verdicts,
     outcome,
-    scored,
+    score_answer,
     sentences,
     summary,
     text_case,
@@ -137,7 +137,7 @@ def test_worked_example_of_call_intent(
     found = values(text_case(), answer, given)["call_intent"]
     assert found == value
     assert rating("call_intent", found) is rated
-    assert scored(text_case(), answer, given).status == status
+    assert score_answer(text_case(), answer, given).status == status
 
 
 @pytest.mark.parametrize("value", [pytest.param(0.75, id="W-TX-5")])
@@ -177,7 +177,7 @@ def test_worked_example_of_a_fabricated_fact(claim: str) -> None:
     given = claim_verdicts(["not_found"], texts=False)
     found = values(text_case(), answer, given)
     assert found["hallucination_rate"] == pytest.approx(100 / 6)
-    assert "text.fabrication_free" in scored(text_case(), answer, given).reasons
+    assert "text.fabrication_free" in score_answer(text_case(), answer, given).reasons
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from callscore.core.spec import rate
 from callscore.scorecard.formula import task_score
 from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation import measures
-from translation_cases import cosine, measured, outcome, translation_case, value, word
+from translation_cases import cosine, measure_answer, outcome, translation_case, value, word
 
 SPEC = load_spec()
 
@@ -105,7 +105,7 @@ def test_two_of_four_facts_drifted(expected: float, drift: float) -> None:
     given = ["refund of ₹49", "7–10 days", "Agent resolved the issue", "Account number 9987"]
     case = translation_case(outcome(facts), lang="en", facts=facts)
     verdicts = [word("critical_facts", "fact:3", "altered")]
-    found = measured(case, outcome(given), verdicts).measures
+    found = measure_answer(case, outcome(given), verdicts).measures
     assert found["translation.critical_facts"].value == expected
     assert found["translation.drift"].value == drift
     assert rating("critical_facts", expected) == "Blocker"

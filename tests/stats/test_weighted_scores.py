@@ -17,8 +17,8 @@ from callscore.stats import contributions as stored
 from callscore.stats.contributions import Charge, MetricColumn, TaskContributions, call_key
 from callscore.stats.matrix import call_matrix, column_values, make_units
 from callscore.stats.weighted_scores import ScoreKey, Scores, rank_scores, scores
-from random_calls.dataset import dataset
-from scored_calls import ScoredCalls, score_with_contributions, written
+from random_calls.dataset import make_dataset
+from scored_calls import ScoredCalls, score_with_contributions, write_records
 from shared_cases import shared_cases, shared_file
 
 EPSILON = 1e-12
@@ -101,13 +101,13 @@ def test_groups_of_calls_add_up_to_the_same_card(tmp_path: Path) -> None:
 
 def random_evaluation(seed: int, folder: Path) -> ScoredCalls:
     dice = Random(seed)
-    cases, outputs, verdicts = dataset(dice, per_task=12)
+    cases, outputs, verdicts = make_dataset(dice, per_task=12)
     for case in cases:  # a call goes through several tasks
         case["call_id"] = dice.choice((f"call-{dice.randint(1, 20)}", dice.randint(1, 5)))
     config = ScoreConfig(
-        (written(folder, "cases", cases),),
-        (written(folder, "outputs", outputs),),
-        (written(folder, "verdicts", verdicts),),
+        (write_records(folder, "cases", cases),),
+        (write_records(folder, "outputs", outputs),),
+        (write_records(folder, "verdicts", verdicts),),
     )
     return score_with_contributions(config)
 
@@ -120,7 +120,9 @@ def test_real_calls_are_reproduced(name: str, tmp_path: Path) -> None:
         for at, case in enumerate(cases)
         if (given := case.get("model_output") or cases[at - 1]["expected_outcome"])
     ]
-    config = ScoreConfig((shared_file(f"{name}.jsonl"),), (written(tmp_path, "outputs", outputs),))
+    config = ScoreConfig(
+        (shared_file(f"{name}.jsonl"),), (write_records(tmp_path, "outputs", outputs),)
+    )
     assert assert_the_card(score_with_contributions(config)) >= 6
 
 

@@ -21,7 +21,7 @@ from callscore.store.journal import Journal
 from callscore.store.recovery.salvage import SalvageResult, salvage
 from callscore.store.recovery.sqlite_pages import FRAME_HEADER, PAGE_BYTES, WAL_HEADER
 from callscore.store.run_records import RunHeader
-from run_cases import HEADER, item_for, key_of, stored_for, work_for
+from run_cases import HEADER, cached_reply_for, item_for, key_of, work_for
 
 ANSWERS = 300
 OTHER = RunHeader("another", "config-2", "data-1", 10)
@@ -186,7 +186,7 @@ def test_a_run_of_a_salvaged_journal_can_be_gone_on_with(tmp_path: Path) -> None
         run = journal.open_run(HEADER, resume=True)
         assert run.id == record.id
         assert run.find_reply(work_for(7).request.key) == answer_to(7)
-        asyncio.run(run.keep(RunItem("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
+        asyncio.run(run.keep(RunItem("new", "m", 1, "qa", b"k" * 32), cached_reply_for(900)))
         run.end("complete")
 
 

@@ -17,7 +17,7 @@ from callscore.engine.run import generate
 from callscore.engine.workload import Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
-from engine_runs import planned
+from engine_runs import planned_model
 from run_cases import HEADER
 
 
@@ -38,7 +38,7 @@ class ReadOnlyDisk(sqlite3.Connection):
 
 
 def generating(run: OpenRun, provider: ScriptedProvider) -> Callable[[], RunSummary]:
-    model = planned(provider, 2_000, limits=Limits(20))
+    model = planned_model(provider, 2_000, limits=Limits(20))
 
     def go() -> RunSummary:
         return loop.run(

@@ -16,7 +16,7 @@ from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun, ReplyCache
 from callscore.store.reply_rows import KeyIndex, from_bytes, to_bytes
-from run_cases import HEADER, item_for, stored_for, work_for
+from run_cases import HEADER, cached_reply_for, item_for, work_for
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 def keep(run: OpenRun, *numbers: int) -> None:
     async def all_at_once() -> None:
-        jobs = (run.keep(item_for(n, paid=True), stored_for(n)) for n in numbers)
+        jobs = (run.keep(item_for(n, paid=True), cached_reply_for(n)) for n in numbers)
         await asyncio.gather(*jobs)
 
     asyncio.run(all_at_once())
@@ -38,7 +38,7 @@ def test_a_kept_answer_is_found_by_its_key_in_every_later_run(journal: Journal) 
     keep(run, 1)
     run.end("complete")
     with Journal(journal.path) as later:
-        assert later.find_reply(work_for(1).request.key) == stored_for(1)
+        assert later.find_reply(work_for(1).request.key) == cached_reply_for(1)
         assert later.find_reply(work_for(2).request.key) is None
 
 
@@ -72,39 +72,41 @@ def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -
     keep(run, 1)
     assert not run.superseded
     other = journal.open_run(msgspec.structs.replace(HEADER, name="another"))
-    asyncio.run(other.keep(item_for(1), stored_for(1, text="a second answer")))
+    asyncio.run(other.keep(item_for(1), cached_reply_for(1, text="a second answer")))
     assert other.superseded
     other.end("complete")
     run.end("complete")
-    assert journal.find_reply(work_for(1).request.key) == stored_for(1)
+    assert journal.find_reply(work_for(1).request.key) == cached_reply_for(1)
 
 
 def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -> None:
     run = journal.open_run(HEADER)
 
     async def all_at_once() -> None:
-        kept = await asyncio.gather(*(run.keep_judge_reply(stored_for(n), run.id) for n in (1, 2)))
-        assert kept == [stored_for(1), stored_for(2)]
+        kept = await asyncio.gather(
+            *(run.keep_judge_reply(cached_reply_for(n), run.id) for n in (1, 2))
+        )
+        assert kept == [cached_reply_for(1), cached_reply_for(2)]
 
     asyncio.run(all_at_once())
     with Journal(journal.path) as other:
-        assert other.find_reply(work_for(2).request.key) == stored_for(2)
+        assert other.find_reply(work_for(2).request.key) == cached_reply_for(2)
         assert (other.run(run.id).judge_usd, other.run(run.id).cost_usd) == (1.0, 0.0)
     run.end("complete")
 
 
 def test_judges_that_work_for_no_run_keep_their_answers_too(journal: Journal) -> None:
     with journal.open_cache() as answers:
-        assert asyncio.run(answers.keep_judge_reply(stored_for(1))) == stored_for(1)
-        assert answers.find_reply(work_for(1).request.key) == stored_for(1)
+        assert asyncio.run(answers.keep_judge_reply(cached_reply_for(1))) == cached_reply_for(1)
+        assert answers.find_reply(work_for(1).request.key) == cached_reply_for(1)
     assert journal.runs() == []
 
 
 def test_a_judge_goes_by_the_answer_that_was_there_first(journal: Journal) -> None:
     with journal.open_cache() as slow, journal.open_cache() as fast:
-        asyncio.run(fast.keep_judge_reply(stored_for(1)))
-        later = stored_for(1, text="a second answer")
-        assert asyncio.run(slow.keep_judge_reply(later)) == stored_for(1)
+        asyncio.run(fast.keep_judge_reply(cached_reply_for(1)))
+        later = cached_reply_for(1, text="a second answer")
+        assert asyncio.run(slow.keep_judge_reply(later)) == cached_reply_for(1)
 
 
 class CountingConnection(sqlite3.Connection):
@@ -117,7 +119,7 @@ class CountingConnection(sqlite3.Connection):
 
 def test_many_answers_of_judges_share_a_commit(tmp_path: Path) -> None:
     async def all_at_once(answers: ReplyCache) -> None:
-        await asyncio.gather(*(answers.keep_judge_reply(stored_for(n)) for n in range(50)))
+        await asyncio.gather(*(answers.keep_judge_reply(cached_reply_for(n)) for n in range(50)))
 
     with (
         Journal(tmp_path / "journal.db", CountingConnection) as journal,
@@ -141,7 +143,7 @@ def test_a_damaged_answer_counts_as_none_and_is_replaced(journal: Journal) -> No
     assert journal.replies_to(run.id, "case-1") == {}
     keep(run, 1)
     run.end("complete")
-    assert journal.find_reply(work_for(1).request.key) == stored_for(1)
+    assert journal.find_reply(work_for(1).request.key) == cached_reply_for(1)
 
 
 def test_a_run_gives_back_answers_and_failures_by_case(journal: Journal) -> None:
@@ -149,7 +151,7 @@ def test_a_run_gives_back_answers_and_failures_by_case(journal: Journal) -> None
     keep(run, 1)
     asyncio.run(run.note(item_for(2, error="HTTP 500")))
     run.end("complete")
-    assert journal.replies_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
+    assert journal.replies_to(run.id, "case-1") == {"m": {1: cached_reply_for(1).reply}}
     assert journal.replies_to(run.id, "case-2") == {"m": {1: Failed("model", "HTTP 500")}}
     assert journal.replies_to(run.id, "case-3") == {}
 
@@ -162,13 +164,13 @@ def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     run.end("interrupted")
     assert run.superseded
-    assert journal.replies_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
+    assert journal.replies_to(run.id, "case-1") == {"m": {1: cached_reply_for(1).reply}}
 
 
 def test_a_run_is_listed_with_status_coverage_and_cost(journal: Journal) -> None:
     run = journal.open_run(HEADER)
     keep(run, 1, 2, 3)
-    free = stored_for(4, cost_usd=None)
+    free = cached_reply_for(4, cost_usd=None)
     asyncio.run(run.keep(item_for(4, paid=True), free))
     asyncio.run(run.note(item_for(5, error="timeout")))
     assert journal.run(run.id).status == "running"
@@ -255,14 +257,14 @@ def test_a_paid_answer_is_kept_although_its_caller_was_cancelled(
     run = journal.open_run(HEADER)
 
     async def keep_and_leave() -> None:
-        keeping = asyncio.create_task(run.keep(item_for(1, paid=True), stored_for(1)))
+        keeping = asyncio.create_task(run.keep(item_for(1, paid=True), cached_reply_for(1)))
         for _ in range(turns + 1):
             await asyncio.sleep(0)
         keeping.cancel()
 
     asyncio.run(keep_and_leave())
     run.end("interrupted")
-    assert journal.find_reply(work_for(1).request.key) == stored_for(1)
+    assert journal.find_reply(work_for(1).request.key) == cached_reply_for(1)
 
 
 def test_settling_waits_for_what_was_noted(journal: Journal) -> None:
@@ -322,7 +324,10 @@ def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_nobody_waiting(
     lone = msgspec.structs.replace(item_for(1, paid=True), case_id="\ud800")
 
     async def both() -> list[BaseException | None]:
-        jobs = (run.keep(lone, stored_for(1)), run.keep(item_for(2, paid=True), stored_for(2)))
+        jobs = (
+            run.keep(lone, cached_reply_for(1)),
+            run.keep(item_for(2, paid=True), cached_reply_for(2)),
+        )
         async with asyncio.timeout(20):
             return list(await asyncio.gather(*jobs, return_exceptions=True))
 
@@ -350,12 +355,12 @@ def test_an_answer_of_a_run_beside_this_one_is_found_after_the_next_commit(
     keep(run, 1)
     with Journal(journal.path) as elsewhere:
         other = elsewhere.open_run(msgspec.structs.replace(HEADER, name="another"))
-        assert other.find_reply(work_for(1).request.key) == stored_for(1)
+        assert other.find_reply(work_for(1).request.key) == cached_reply_for(1)
         keep(other, 2)
         other.end("complete")
     keep(run, 3)
-    assert run.find_reply(work_for(2).request.key) == stored_for(2)
-    assert run.find_reply(work_for(3).request.key) == stored_for(3)
+    assert run.find_reply(work_for(2).request.key) == cached_reply_for(2)
+    assert run.find_reply(work_for(3).request.key) == cached_reply_for(3)
     assert run.find_reply(work_for(4).request.key) is None
     run.end("complete")
 

@@ -8,7 +8,7 @@ import pytest
 from callscore.store import leases
 from callscore.store.journal import Journal
 from callscore.store.leases import Leases
-from run_cases import key_of, stored_for, work_for
+from run_cases import cached_reply_for, key_of, work_for
 
 KEY = key_of("a request")
 
@@ -52,7 +52,7 @@ def test_without_such_locks_every_request_is_free(
 
 def test_a_request_that_another_holds_is_waited_for_and_its_answer_used(tmp_path: Path) -> None:
     """As by two judges of two runs."""
-    path, stored = tmp_path / "runs.db", stored_for(1)
+    path, stored = tmp_path / "runs.db", cached_reply_for(1)
     key = work_for(1).request.key
 
     async def both() -> None:

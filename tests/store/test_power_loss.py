@@ -15,7 +15,7 @@ from callscore.engine.workload import Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.connection import connect
 from callscore.store.journal import Journal
-from engine_runs import planned
+from engine_runs import planned_model
 from run_cases import HEADER
 
 CASES, AT_ONCE = 400, 10
@@ -52,7 +52,7 @@ def run_on(disk: Disk) -> None:
         if isinstance(event, Completed):
             disk.told.append(event.work.request.key)
 
-    model = planned(ScriptedProvider(latency_s=0.001), CASES, limits=Limits(AT_ONCE))
+    model = planned_model(ScriptedProvider(latency_s=0.001), CASES, limits=Limits(AT_ONCE))
     with Journal(disk.path, disk.connection()) as journal:
         run = journal.open_run(HEADER)
         loop.run(lambda stop: generate(Workload({"m": model}), run, listen, stop))

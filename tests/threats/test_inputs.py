@@ -20,7 +20,7 @@ from callscore.runner.log import EventLog
 from callscore.suites.calls.parse import StructureSources, structure_of
 from callscore.suites.calls.prompt import build_prompt
 from commands import run, run_python
-from eval_files import cases_file, eval_file, read_lines, remote, right_answer
+from eval_files import cases_file, eval_file, read_lines, remote_model, right_answer
 from stub_servers import Answer, Request, chat_completion, serving
 
 TRAVERSALS = [
@@ -265,7 +265,7 @@ def test_r04_a_log_on_a_full_disk_loses_no_answer_under_way(tmp_path: Path) -> N
         return Answer(chat_completion(right_answer(request)), delay_s=0.1 * next(numbers))
 
     with serving(respond) as stub:
-        path = eval_file(tmp_path, [remote(stub.url)])
+        path = eval_file(tmp_path, [remote_model(stub.url)])
         done = run("run", path, "--no-preflight", "--log", "/dev/full")
         assert done.returncode == 4
         asked = len(stub.requests)

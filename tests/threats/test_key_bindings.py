@@ -18,7 +18,7 @@ from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from commands import environment, run
-from eval_files import cases_file, eval_file, remote, right_answer
+from eval_files import cases_file, eval_file, remote_model, right_answer
 from provider_calls import KEY, spec
 from stub_servers import FaultyChat, serving
 
@@ -125,13 +125,13 @@ def test_s14_no_file_outside_of_home_and_project_is_sent_as_a_key(
     monkeypatch.chdir(tmp_path)
     cases_file(tmp_path, 1)
     (tmp_path / "link").symlink_to("/etc/hostname")
-    entry = remote("http://127.0.0.1:9/v1", api_key_env=None, api_key_file=name)
+    entry = remote_model("http://127.0.0.1:9/v1", api_key_env=None, api_key_file=name)
     with pytest.raises(ConfigError, match=r"eval\.yaml:\d+: models\[0\]\.api_key_file: lies out"):
         load_eval(eval_file(tmp_path, [entry]))
 
 
 def hosts_file(folder: Path) -> list[str]:
-    path = eval_file(folder, [remote("https://nobody.invalid/v1")], attempts={"most": 1})
+    path = eval_file(folder, [remote_model("https://nobody.invalid/v1")], attempts={"most": 1})
     return ["run", str(path), "--no-preflight"]
 
 
@@ -187,7 +187,7 @@ def test_offline_runs_and_stub_servers_need_no_trust(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     own = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     with serving(FaultyChat(right_answer)) as stub:
-        path = eval_file(tmp_path, [remote(stub.url), {"name": "s", "provider": "simulated"}])
+        path = eval_file(tmp_path, [remote_model(stub.url), {"name": "s", "provider": "simulated"}])
         assert run("run", path, env=own).returncode == 0
         assert run("run", path, "--dry-run", env=own).returncode == 0
     assert not (tmp_path / "config").exists()

@@ -14,9 +14,9 @@ from builders import form, output, question
 from callscore.core.case import Case
 from callscore.core.judging import JudgeRequest, JudgeResult, Question
 from callscore.evaluate.judging import DEFAULT_CONCURRENCY, JudgeRunner
-from commands import run_afresh
-from eval_files import cases_file, eval_file, remote, right_answer
-from scripted import ScriptedJudge
+from commands import run_in_new_process
+from eval_files import cases_file, eval_file, remote_model, right_answer
+from fake_judges import ScriptedJudge
 from stub_servers import FaultyChat, serving
 
 ENVIRONMENTS = [
@@ -35,7 +35,7 @@ def test_r23_no_locale_and_no_time_zone_changes_a_byte(tmp_path: Path) -> None:
     found = []
     for number, environment in enumerate(ENVIRONMENTS):
         card, results = tmp_path / f"card{number}", tmp_path / f"results{number}"
-        done = run_afresh(
+        done = run_in_new_process(
             *("score", cases, "--outputs", outputs, "--judge", "offline"),
             *("--json", card, "--results", results),
             env=environment,
@@ -50,7 +50,7 @@ def test_r23_no_order_of_a_set_changes_a_byte_of_the_records(tmp_path: Path) -> 
     found = []
     for seed in ("1", "2"):
         records = tmp_path / f"records{seed}"
-        done = run_afresh(
+        done = run_in_new_process(
             *("score", demo / "cases.jsonl", "--outputs", demo / "outputs.jsonl"),
             *("--verdicts", demo / "verdicts.jsonl", "--records", records),
             env={"PYTHONHASHSEED": seed},
@@ -66,11 +66,11 @@ def same_from_the_store(folder: Path, times: int) -> None:
     with serving(FaultyChat(right_answer)) as stub:
         for number in range(times):
             limits = {"concurrency": dice.choice([1, 2, 7, 64])}
-            models = [remote(stub.url, name, limits=limits) for name in "ab"]
+            models = [remote_model(stub.url, name, limits=limits) for name in "ab"]
             path = eval_file(folder, dice.sample(models, 2))
             card, results = folder / f"card{number}", folder / f"results{number}"
             seed = {"PYTHONHASHSEED": str(dice.randint(0, 4_000_000_000))}
-            done = run_afresh("run", path, "--json", card, "--results", results, env=seed)
+            done = run_in_new_process("run", path, "--json", card, "--results", results, env=seed)
             assert done.returncode == 0, done.stderr
             found.add((card.read_bytes(), results.read_bytes()))
     assert len(found) == 1

@@ -18,7 +18,7 @@ import pytest
 from builders import form, output, qa_case, question
 from callscore.report.safe_text import escape_json, sanitize
 from commands import environment, run
-from eval_files import cases_file, eval_file, remote
+from eval_files import cases_file, eval_file, remote_model
 from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
 
 EVIL = "\x1b]0;pwn\x07\x1b[2J\x9b31m\u202egnp\u2066\u061c\x7f\x85\u2028end"
@@ -73,8 +73,8 @@ def hostile_run(folder: Path, url: str) -> Path:
     ]
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)) + "\n")
     models = [
-        remote(url, "good", model=f"m{EVIL}"),
-        remote(f"{url}/fails", "bad"),
+        remote_model(url, "good", model=f"m{EVIL}"),
+        remote_model(f"{url}/fails", "bad"),
     ]
     return eval_file(folder, models, name=f"trial{EVIL}")
 
@@ -121,7 +121,7 @@ def test_s19_no_word_that_was_typed_reaches_the_terminal(words: list[str]) -> No
 def test_s19_a_hostile_config_is_refused_without_being_echoed(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     for entry in ({"name": EVIL}, {"provider": EVIL}, {"model": f"sk-12345678{EVIL}"}, {EVIL: 1}):
-        done = run("run", eval_file(tmp_path, [remote("http://127.0.0.1:9/v1") | entry]))
+        done = run("run", eval_file(tmp_path, [remote_model("http://127.0.0.1:9/v1") | entry]))
         assert done.returncode == 2
         assert signs(done.stderr) == []
 

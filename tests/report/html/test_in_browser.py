@@ -10,10 +10,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from browser import opened_browser
+from browser import open_browser
 from callscore.report.html import FORMAT
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import hostile, many
+from report_samples import hostile_source, large_source
 from xss_payloads import OTHERS, PAYLOADS
 
 OPEN_ALL = """() => {
@@ -25,7 +25,7 @@ OPEN_ALL = """() => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with opened_browser() as found:
+    with open_browser() as found:
         yield found
 
 
@@ -38,8 +38,8 @@ def files(sample: ReportSource, tmp_path_factory: pytest.TempPathFactory) -> Map
     made: dict[str, ReportSource] = {
         "sample": sample,
         "one call": one_call,
-        "hostile": hostile(two_calls, [*PAYLOADS, *OTHERS]),
-        "many": many(sample, 20, 60),
+        "hostile": hostile_source(two_calls, [*PAYLOADS, *OTHERS]),
+        "many": large_source(sample, 20, 60),
     }
     for name, one in made.items():
         path = folder / f"{name}.html"

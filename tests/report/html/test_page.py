@@ -14,7 +14,7 @@ import pytest
 from callscore.report.html import FORMAT
 from callscore.report.markup import tag
 from callscore.report.source import ReportOptions, ReportSource
-from report_samples import hostile, many
+from report_samples import hostile_source, large_source
 from xss_payloads import OTHERS, PAYLOADS
 
 
@@ -148,7 +148,7 @@ def test_a_scorecard_without_cases_says_why_there_are_none(source: ReportSource)
 
 @pytest.mark.parametrize("texts", [PAYLOADS, OTHERS], ids=["payloads", "others"])
 def test_hostile_text_is_never_markup(few: ReportSource, texts: tuple[str, ...]) -> None:
-    told = written(hostile(few, texts))
+    told = written(hostile_source(few, texts))
     elements = Elements(told)
     assert len(elements.scripts) == 1 and "pwned" not in elements.scripts[0]
     names = {name for name, _ in elements.found}
@@ -164,7 +164,7 @@ def test_hostile_text_is_never_markup(few: ReportSource, texts: tuple[str, ...])
 
 def test_long_text_is_cut_and_it_says_so(few: ReportSource) -> None:
     two = msgspec.structs.replace(few, cases=list(few.cases)[:2])
-    told = written(hostile(two, ["A" * 100_000]))
+    told = written(hostile_source(two, ["A" * 100_000]))
     assert len(told) < 2_500_000
     assert "more characters" in told
 
@@ -191,7 +191,9 @@ def test_no_element_can_be_given_a_handler_a_style_or_a_foreign_link(name: str, 
 def test_memory_does_not_grow_with_the_number_of_cases(source: ReportSource) -> None:
     def peak(cases: int) -> int:
         tracemalloc.start()
-        size = sum(map(len, FORMAT.write(many(source, 1, cases), ReportOptions(max_bytes=250_000))))
+        size = sum(
+            map(len, FORMAT.write(large_source(source, 1, cases), ReportOptions(max_bytes=250_000)))
+        )
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert size < 1_000_000

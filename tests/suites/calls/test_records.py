@@ -12,13 +12,13 @@ from builders import (
     entity_case,
     entity_output,
     form,
-    one_translated,
     output,
     qa_case,
     question,
     text_case,
     text_outcome,
     translation_case,
+    translation_outcome,
 )
 from callscore.scorecard.explain import LONGEST_NAMED, MOST_NAMED
 
@@ -109,14 +109,14 @@ def test_c100_facts_lost_and_added_terms_and_sentences_are_named(tmp_path: Path)
     case = translation_case("Ana pays 49 dollars at 14:30", "Ana paga 49 dólares a las 14:30")
     case["expected_outcome"]["domain_terms_handled"] = [{"term": "KYC", "handled_as": "paga"}]
     case["expected_outcome"]["named_entities_handled"] = [{"entity": "Ana", "handled_as": "Ana"}]
-    answer = one_translated("x", "Eva abona 94 dólares a las 14:30, ref. AB-1234")
+    answer = translation_outcome("x", "Eva abona 94 dólares a las 14:30, ref. AB-1234")
     found = reasons(case, answer, tmp_path)
     drifted = 'against it: lost "49 dólares", added "AB-1234"'
     assert found["translation.critical_facts"] == f"0 of 2; {drifted}; approximate"
     assert found["translation.drift"] == f"2 of 2; {drifted}; approximate"
     assert found["translation.domain_terms"] == '0 of 1; against it: "KYC" (expected "paga")'
     assert found["translation.proper_nouns"] == '0 of 1; against it: "Ana" (expected "Ana")'
-    empty = reasons(case, one_translated("x", ""), tmp_path)
+    empty = reasons(case, translation_outcome("x", ""), tmp_path)
     assert empty["translation.completeness"] == '0 of 1; against it: "1" (nothing)'
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from callscore.core.errors import DataError
 from callscore.suites.calls.entity.reference import primary_language
-from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values
+from entity_cases import CONFIG, TASK, entity_case, fault, flags, measure_answer, outcome, values
 
 
 def without(key: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_keywords_absent_leaves_topics_to_be_measured() -> None:
         outcome(["ignored"], ["billing"]), parts={"detected_keywords": "absent"}, transcript=""
     )
     for given in ([], ["loan", "x", "y"], {"any": "thing"}, None):
-        found = measured(case, {**outcome(topics=["billing"]), "detected_keywords": given})
+        found = measure_answer(case, {**outcome(topics=["billing"]), "detected_keywords": given})
         absent = {slug for slug, m in found.measures.items() if m.absence == "absent"}
         assert absent == {f"entity.keyword_{name}" for name in ("precision", "recall", "f1")}
         assert found.measures["entity.topic_f1"].value == 1
@@ -119,14 +119,14 @@ def test_both_lists_absent_leaves_the_structure_alone() -> None:
     case = entity_case({"valid_entity_set": ["refund"]}, parts=parts)
     answers: list[object] = [{"valid_entity_set": []}, "prose"]
     for answer in answers:
-        found = measured(case, answer).measures
+        found = measure_answer(case, answer).measures
         assert {slug for slug, m in found.items() if m.absence != "absent"} == {"entity.structure"}
 
 
 def test_without_any_configured_list_adherence_is_absent() -> None:
     parts = {"valid_entity_set": "absent"}
     case = entity_case(outcome(["refund"]), config={}, parts=parts)
-    found = measured(case, outcome(["refund"]))
+    found = measure_answer(case, outcome(["refund"]))
     assert found.measures["entity.config_adherence"].absence == "absent"
     assert found.measures["entity.keyword_f1"].value == 1
     assert found.flags == []

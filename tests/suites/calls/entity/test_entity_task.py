@@ -16,7 +16,7 @@ from callscore.scorecard.formula import score_case
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls.entity.task import OFFERED, EntityOutput, EntityTask
 from callscore.suites.calls.spec import make_settings, metric_names
-from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values
+from entity_cases import CONFIG, TASK, entity_case, fault, flags, measure_answer, outcome, values
 from shared_cases import BUNDLED, cases_of, shared_file
 
 ALL_SLUGS = set(metric_names().by_task["entity"])
@@ -61,7 +61,7 @@ JSON = st.recursive(
 )
 def test_a_wrong_shape_is_malformed_on_every_metric(answer: object, cause: str) -> None:
     case = entity_case(outcome(["refund"]))
-    found = measured(case, answer)
+    found = measure_answer(case, answer)
     assert found.measures.keys() == ALL_SLUGS
     assert found.measures["entity.structure"].value == 0
     others = {m.absence for slug, m in found.measures.items() if slug != "entity.structure"}
@@ -123,7 +123,7 @@ def test_no_judge_is_asked() -> None:
 @given(ANSWER)
 def test_every_metric_has_a_measure_whatever_the_scalars(answer: dict[str, Any]) -> None:
     case = entity_case(outcome(["refund", "account"], ["billing"]), lang="hi")
-    found = measured(case, answer)
+    found = measure_answer(case, answer)
     assert found.measures.keys() == ALL_SLUGS
     assert found.measures["entity.structure"].value == 1
     for slug, measure in found.measures.items():
@@ -134,7 +134,7 @@ def test_every_metric_has_a_measure_whatever_the_scalars(answer: dict[str, Any])
 @given(st.dictionaries(st.sampled_from([*outcome(), "other"]), JSON, max_size=4))
 def test_no_answer_of_any_shape_raises(answer: dict[str, Any]) -> None:
     for parts in (None, dict.fromkeys(outcome(), "absent")):
-        assert measured(entity_case(parts=parts), answer).measures.keys() == ALL_SLUGS
+        assert measure_answer(entity_case(parts=parts), answer).measures.keys() == ALL_SLUGS
 
 
 @given(WORDS, WORDS, st.sampled_from([None, {"refund": ["Loan"]}, {"a": "insurance"}]))
@@ -179,7 +179,7 @@ def test_the_prompt_keeps_the_call_out_of_the_instructions() -> None:
 
 def assert_perfect(case: Case) -> None:
     """The expected outcome as the answer: every measure at its best, no gate, no alarm."""
-    found = measured(case, case.expected_outcome)
+    found = measure_answer(case, case.expected_outcome)
     scored = score_case(formula_of("entity", "all"), found)
     assert scored.status == "valid"
     assert scored.score == pytest.approx(1)
@@ -216,7 +216,7 @@ def test_a_strict_setting_refuses_a_fence() -> None:
 
 def test_a_malformed_reply_is_counted_once_whatever_else_is_flagged() -> None:
     formula, tally = formula_of("entity", "all"), TaskTally()
-    found = measured(entity_case(outcome(["loan"])), "no JSON")
+    found = measure_answer(entity_case(outcome(["loan"])), "no JSON")
     assert "expected_not_configured" in found.flags
     tally.add_case("c1", formula, [ScoredReply(found, score_case(formula, found))])
     assert tally.malformed == {"not_json": 1}

@@ -18,11 +18,11 @@ from text_cases import (
     case_of_summary,
     claim_verdicts,
     flags,
-    measured,
+    measure_answer,
     measures,
     outcome,
     questions,
-    scored,
+    score_answer,
     sentences,
     summary,
     text_case,
@@ -46,19 +46,19 @@ SUMMARY_SLUGS = {
 
 def assert_perfect(case: Case) -> None:
     """The expected outcome as the answer: best values, no gate, no alarm, nothing to ask."""
-    found = measured(case, case.expected_outcome)
+    found = measure_answer(case, case.expected_outcome)
     assert set(found.measures) == SLUGS
     for slug, measure in found.measures.items():
         best = 0 if slug in ZERO_AT_BEST else 1
         assert measure.value == best or measure.absence == "absent", (case.id, slug)
     assert set(found.flags) <= HARMLESS
-    assert scored(case, case.expected_outcome).status != "invalid"
+    assert score_answer(case, case.expected_outcome).status != "invalid"
     assert questions(case, case.expected_outcome) == []
 
 
 def test_the_expected_outcome_is_a_perfect_answer() -> None:
     assert_perfect(text_case())
-    assert scored(text_case(), outcome()).score == pytest.approx(1)
+    assert score_answer(text_case(), outcome()).score == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ["text_harper", "text_goemotions_sentiment_emotion"])
@@ -103,7 +103,7 @@ def answers(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(answers())
 def test_no_scalar_anywhere_breaks_the_measures(answer: dict[str, Any]) -> None:
-    found = measured(text_case(), json.dumps(answer))
+    found = measure_answer(text_case(), json.dumps(answer))
     assert set(found.measures) == SLUGS
     assert found.measures["text.structure"].value == 1
     for slug, measure in found.measures.items():
@@ -130,7 +130,7 @@ def test_whatever_stands_in_an_absent_part_is_not_looked_at(part: str, junk: obj
     for holder in (answer, answer["summary"], answer["sentiment"][0], answer["emotion"]):
         if part in holder:
             holder[part] = junk
-    found = measured(text_case(parts={part: "absent"}), json.dumps(answer))
+    found = measure_answer(text_case(parts={part: "absent"}), json.dumps(answer))
     assert found.measures["text.structure"].value == 1
     assert set(found.measures) == SLUGS
 
@@ -155,7 +155,7 @@ def test_whatever_stands_in_an_absent_part_is_not_looked_at(part: str, junk: obj
 def test_an_absent_part_takes_its_metrics_along_and_no_others(
     part: str, missing: set[str], answer: object
 ) -> None:
-    found = measured(text_case(parts={part: "absent"}), answer)
+    found = measure_answer(text_case(parts={part: "absent"}), answer)
     assert {slug for slug, m in found.measures.items() if m.absence == "absent"} == missing
 
 
@@ -167,7 +167,7 @@ def test_sentences_without_ids_cannot_be_aligned() -> None:
 
 
 def test_a_malformed_answer_has_no_value_but_its_structure() -> None:
-    found = measured(text_case(), "I cannot help with that")
+    found = measure_answer(text_case(), "I cannot help with that")
     assert found.flags == ("refusal",)
     assert found.measures["text.structure"].value == 0
     others = SLUGS - {"text.structure"}
@@ -195,7 +195,7 @@ def test_a_paraphrase_is_asked_about_and_not_run_until_it_is_answered() -> None:
     )
     assert found["fabrication_free"].reason() == "not_run: 2 of 5 claims await a verdict"
     assert found["hallucination_rate"].absence == "not_run"
-    assert scored(text_case(), answer).status == "incomplete"
+    assert score_answer(text_case(), answer).status == "incomplete"
 
 
 def test_answers_to_all_questions_leave_nothing_open() -> None:
@@ -214,7 +214,7 @@ def test_answers_to_all_questions_leave_nothing_open() -> None:
             for q in questions(text_case(), answer)
         )
     )
-    result = scored(text_case(), answer, given)
+    result = score_answer(text_case(), answer, given)
     assert result.status == "valid"
     assert result.score == pytest.approx(1)
     assert measures(text_case(), answer, given)["fabrication_free"].denominator == 4
@@ -366,7 +366,7 @@ def test_strict_parsing_refuses_a_fence() -> None:
 
 def test_open_maps_of_the_settings_are_obeyed_without_a_crash() -> None:
     changed = make_settings({"structure.open_maps": ["", "summary", "sentiment[]", "emotion"]})
-    found = measured(text_case(), {"summary": {}, "sentiment": [{}]}, changed=changed)
+    found = measure_answer(text_case(), {"summary": {}, "sentiment": [{}]}, changed=changed)
     assert found.measures["text.structure"].value == 1
     assert found.measures["text.missing_labels"].value == 3
     assert found.measures["text.dominant_emotion"].value == 0

@@ -7,7 +7,7 @@ import pytest
 from callscore.metrics.facts.extraction import extract
 from callscore.metrics.facts.fact import Fact
 from callscore.suites.calls.translation.facts import GivenFact, drift, fact_sheet
-from translation_cases import cosine, measured, outcome, translation_case, value, word
+from translation_cases import cosine, measure_answer, outcome, translation_case, value, word
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_line_break_within_a_sentence_is_only_a_space() -> None:
 
 def test_a_reworded_sentence_leaves_the_number_after_it_alone() -> None:
     case = translation_case(outcome(["muchas gracias", "25 personas"]), lang="es")
-    found = measured(
+    found = measure_answer(
         case,
         outcome(["se lo agradezco", "25 personas"]),
         [cosine("1", 0.9), word("fluency", "1", "native")],

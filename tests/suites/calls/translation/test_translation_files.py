@@ -12,7 +12,7 @@ from callscore.core.case import Case, Reply
 from callscore.core.judging import NO_VERDICTS
 from callscore.scorecard.formula import score_case
 from shared_cases import cases_of, shared_file
-from translation_cases import TASK, asked, measured
+from translation_cases import TASK, measure_answer, open_questions
 
 FILES = ("translation_xrisawoz.jsonl", "mt_mlqe_da.jsonl")
 
@@ -26,12 +26,12 @@ def test_every_human_translation_is_perfect_blocked_by_nothing_and_raises_no_ala
     name: str,
 ) -> None:
     for case in cases(name):
-        found = measured(case, case.expected_outcome)
+        found = measure_answer(case, case.expected_outcome)
         values = {slug: m.value for slug, m in found.measures.items() if m.absence != "absent"}
         assert values.pop("translation.drift") == 0.0, case.id
         assert set(values.values()) == {1.0}, case.id
         assert set(found.flags) <= {"resolution_limited"}, case.id
-        assert asked(case, case.expected_outcome) == [], case.id
+        assert open_questions(case, case.expected_outcome) == [], case.id
         score = score_case(formula_of("translation", "all"), found)
         assert score.status in ("valid", "incomplete"), case.id
 
@@ -48,7 +48,7 @@ def reworded(outcome: Any) -> Any:
 @pytest.mark.parametrize("name", FILES)
 def test_another_wording_keeps_every_term_name_and_fact(name: str) -> None:
     for case in cases(name):
-        found = measured(case, reworded(case.expected_outcome)).measures
+        found = measure_answer(case, reworded(case.expected_outcome)).measures
         for metric in ("completeness", "domain_terms", "proper_nouns", "critical_facts"):
             measure = found[f"translation.{metric}"]
             assert measure.value == 1.0 or measure.absence == "absent", (case.id, metric)

@@ -16,9 +16,9 @@ from callscore.suites.calls.spec import metric_names
 from callscore.suites.calls.translation.task import OFFERED, VALUES
 from translation_cases import (
     TASK,
-    asked,
     cosine,
-    measured,
+    measure_answer,
+    open_questions,
     outcome,
     translation_case,
     value,
@@ -36,23 +36,23 @@ EXPECTED = outcome(
 
 def absences(answer: object, **parts: str) -> dict[str, str]:
     """Why each measure has no value; empty where it has one."""
-    found = measured(translation_case(EXPECTED, parts=parts), answer).measures
+    found = measure_answer(translation_case(EXPECTED, parts=parts), answer).measures
     return {slug.partition(".")[2]: measure.absence for slug, measure in found.items()}
 
 
 def test_every_measure_is_there_whatever_the_answer() -> None:
     for answer in (EXPECTED, "no", {}):
-        assert set(measured(translation_case(EXPECTED), answer).measures) == set(SLUGS)
+        assert set(measure_answer(translation_case(EXPECTED), answer).measures) == set(SLUGS)
 
 
 def test_the_human_translation_itself_is_perfect_and_raises_no_alarm() -> None:
     case = translation_case(EXPECTED)
-    found = measured(case, EXPECTED)
+    found = measure_answer(case, EXPECTED)
     values = {slug: measure.value for slug, measure in found.measures.items()}
     assert values.pop("translation.drift") == 0.0
     assert set(values.values()) == {1.0}
     assert list(found.flags) == ["resolution_limited"]
-    assert asked(case, EXPECTED) == []
+    assert open_questions(case, EXPECTED) == []
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_human_translation_itself_is_perfect_and_raises_no_alarm() -> None:
     ],
 )
 def test_a_wrong_structure_has_only_the_structure_measure(answer: object, cause: str) -> None:
-    found = measured(translation_case(EXPECTED), answer)
+    found = measure_answer(translation_case(EXPECTED), answer)
     assert found.measures["translation.structure"].value == 0.0
     assert {m.absence for s, m in found.measures.items() if s != "translation.structure"} == {
         "malformed"
@@ -94,7 +94,7 @@ def test_without_sentences_only_the_structure_is_measured(part: str) -> None:
     found = absences(EXPECTED, **{part: "absent"})
     assert found.pop("structure") == ""
     assert set(found.values()) == {"absent"}
-    assert asked(translation_case(EXPECTED, parts={part: "absent"}), EXPECTED) == []
+    assert open_questions(translation_case(EXPECTED, parts={part: "absent"}), EXPECTED) == []
 
 
 def test_a_note_in_expected_parts_changes_nothing() -> None:
@@ -131,7 +131,7 @@ def sentences(*texts: Any) -> dict[str, Any]:
     ],
 )
 def test_what_is_odd_is_flagged(answer: object, flag: str) -> None:
-    assert flag in measured(translation_case(EXPECTED), answer).flags
+    assert flag in measure_answer(translation_case(EXPECTED), answer).flags
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_is_odd_is_flagged(answer: object, flag: str) -> None:
 )
 def test_true_or_unusable_claims_contradict_nothing(claims: list[Any]) -> None:
     answer = {**EXPECTED, "domain_terms_handled": claims}
-    assert "claim_contradicted" not in measured(translation_case(EXPECTED), answer).flags
+    assert "claim_contradicted" not in measure_answer(translation_case(EXPECTED), answer).flags
 
 
 def test_repeated_terms_count_once_and_each_of_their_forms_is_sought() -> None:
@@ -154,7 +154,7 @@ def test_repeated_terms_count_once_and_each_of_their_forms_is_sought() -> None:
         {"term": "account", "handled_as": "account"},
     ]
     case = translation_case(expected)
-    found = measured(case, outcome(["खाता खोला", "account बंद है"])).measures
+    found = measure_answer(case, outcome(["खाता खोला", "account बंद है"])).measures
     assert (found["translation.domain_terms"].denominator) == 1.0
     assert found["translation.domain_terms"].value == 1.0
     assert value(case, outcome(["खाता खोला", "खाता बंद है"]), "domain_terms") == 0.0
@@ -162,7 +162,7 @@ def test_repeated_terms_count_once_and_each_of_their_forms_is_sought() -> None:
 
 def test_a_form_that_the_reference_lacks_does_not_fault_the_reference() -> None:
     expected = outcome(["सत्यापन पूरा है"], terms={"KYC": "KYC"}, nouns={"Ana": "आना"})
-    found = measured(translation_case(expected), expected)
+    found = measure_answer(translation_case(expected), expected)
     assert found.measures["translation.domain_terms"].value == 1.0
     assert found.measures["translation.proper_nouns"].value == 1.0
     assert "claim_contradicted" not in found.flags
@@ -175,7 +175,7 @@ def test_only_what_code_cannot_decide_is_asked() -> None:
     )
     case = translation_case(expected, lang="cs", facts=["49 Kč", "Věc převzal vedoucí"])
     answer = outcome(["Volali Petrovu", "Vrátili  49 Kč", "", "Věc vyřešil agent"])
-    assert asked(case, answer) == [
+    assert open_questions(case, answer) == [
         ("meaning", "1"),
         ("fluency", "1"),
         ("meaning", "4"),
@@ -205,7 +205,7 @@ def test_answered_questions_leave_nothing_to_run() -> None:
         word("fluency", "1", "native"),
         word("fluency", "2", "noticeable"),
     ]
-    found = measured(case, answer, verdicts).measures
+    found = measure_answer(case, answer, verdicts).measures
     assert found["translation.meaning"].value == pytest.approx(0.85)
     assert found["translation.fluency"].value == 0.75
     assert all(measure.value is not None for measure in found.values())
@@ -213,7 +213,9 @@ def test_answered_questions_leave_nothing_to_run() -> None:
 
 def test_an_abstention_on_fluency_leaves_the_sentence_waiting() -> None:
     answer = sentences("आपकी KYC हो गई", "प्रिया शर्मा ने ₹49 लिए")
-    found = measured(translation_case(EXPECTED), answer, [word("fluency", "1", "cannot_tell")])
+    found = measure_answer(
+        translation_case(EXPECTED), answer, [word("fluency", "1", "cannot_tell")]
+    )
     waiting = "not_run: 1 of 2 translated sentences await a verdict"
     assert found.measures["translation.fluency"].reason() == waiting
     assert "abstained" in found.flags
@@ -308,7 +310,7 @@ def test_any_human_translation_scores_one_on_itself(
         nouns=data.draw(forms),
         full=data.draw(WORDS),
     )
-    found = measured(translation_case(expected), expected)
+    found = measure_answer(translation_case(expected), expected)
     values = {slug: measure.value for slug, measure in found.measures.items()}
     assert values.pop("translation.drift") == 0.0
     assert set(values.values()) == {1.0}
@@ -319,5 +321,5 @@ def test_an_endless_list_of_claims_is_not_searched_to_its_end() -> None:
     claims = [{"term": f"t{n}", "handled_as": "है"} for n in range(20_000)]
     claims.append({"term": "UPI", "handled_as": "UPI"})
     answer = sentences("KYC हो गया है " * 20_000, "प्रिया शर्मा ने ₹49 लिए")
-    found = measured(translation_case(EXPECTED), {**answer, "domain_terms_handled": claims})
+    found = measure_answer(translation_case(EXPECTED), {**answer, "domain_terms_handled": claims})
     assert "claim_contradicted" not in found.flags

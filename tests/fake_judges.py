@@ -1,4 +1,4 @@
-"""A judge and an embedder with scripted answers, which record their requests."""
+"""A judge and an embedder with scripted results that record their requests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from callscore.core.case import Failed
 from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
-
-Words = Mapping[str, str] | Callable[[Question], str]
 
 BEST_WORDS: Mapping[str, str] = {
     "qa.evidence_backed_reasoning": "as_described",
@@ -26,7 +24,7 @@ BEST_WORDS: Mapping[str, str] = {
 
 
 def best_word(question: Question) -> str:
-    """The most favourable word that a question offers."""
+    """The best word for the answer."""
     if question.metric == "text.call_intent":
         return "no" if question.item.endswith("other_goal") else "same"
     if question.item.startswith("outcome:"):
@@ -35,7 +33,7 @@ def best_word(question: Question) -> str:
 
 
 class ScriptedJudge:
-    """Gives every question the word of a function; with `fails`, it fails with this reason."""
+    """Returns a word for every question; `fails` is the reason of a failure."""
 
     name = "scripted"
     signature = "scripted@1"
@@ -68,7 +66,7 @@ class ScriptedJudge:
 
 
 class ScriptedEmbedder:
-    """Gives every pair the same cosine; with `fails`, it fails with this reason."""
+    """Returns the same cosine for every pair."""
 
     name = "scripted-embedder"
     signature = "scripted-embedder@1"
