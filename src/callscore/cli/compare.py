@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.core.comparison import Comparison
 
 FILE = click.Path(path_type=Path)
 
@@ -64,15 +68,12 @@ def compare(
     callscore compare eval.yaml:old eval.yaml:new --markdown comment.md
     callscore compare old.json new.json --results old.jsonl new.jsonl
     """
-    import msgspec
-
     from callscore.cli import output
     from callscore.comparison.compare import compare as compare_models
     from callscore.comparison.inputs import split_target
     from callscore.config.score import DEFAULT_STORE
     from callscore.report.comparison_markdown import comparison_markdown
     from callscore.report.comparison_terminal import comparison_lines
-    from callscore.report.safe_text import escape_json
     from callscore.store.files import check_targets
 
     inputs = [Path(split_target(name)[0]) for name in (first, second)]
@@ -89,8 +90,7 @@ def compare(
     )
     files: dict[Path, bytes] = {}
     if json_file is not None:
-        encoded = msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n"
-        files[json_file] = escape_json(encoded)
+        files[json_file] = _to_json(comparison)
     if markdown is not None:
         files[markdown] = comparison_markdown(
             comparison, all_rows=all_rows, max_cases=cases
@@ -104,3 +104,11 @@ def compare(
     )
     if comparison.not_comparable:
         say("note: these results are not comparable (--force)", err=True)
+
+
+def _to_json(comparison: Comparison) -> bytes:
+    import msgspec
+
+    from callscore.report.safe_text import escape_json
+
+    return escape_json(msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n")
