@@ -22,6 +22,8 @@ from callscore.report.svg.cost_quality import (
 from callscore.report.ties import show_band
 
 MAX_STATEMENT_LENGTH = 600
+MAX_NOT_DRAWN = 6
+"""Models without a point that a caption names."""
 NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
@@ -63,21 +65,18 @@ def _decision(card: Scorecard) -> Html:
 
 def _picture(card: Scorecard) -> Html:
     points = cost_quality_points(card)
-    if not points:
-        return tag("figure", tag("figcaption", "No model has a Final Score and a known cost."))
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
+    more = f" and {len(missing) - MAX_NOT_DRAWN} more" if len(missing) > MAX_NOT_DRAWN else ""
+    not_drawn = f"Not drawn: {', '.join(missing[:MAX_NOT_DRAWN])}{more}." if missing else ""
+    if not points:
+        return tag("figure", tag("figcaption", not_drawn)) if missing else join()
     legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
     if any(point.blocked for point in points):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
-    legend += (
-        "Bars: 95 % intervals."
-        if any(point.quality_ci or point.cost_ci for point in points)
-        else "No intervals are known."
-    )
-    if missing:
-        legend += f" Not drawn: {', '.join(missing[:6])}"
-        legend += f" and {len(missing) - 6} more." if len(missing) > 6 else "."
-    return figure(draw_cost_quality(points), legend, _points_table(points))
+    has_intervals = any(point.quality_ci or point.cost_ci for point in points)
+    legend += "Bars: 95 % intervals." if has_intervals else "No intervals are known."
+    caption = f"{legend} {not_drawn}".rstrip()
+    return figure(draw_cost_quality(points), caption, _points_table(points))
 
 
 def _points_table(points: Sequence[Point]) -> Html:
