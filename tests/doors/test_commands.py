@@ -1,4 +1,4 @@
-"""The tests fork most commands from a process that has imported them: each is as if started."""
+"""Most tests fork commands from a process that has imported them: they behave like new ones."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
         (["run", "--help"], 0),
     ],
 )
-def test_a_forked_command_says_what_a_new_one_says(args: list[object], code: int) -> None:
-    forked, afresh = run(*args), run_in_new_process(*args)
-    assert forked.returncode == afresh.returncode == code
-    assert forked.stdout == afresh.stdout
-    assert _without_progress(forked.stderr) == _without_progress(afresh.stderr)
+def test_a_forked_command_prints_the_same_as_a_new_one(args: list[object], code: int) -> None:
+    forked, new = run(*args), run_in_new_process(*args)
+    assert forked.returncode == new.returncode == code
+    assert forked.stdout == new.stdout
+    assert _without_progress(forked.stderr) == _without_progress(new.stderr)
     assert forked.stdout or forked.stderr
 
 
 def _without_progress(text: str) -> list[str]:
-    """The lines but for the progress of scoring, which only a slow machine prints."""
+    """The lines without the progress of scoring, which only a slow machine prints."""
     return [line for line in text.splitlines() if not line.startswith("scoring: ")]
 
 
-def test_a_forked_command_has_a_folder_and_an_environment_of_its_own(tmp_path: Path) -> None:
+def test_a_forked_command_has_its_own_folder_and_environment(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     with serving(FaultyChat(right_answer)) as stub:
         eval_file(tmp_path, [remote_model(stub.url, api_key_env="OWN_KEY")])
-        asked = run("run", "eval.yaml", cwd=tmp_path, env={"OWN_KEY": "own-key"})
-        assert asked.returncode == 0, asked.stderr
+        answered = run("run", "eval.yaml", cwd=tmp_path, env={"OWN_KEY": "own-key"})
+        assert answered.returncode == 0, answered.stderr
         assert stub.requests[0].headers["authorization"] == "Bearer own-key"
         keyless = run("run", "eval.yaml", "--store", "other.db", cwd=tmp_path)
         elsewhere = run("run", "eval.yaml", env={"OWN_KEY": "own-key"})

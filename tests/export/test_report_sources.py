@@ -1,4 +1,4 @@
-"""What a report is made of, wherever it comes from: a run, a scorecard, files scored now."""
+"""The sources of reports: a stored run, a scorecard file, files that are scored now."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_eval_file_means_its_newest_run(project: Path) -> None:
         assert source.absent == []
 
 
-def test_what_the_scorecard_file_does_not_hold_is_said(project: Path) -> None:
+def test_a_scorecard_file_names_what_it_lacks(project: Path) -> None:
     source = card_source(project / "card.json")
     assert len(source.cases) == 0
     assert "cases" in source.absent[0]
@@ -68,7 +68,7 @@ def test_a_run_whose_data_have_changed_is_refused(project: Path, tmp_path: Path)
         pass
 
 
-def test_an_eval_file_that_has_changed_is_said(project: Path, tmp_path: Path) -> None:
+def test_a_changed_eval_file_is_reported(project: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     shutil.copytree(project, moved)
     text = (moved / "eval.yaml").read_text(encoding="utf-8").replace("input: 3", "input: 4")
@@ -83,22 +83,25 @@ def test_a_run_without_its_eval_file_asks_for_it(project: Path, tmp_path: Path) 
     (moved / "eval.yaml").rename(moved / "other.yaml")
     with pytest.raises(UsageError, match="--eval"), open_source(SourceRequest("1", store(moved))):
         pass
-    wanted = SourceRequest("1", store(moved), eval_file=moved / "other.yaml")
-    with open_source(wanted) as source:
+    request = SourceRequest("1", store(moved), eval_file=moved / "other.yaml")
+    with open_source(request) as source:
         assert len(source.cases) == 4
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
+    ("target", "message"),
     [
         ("9", "has no run 9"),
         ("nothing.json", "no such file"),
         ("cases.jsonl", "expected the id of a run"),
     ],
 )
-def test_what_is_no_source_is_refused(project: Path, target: str, said: str) -> None:
+def test_an_unknown_source_is_refused(project: Path, target: str, message: str) -> None:
     named = target if target.isdecimal() else str(project / target)
-    with pytest.raises(UsageError, match=said), open_source(SourceRequest(named, store(project))):
+    with (
+        pytest.raises(UsageError, match=message),
+        open_source(SourceRequest(named, store(project))),
+    ):
         pass
 
 

@@ -1,4 +1,4 @@
-"""Every format gives the same turns, is told from all others, and never crashes."""
+"""Every format gives the same turns, is distinguished from all others, and never crashes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_format_gives_the_same_words_of_the_same_speakers(name: str) -> No
 
     assert call.format == format_name
     assert [(turn.speaker, turn.text) for turn in call.turns] == [
-        (said.speaker, said.text) for said in CALL
+        (expected.speaker, expected.text) for expected in CALL
     ]
     assert [turn.id for turn in call.turns] == [1, 2, 3, 4]
     assert all(turn.source for turn in call.turns)
@@ -49,14 +49,16 @@ def test_every_format_gives_the_same_words_of_the_same_speakers(name: str) -> No
 def test_times_are_seconds_from_the_start_of_the_call(name: str) -> None:
     call = only_call(name, WITH_TIMES[name][1]())
 
-    assert [turn.start for turn in call.turns] == pytest.approx([said.start for said in CALL])
+    assert [turn.start for turn in call.turns] == pytest.approx(
+        [expected.start for expected in CALL]
+    )
     ends = [turn.end for turn in call.turns]
     if None not in ends:
-        assert ends == pytest.approx([said.end for said in CALL], abs=0.002)
+        assert ends == pytest.approx([expected.end for expected in CALL], abs=0.002)
 
 
 @pytest.mark.parametrize("name", EVERY_FORMAT)
-def test_one_format_alone_recognises_a_file_first(name: str) -> None:
+def test_the_first_format_that_matches_is_detected(name: str) -> None:
     source = Source(name, EVERY_FORMAT[name][1]())
     matching = [one.name for one in FORMATS if one.matches(source)]
     assert detect_format(source).name == matching[0]
@@ -69,7 +71,7 @@ def test_a_format_that_names_no_roles_marks_them_as_guessed() -> None:
     assert call.turns[0].label == "SPEAKER_00"
 
 
-def test_roles_that_the_user_names_are_no_guess() -> None:
+def test_roles_that_the_user_names_are_not_guesses() -> None:
     data = EVERY_FORMAT["whisperx.json"][1]()
     roles = parse_roles(["SPEAKER_00=customer, SPEAKER_01=agent"])
     (call,) = read_any_format(Source("x.json", data), ImportContext("x.json", "x", roles))
@@ -88,7 +90,7 @@ def test_speakers_without_a_cue_keep_their_label_and_are_named_as_unknown() -> N
     assert any("role unknown" in note for note in call.notes)
 
 
-def test_what_contact_lens_found_is_kept_with_the_words() -> None:
+def test_what_contact_lens_found_is_kept_with_the_turns() -> None:
     call = only_call("x.json", contact_lens())
     assert call.metadata["issues"] == ["My bill went up by 40 €"]
     assert call.metadata["categories"] == ["billing"]
@@ -116,11 +118,11 @@ def test_a_wrong_type_is_named_with_file_and_path() -> None:
         read_all("x.json", dumps(value))
 
 
-def test_turns_out_of_order_are_sorted_and_it_is_said() -> None:
+def test_turns_out_of_order_are_sorted_with_a_note() -> None:
     value = json.loads(contact_lens())
     value["Transcript"].reverse()
     call = only_call("x.json", dumps(value))
-    assert [turn.text for turn in call.turns] == [said.text for said in CALL]
+    assert [turn.text for turn in call.turns] == [expected.text for expected in CALL]
     assert "turns were not in chronological order; sorted by start" in call.notes
 
 
@@ -129,7 +131,7 @@ def test_a_clock_time_of_zero_in_a_table_is_a_time() -> None:
     assert [turn.start for turn in call.turns] == [0.0, 2.0]
 
 
-def test_data_sets_bring_what_was_expected_and_what_models_answered() -> None:
+def test_data_sets_have_expected_outcomes_and_outputs_of_models() -> None:
     call = only_call("x.jsonl", EVERY_FORMAT["openai-evals.jsonl"][1]())
     assert call.expected == EXPECTED
     assert [(one.model, one.output) for one in call.outputs] == [
@@ -170,7 +172,7 @@ def test_text_in_other_encodings_is_read(encoding: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"   \n", b"\x00\x01\x02", b"just some prose, nothing else", b"{}", b"[]", b"[1]"]
 )
-def test_a_file_of_no_known_format_is_refused_by_name(data: bytes) -> None:
+def test_a_file_of_an_unknown_format_is_refused_by_name(data: bytes) -> None:
     with pytest.raises(DataError, match=r"x\.bin"):
         read_all("x.bin", data)
 
@@ -212,7 +214,7 @@ def test_a_file_that_the_system_cannot_read_is_reported_and_the_others_are_read(
 
 
 @pytest.mark.parametrize("cell", ["nan", "inf", "-inf"])
-def test_a_cell_that_is_no_finite_number_is_no_time(cell: str) -> None:
+def test_a_cell_that_is_not_a_finite_number_is_not_a_time(cell: str) -> None:
     table = f"call_id,speaker,text,start\nc1,agent,hello,{cell}\n"
     with pytest.raises(DataError, match="is not a time"):
         read_all("turns.csv", table.encode())
@@ -220,8 +222,8 @@ def test_a_cell_that_is_no_finite_number_is_no_time(cell: str) -> None:
 
 def test_an_archive_with_one_damaged_byte_is_read_or_refused() -> None:
     data = EVERY_FORMAT["log.eval"][1]()
-    for at in range(len(data)):
-        damaged = bytes([*data[:at], data[at] ^ 4, *data[at + 1 :]])
+    for index in range(len(data)):
+        damaged = bytes([*data[:index], data[index] ^ 4, *data[index + 1 :]])
         with suppress(CallscoreError):
             read_all("log.eval", damaged)
 
@@ -236,14 +238,14 @@ def test_a_damaged_file_is_read_or_refused_and_never_crashes(
 ) -> None:
     raw = bytearray(EVERY_FORMAT[name][1]())
     for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(raw) - 1))
+        index = data.draw(st.integers(0, len(raw) - 1))
         kind = data.draw(st.sampled_from(["flip", "cut", "insert"]))
         if kind == "flip":
-            raw[at] = data.draw(st.integers(0, 255))
+            raw[index] = data.draw(st.integers(0, 255))
         elif kind == "cut":
-            del raw[at : at + data.draw(st.integers(1, 40))]
+            del raw[index : index + data.draw(st.integers(1, 40))]
         else:
-            raw[at:at] = data.draw(st.binary(max_size=8))
+            raw[index:index] = data.draw(st.binary(max_size=8))
         if not raw:
             break
     with suppress(CallscoreError):

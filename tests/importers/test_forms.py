@@ -16,7 +16,14 @@ from callscore.importers.forms.readers import read_form
 from callscore.importers.source import Source
 from callscore.metrics.forms.arithmetic import hidden_questions, total
 from callscore.metrics.forms.confusion import confusion, mark_of
-from callscore.metrics.forms.form import Form, expected_questions, qa_config
+from callscore.metrics.forms.form import (
+    Form,
+    FormQuestion,
+    Option,
+    Section,
+    expected_questions,
+    qa_config,
+)
 
 
 def aws_question(ref_id: str, title: str, **more: Any) -> dict[str, Any]:
@@ -428,6 +435,14 @@ def test_an_answer_that_is_no_option_is_named_with_its_row() -> None:
     wide = table([["Call ID", "greet"], ["call-1", "Perhaps"]])
     with pytest.raises(DataError, match=r"line 2: field greet: 'Perhaps' is not an answer"):
         list(read_evaluations(wide, form))
+
+
+def test_a_word_is_not_an_answer_to_a_question_with_a_negative_option() -> None:
+    penalty = Option("bad", "Bad", score=-1.0)
+    question = FormQuestion("q", "Q", options=[penalty, Option("good", "Good", score=1.0)])
+    form = Form("f", "F", [Section("s", "S", [question])], "points", "table")
+    with pytest.raises(DataError, match="'Perhaps' is not an answer"):
+        list(read_evaluations(table([["Call ID", "q"], ["call-1", "Perhaps"]]), form))
 
 
 def test_na_answered_with_no_is_counted() -> None:

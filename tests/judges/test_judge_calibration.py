@@ -1,4 +1,4 @@
-"""A judge beside people."""
+"""Calibration: a judge compared with people."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_corrected_mean_is_between_judge_and_people() -> None:
     ],
     ids=["people agree more", "people agree less", "three people who differ", "one word only"],
 )
-def test_the_agreement_of_people_among_themselves_is_the_yardstick(
+def test_a_judge_must_agree_with_people_as_well_as_they_do_with_each_other(
     by_item: list[list[str]], alpha: float | None, calibrated: bool
 ) -> None:
     found = calibrate(SUPPORT, MIXED, by_item=by_item)
@@ -99,7 +99,7 @@ def test_the_agreement_of_people_among_themselves_is_the_yardstick(
     assert found.is_calibrated is calibrated
 
 
-def test_people_who_abstain_or_are_alone_say_nothing_about_agreement() -> None:
+def test_people_who_abstain_or_are_alone_do_not_count_as_agreement() -> None:
     assert calibrate(SUPPORT, MIXED, by_item=[[GOOD], [GOOD, "cannot_tell"]]).people is None
 
 
@@ -114,7 +114,7 @@ def test_people_a_step_apart_differ_less_than_two_steps_apart() -> None:
     assert alpha("same_domain_incomplete") > alpha("different")
 
 
-def test_no_labels_no_numbers() -> None:
+def test_without_labels_there_are_no_numbers() -> None:
     found = calibrate(SUPPORT, pairs((3, "cannot_tell", GOOD)))
     assert (found.n, found.coverage, found.kappa, found.corrected) == (0, None, None, None)
     assert not found.is_calibrated

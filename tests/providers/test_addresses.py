@@ -1,4 +1,4 @@
-"""No request leaves for an address that no model lives at, whichever way it is spelt (S-14)."""
+"""No request is sent to an address where no model can be, however it is spelt (S-14)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ METADATA = "169.254.169.254"
         "",
     ],
 )
-def test_a_base_url_that_cannot_be_is_refused_before_anything_is_sent(url: str) -> None:
+def test_an_unacceptable_base_url_is_refused_before_anything_is_sent(url: str) -> None:
     with pytest.raises(ConfigError) as refused:
         check_url(url)
     assert KEY not in str(refused.value)
@@ -84,7 +84,7 @@ def test_a_base_url_that_cannot_be_is_refused_before_anything_is_sent(url: str) 
         ("https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", False),
     ],
 )
-def test_a_base_url_that_can_be_is_taken(url: str, allow_http: bool) -> None:
+def test_an_acceptable_base_url_is_used_unchanged(url: str, allow_http: bool) -> None:
     assert str(check_url(url, allow_http=allow_http)) == url
 
 
@@ -107,17 +107,17 @@ def test_the_address_that_a_name_resolves_to_is_checked_at_the_connection(addres
 def test_an_ordinary_address_gets_its_socket() -> None:
     with open_guarded_socket(
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 443))
-    ) as made:
-        assert made.family == socket.AF_INET
+    ) as guarded:
+        assert guarded.family == socket.AF_INET
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "127.0.0.1", "8.8.8.8", "::1", "2001:db8::1"])
-def test_private_addresses_may_be_asked(address: str) -> None:
+def test_private_and_public_addresses_are_not_refused(address: str) -> None:
     assert refusal_of(ipaddress.ip_address(address)) is None
 
 
 @pytest.mark.parametrize("host", ["2852039166", "0xa9fea9fe", "169.254.43518", "0251.0376.43518"])
-def test_odd_spellings_of_an_address_are_not_requested(host: str) -> None:
+def test_odd_spellings_of_an_address_are_not_found(host: str) -> None:
     answer = expect_failure(
         ask(spec("openai", f"http://{host}/v1", allow_http=True), attempt_seconds=2)
     )
@@ -125,7 +125,7 @@ def test_odd_spellings_of_an_address_are_not_requested(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", [METADATA, f"[::ffff:{METADATA}]", "[fd00:ec2::254]"])
-def test_the_connection_itself_refuses_what_slipped_past_every_other_check(host: str) -> None:
+def test_the_connection_refuses_addresses_that_no_other_check_saw(host: str) -> None:
     async def post() -> object:
         http = Http(attempt_seconds=2)
         http.join()
@@ -140,7 +140,7 @@ def test_the_connection_itself_refuses_what_slipped_past_every_other_check(host:
     assert "metadata address: refused" in answer.message
 
 
-def test_a_key_goes_to_no_other_host_than_its_own() -> None:
+def test_a_key_is_not_sent_to_another_host() -> None:
     model = spec("openai", "https://collector.example.com/v1", api_key_env="OPENAI_API_KEY")
     with pytest.raises(ConfigError) as refused:
         make_provider(model, secrets(OPENAI_API_KEY=KEY), Http())
@@ -151,19 +151,14 @@ def test_a_key_goes_to_no_other_host_than_its_own() -> None:
 
 @pytest.mark.parametrize("variable", [*KEY_DOMAINS])
 @pytest.mark.parametrize("host", ["collector.example.com", "{home}.example.com", "not-{home}"])
-def test_s15_a_well_known_key_is_for_its_home_alone(variable: str, host: str) -> None:
+def test_s15_a_well_known_key_is_sent_to_its_own_domain_only(variable: str, host: str) -> None:
     url = f"https://{host.format(home=KEY_DOMAINS[variable])}/v1"
     with pytest.raises(ConfigError, match=f"holds a key for {KEY_DOMAINS[variable]}") as refused:
         make_provider(spec("openai", url, api_key_env=variable), secrets(**{variable: KEY}), Http())
     assert KEY not in str(refused.value)
     own = "bedrock-runtime.eu-west-1" if KEY_DOMAINS[variable] == AWS else "api"
-    is_default_host = spec(
-        "openai", f"https://{own}.{KEY_DOMAINS[variable]}/v1", api_key_env=variable
-    )
-    assert (
-        make_provider(is_default_host, secrets(**{variable: KEY}), Http()).name
-        == is_default_host.name
-    )
+    model = spec("openai", f"https://{own}.{KEY_DOMAINS[variable]}/v1", api_key_env=variable)
+    assert make_provider(model, secrets(**{variable: KEY}), Http()).name == model.name
 
 
 def test_the_usual_key_is_not_sent_to_a_host_that_a_config_names() -> None:

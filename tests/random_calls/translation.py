@@ -24,28 +24,28 @@ OUTCOMES = ("supervisor informed", "ticket closed")
 TERM_LIST, NOUN_LIST = "domain_terms_handled", "named_entities_handled"
 
 
-def _make(dice: Random, case_id: str) -> Json:
+def _make_case(dice: Random, case_id: str) -> Json:
     language = dice.choice(("es", "hi", "el"))
     sentences, facts = [], []
     terms, nouns = set(), set()
     for number in range(1, dice.randint(2, 7)):
-        words, kept = phrase(dice, language).split(), []
+        words, inserted = phrase(dice, language).split(), []
         if chance(dice, 0.3):
-            kept.append(dice.choice(TERMS))
-            terms.add(kept[-1])
+            inserted.append(dice.choice(TERMS))
+            terms.add(inserted[-1])
         if chance(dice, 0.3):
-            kept.append(dice.choice(NOUNS))
-            nouns.add(kept[-1])
+            inserted.append(dice.choice(NOUNS))
+            nouns.add(inserted[-1])
         if chance(dice, 0.4):
-            kept.append(str(100 * number + dice.randint(11, 99)))
-            facts.append(kept[-1])
+            inserted.append(str(100 * number + dice.randint(11, 99)))
+            facts.append(inserted[-1])
         if chance(dice, 0.1):
-            kept.append(OUTCOMES[number % 2])
-            facts.append(kept[-1])
-        for word in kept:
+            inserted.append(OUTCOMES[number % 2])
+            facts.append(inserted[-1])
+        for word in inserted:
             words.insert(dice.randint(0, len(words)), word)
-        sentences.append(_sentence(dice, number, words, kept))
-    case = _case(dice, case_id, sentences, language)
+        sentences.append(_sentence(dice, number, words, inserted))
+    case = _translation_case(dice, case_id, sentences, language)
     outcome = case["expected_outcome"]
     outcome[TERM_LIST] = [{"term": term, "handled_as": term} for term in sorted(terms)]
     outcome[NOUN_LIST] = [{"entity": f"{n} (en)", "handled_as": n} for n in sorted(nouns)]
@@ -53,16 +53,16 @@ def _make(dice: Random, case_id: str) -> Json:
     return case
 
 
-def _sentence(dice: Random, number: int, words: list[str], kept: list[str]) -> Json:
+def _sentence(dice: Random, number: int, words: list[str], inserted: list[str]) -> Json:
     translated = " ".join(words)
     return {
         "source_id": number if chance(dice, 0.7) else f"s{number}",
-        "source_text": translated if chance(dice, 0.1) else " ".join(("the", "source", *kept)),
+        "source_text": translated if chance(dice, 0.1) else " ".join(("the", "source", *inserted)),
         "translated_text": translated,
     }
 
 
-def _case(dice: Random, case_id: str, sentences: list[Json], language: str) -> Json:
+def _translation_case(dice: Random, case_id: str, sentences: list[Json], language: str) -> Json:
     return {
         "id": case_id,
         "task": "translation",
@@ -146,22 +146,22 @@ def _spoil(dice: Random, case: Json, answer: Json) -> Json | None:
         str(item["source_id"]): item["translated_text"]
         for item in case["expected_outcome"]["sentence_translations"]
     }
-    at = choose_one(
+    index = choose_one(
         dice,
         [
-            at
-            for at, item in unique_items(items, "source_id")
+            index
+            for index, item in unique_items(items, "source_id")
             if item["translated_text"] == expected.get(str(item["source_id"]))
         ],
     )
-    if at is None:
+    if index is None:
         return None
-    how = dice.choice(("drop", "", None, "WRONG words"))
-    if how == "drop":
-        del items[at]
+    replacement = dice.choice(("drop", "", None, "WRONG words"))
+    if replacement == "drop":
+        del items[index]
     else:
-        items[at]["translated_text"] = how
+        items[index]["translated_text"] = replacement
     return spoiled
 
 
-TRANSLATION = Recipe(_make, _mutate, _spoil)
+TRANSLATION = Recipe(_make_case, _mutate, _spoil)

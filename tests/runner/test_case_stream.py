@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Case, Prompt
 from callscore.core.run import Survey
-from callscore.runner.cases import MOST_KEPT, CasePrompt, CaseStream
+from callscore.runner.cases import MAX_IN_MEMORY, CasePrompt, CaseStream
 
-CASES = 3 * MOST_KEPT
+CASES = 3 * MAX_IN_MEMORY
 
 
 class Counted:

@@ -54,7 +54,7 @@ def test_cases_are_scored_while_models_answer(
     order: list[str] = []
     advance = ScoringPass.advance
 
-    def noted(self: ScoringPass, *args: object) -> int:
+    def advance_and_record(self: ScoringPass, *args: object) -> int:
         scored = advance(self, *args)  # type: ignore[arg-type]
         order.extend(["scored"] * scored)
         return scored
@@ -63,7 +63,7 @@ def test_cases_are_scored_while_models_answer(
         if isinstance(event, Completed):
             order.append("answered")
 
-    monkeypatch.setattr(ScoringPass, "advance", noted)
+    monkeypatch.setattr(ScoringPass, "advance", advance_and_record)
     cases_file(tmp_path, 100)
     callscore.run(eval_file(tmp_path, [NEAR]), on_event=on_event)
     last = len(order) - order[::-1].index("answered")
@@ -73,10 +73,10 @@ def test_cases_are_scored_while_models_answer(
 def test_an_error_while_scoring_ends_the_run_and_keeps_the_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: ScoringPass, *args: object) -> int:
+    def fail(self: ScoringPass, *args: object) -> int:
         raise StoreError("results.jsonl: cannot be written: No space left on device")
 
-    monkeypatch.setattr(ScoringPass, "advance", full)
+    monkeypatch.setattr(ScoringPass, "advance", fail)
     cases_file(tmp_path, 100)
     with pytest.raises(StoreError, match="No space left"):
         callscore.run(eval_file(tmp_path, [NEAR]), store=tmp_path / "runs.db")
@@ -84,17 +84,17 @@ def test_an_error_while_scoring_ends_the_run_and_keeps_the_answers(
         assert journal.run(1).answered == 100
 
 
-def test_sentences_are_compared_here_when_all_models_have_answered() -> None:
-    async def examined() -> list[bool]:
-        judge, all_in = ScriptedJudge(lambda question: "vague"), asyncio.Event()
-        judge_runner = JudgeRunner(judge, DeferredEmbedder(ChrfEmbedder(), all_in))
+def test_sentences_are_compared_when_all_models_have_answered() -> None:
+    async def done_before_all_answered() -> list[bool]:
+        judge, all_answered = ScriptedJudge(lambda question: "vague"), asyncio.Event()
+        judge_runner = JudgeRunner(judge, DeferredEmbedder(ChrfEmbedder(), all_answered))
         case = msgspec.convert(qa_case([question()]), type=Case)
         worded = asyncio.create_task(judge_runner.ask(case, [WORDED]))
         compared = asyncio.create_task(judge_runner.ask(case, [COMPARED]))
         await asyncio.sleep(0.01)
         before = [worded.done(), compared.done()]
-        all_in.set()
+        all_answered.set()
         await compared
         return before
 
-    assert asyncio.run(examined()) == [True, False]
+    assert asyncio.run(done_before_all_answered()) == [True, False]

@@ -1,7 +1,8 @@
-"""C-88 … C-99 and the benchmark examples of document 003; each test carries its entry's id."""
+"""C-88 … C-99 and the benchmark examples of document 003; test names begin with the entry."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from calls_suite import add_case, score_benchmarks
 from callscore.core.judging import Question
 from callscore.core.measure import Measure
 from callscore.core.scorecard import BenchmarkScore, CriterionScore
+from callscore.demo import sample_calls
 from callscore.scorecard.criteria import CriterionTallies, CriterionTally, consistency
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks import measures as formulas
@@ -40,7 +42,7 @@ def passes(slug: str, value: float) -> bool:
     return CRITERIA[slug].passes(value)
 
 
-def benched(
+def score_with_benchmarks(
     cases: Iterable[Json],
     outputs: Iterable[Mapping[str, Any]],
     folder: Path,
@@ -82,7 +84,7 @@ def binaries(*passed: bool, partial: str = "incomplete") -> BenchmarkScore:
     return score_benchmarks({"qa": tallies}, settings, is_covered=True)
 
 
-def test_c88_the_mean_decides_the_binary_and_the_share_of_passing_cases_is_reported() -> None:
+def test_c88_the_mean_decides_the_binary_and_the_share_of_passing_cases_is_shown() -> None:
     tallies = tally_of("bench.faithfulness", 1.0, 0.8)
     found = score_benchmarks({"text": tallies}, spec.make_settings(), is_covered=True)
     entry = found.criteria["bench.faithfulness"]
@@ -106,7 +108,7 @@ def test_c89_all_eleven_are_official() -> None:
 
 def test_c90_entities_alone_leave_argument_correctness_out(tmp_path: Path) -> None:
     cases = [entity_case(["refund"], configured=["refund"])]
-    found = benched(cases, [output("c1", entity_output(["refund"]))], tmp_path)
+    found = score_with_benchmarks(cases, [output("c1", entity_output(["refund"]))], tmp_path)
     assert criterion(found, "bench.argument_correctness").value is None
     assert (criterion(found, "bench.argument_correctness").why or "").startswith("not_run")
     assert criterion(found, "bench.exact_match").value == 1.0
@@ -114,7 +116,7 @@ def test_c90_entities_alone_leave_argument_correctness_out(tmp_path: Path) -> No
     assert found.model.final.option == "B"
 
 
-def test_c90_every_task_weighs_the_same_whatever_its_number_of_cases() -> None:
+def test_c90_every_task_has_the_same_weight_whatever_its_number_of_cases() -> None:
     tasks = {
         "qa": tally_of("bench.exact_match", 1.0, 1.0, 1.0),
         "entity": tally_of("bench.exact_match", 0.0),
@@ -123,8 +125,8 @@ def test_c90_every_task_weighs_the_same_whatever_its_number_of_cases() -> None:
     assert found.criteria["bench.exact_match"].value == pytest.approx(0.5)
 
 
-def test_c90_an_answer_without_structure_is_worth_nothing_anywhere(tmp_path: Path) -> None:
-    found = benched([qa_case([question()])], [output("c1", "no JSON")], tmp_path)
+def test_c90_a_malformed_answer_has_the_worst_value_everywhere(tmp_path: Path) -> None:
+    found = score_with_benchmarks([qa_case([question()])], [output("c1", "no JSON")], tmp_path)
     values = {slug: entry.value for slug, entry in found.model.benchmarks.criteria.items()}
     assert values.pop("bench.hallucination_rate") == 100.0
     assert values.pop("bench.consistency") is None
@@ -158,7 +160,7 @@ def test_c91_text_shares_the_claim_list_of_fabrication_free(tmp_path: Path) -> N
     def word(asked: Question) -> str:
         return "not_found" if "voucher" in asked.text else best_word(asked)
 
-    found = benched([text_case()], [output("c1", answer)], tmp_path, word=word)
+    found = score_with_benchmarks([text_case()], [output("c1", answer)], tmp_path, word=word)
     assert criterion(found, "bench.faithfulness").value == found.value("text.fabrication_free")
     assert criterion(found, "bench.faithfulness").value == pytest.approx(4 / 5)
 
@@ -173,7 +175,9 @@ def test_c91_a_reason_is_a_claim_and_supported_where_it_occurs_as_described(
         return verdict if asked.metric.startswith("qa.") else best_word(asked)
 
     given = form(question(reason=REASON))
-    found = benched([qa_case([question()])], [output("c1", given)], tmp_path, word=word)
+    found = score_with_benchmarks(
+        [qa_case([question()])], [output("c1", given)], tmp_path, word=word
+    )
     assert criterion(found, "bench.faithfulness").value == faithful
 
 
@@ -182,7 +186,9 @@ def test_c91_an_altered_amount_in_a_translation_is_an_unsupported_claim(tmp_path
 
     def faithfulness(text: str) -> float | None:
         answer = output("c1", translation_outcome("It costs $49.", text))
-        return criterion(benched([case], [answer], tmp_path), "bench.faithfulness").value
+        return criterion(
+            score_with_benchmarks([case], [answer], tmp_path), "bench.faithfulness"
+        ).value
 
     assert faithfulness("Cuesta $99.") == 0.0
     assert faithfulness("Son $49.") == 1.0
@@ -222,7 +228,7 @@ def test_c92_texts_have_no_keys_and_no_ids(tmp_path: Path) -> None:
     assert embedder.seen[0][0] == f"PASS_FAIL\n{REASON}"
 
 
-def test_c92_a_lexical_likeness_is_not_compared_with_the_limit(tmp_path: Path) -> None:
+def test_c92_a_lexical_similarity_is_not_compared_with_the_limit(tmp_path: Path) -> None:
     embedder = ScriptedEmbedder(0.99, approximate=True)
     given = form(question(reason=REASON))
     found = score(
@@ -265,7 +271,7 @@ def test_c94_an_answer_that_relies_on_nothing_where_something_is_needed_earns_no
     assert formulas.contextual_precision(set(), set()).value == 1.0
 
 
-def test_c94_needed_turns_are_asked_once_a_case_not_once_a_model(tmp_path: Path) -> None:
+def test_c94_needed_turns_are_asked_once_per_case_not_once_per_model(tmp_path: Path) -> None:
     judge = ScriptedJudge()
     given = form(question(reason=REASON))
     answers = [output("c1", given, "a"), output("c1", given, "b")]
@@ -320,7 +326,9 @@ def test_c95_a_step_is_a_right_mark_and_a_right_ground(
         return ground if asked.metric == "bench.argument_correctness" else best_word(asked)
 
     given = form(question(score=mark, reason=reason))
-    found = benched([qa_case([question()])], [output("c1", given)], tmp_path, word=word)
+    found = score_with_benchmarks(
+        [qa_case([question()])], [output("c1", given)], tmp_path, word=word
+    )
     assert criterion(found, "bench.argument_correctness").value == step
 
 
@@ -349,10 +357,10 @@ def test_c96_rules_of_a_form_are_checked_by_code(
     assert criterion(found, "bench.instruction_following").value == pytest.approx(followed / 6)
 
 
-def test_c96_free_instructions_are_put_to_the_judge(tmp_path: Path) -> None:
+def test_c96_the_judge_decides_free_instructions(tmp_path: Path) -> None:
     case = entity_case(["refund"], configured=["refund"], config={"instructions": ["Be brief."]})
     answers = [output("c1", entity_output(["refund"]))]
-    found = benched([case], answers, tmp_path, word=lambda asked: "not_followed")
+    found = score_with_benchmarks([case], answers, tmp_path, word=lambda asked: "not_followed")
     assert criterion(found, "bench.instruction_following").value == pytest.approx(3 / 4)
     open_ = score([case], answers, tmp_path, benchmarks=True)
     assert criterion(open_, "bench.instruction_following").value is None
@@ -443,21 +451,18 @@ def test_c98_one_run_is_not_run(tmp_path: Path) -> None:
 
 
 def test_c99_w_bm_6_nine_of_eleven_meet_the_advice_and_eight_do_not() -> None:
-    # W-BM-6
     nine, eight = binaries(*[True] * 9, False, False), binaries(*[True] * 8, False, False, False)
     assert [nine.score, eight.score] == [pytest.approx(9 / 11), pytest.approx(8 / 11)]
     assert (nine.meets_recommended, eight.meets_recommended) == (True, False)
     assert eight.status == "valid"
 
 
-def test_w_bm_1_a_voucher_that_was_never_offered_is_unsupported() -> None:
+def test_w_bm_1_a_voucher_that_was_not_offered_is_unsupported() -> None:
     assert formulas.faithfulness([False]).value == 0.0
     assert formulas.hallucination_rate([False]).value == 100.0
 
 
 def test_c79_eleven_benchmarks_make_option_a_official(tmp_path: Path) -> None:
-    from callscore.demo import sample_calls
-
     with sample_calls() as config:
         answers = [
             line | {"run": run}
@@ -466,7 +471,7 @@ def test_c79_eleven_benchmarks_make_option_a_official(tmp_path: Path) -> None:
             for run in (1, 2)
         ]
         cases = _lines(config.cases[0])
-    found = benched(cases, answers, tmp_path)
+    found = score_with_benchmarks(cases, answers, tmp_path)
     benchmarks = found.model.benchmarks
     assert {slug for slug, entry in benchmarks.criteria.items() if entry.value is None} == set()
     assert (benchmarks.status, benchmarks.ran, found.model.final.option) == ("valid", 11, "A")
@@ -474,6 +479,4 @@ def test_c79_eleven_benchmarks_make_option_a_official(tmp_path: Path) -> None:
 
 
 def _lines(path: Path) -> list[Json]:
-    import json
-
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -31,7 +31,7 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.report.cells import scorecard_rows
-from callscore.scorecard.ranking import cost_of
+from callscore.scorecard.ranking import model_cost
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
 
@@ -221,7 +221,7 @@ FOUR_TASKS = {
 def test_c83_a_telephone_call_goes_through_every_task(
     workload: dict[str, float], expected: float
 ) -> None:
-    cost = cost_of(FOUR_TASKS, workload)
+    cost = model_cost(FOUR_TASKS, workload)
     assert cost.per_1000_calls == pytest.approx(expected)
     assert cost.per_1000_requests == {"qa": 1, "entity": 2, "text": 3, "translation": 4}
     assert cost.workload["qa"] == 1

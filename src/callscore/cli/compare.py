@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.core.comparison import Comparison
 
 FILE = click.Path(path_type=Path)
 
@@ -64,21 +68,18 @@ def compare(
     callscore compare eval.yaml:old eval.yaml:new --markdown comment.md
     callscore compare old.json new.json --results old.jsonl new.jsonl
     """
-    import msgspec
-
     from callscore.cli import output
     from callscore.comparison.compare import compare as compare_models
     from callscore.comparison.inputs import split_target
     from callscore.config.score import DEFAULT_STORE
     from callscore.report.comparison_markdown import comparison_markdown
     from callscore.report.comparison_terminal import comparison_lines
-    from callscore.report.safe_text import escape_json
     from callscore.store.files import check_targets
 
-    named = [Path(split_target(name)[0]) for name in (first, second)]
-    named += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
-    check_targets(map(output.path_unless_stdout, (json_file, markdown)), named)
-    found = compare_models(
+    inputs = [Path(split_target(name)[0]) for name in (first, second)]
+    inputs += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
+    check_targets(map(output.path_unless_stdout, (json_file, markdown)), inputs)
+    comparison = compare_models(
         first,
         second,
         results=results,
@@ -87,18 +88,27 @@ def compare(
         force=force,
         all_rows=all_rows,
     )
-    texts: dict[Path, bytes] = {}
+    files: dict[Path, bytes] = {}
     if json_file is not None:
-        encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
-        texts[json_file] = escape_json(encoded)
+        files[json_file] = _to_json(comparison)
     if markdown is not None:
-        texts[markdown] = comparison_markdown(found, all_rows=all_rows, max_cases=cases).encode()
-    for target, raw in texts.items():
-        output.write_bytes(target, raw)
-    if output.STANDARD_OUTPUT in texts:
+        files[markdown] = comparison_markdown(
+            comparison, all_rows=all_rows, max_cases=cases
+        ).encode()
+    for target, content in files.items():
+        output.write_bytes(target, content)
+    if output.STANDARD_OUTPUT in files:
         return
     output.print_lines(
-        lambda width: comparison_lines(found, width, all_rows=all_rows, max_cases=cases)
+        lambda width: comparison_lines(comparison, width, all_rows=all_rows, max_cases=cases)
     )
-    if found.not_comparable:
+    if comparison.not_comparable:
         say("note: these results are not comparable (--force)", err=True)
+
+
+def _to_json(comparison: Comparison) -> bytes:
+    import msgspec
+
+    from callscore.report.safe_text import escape_json
+
+    return escape_json(msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n")

@@ -24,6 +24,7 @@ class _CaseSummary(NamedTuple):
     answered: bool
     score: float | None
     gates: frozenset[str]
+    """The gates that a run breaches."""
     metrics: Mapping[str, float | None]
 
 
@@ -36,15 +37,15 @@ def find_changes(
         others = second.get(case_id)
         if others is None or runs == others:
             continue
-        one, other = _summarise(runs, call_gates), _summarise(others, call_gates)
-        change = _compare_case(case_id, one, other, weights.get(one.task, 0.0))
+        before, after = _summarise(runs, call_gates), _summarise(others, call_gates)
+        change = _compare_case(case_id, before, after, weights.get(before.task, 0.0))
         if change is not None:
             changes.append(change)
     return sorted(changes, key=lambda c: (-abs(c.weighted), -abs(c.change), c.case_id, c.task))
 
 
 def count_changes(changes: Sequence[CaseChange]) -> dict[str, int]:
-    """Cases by kind of change."""
+    """The number of cases by kind of change."""
     counts: Counter[str] = Counter(kind for change in changes for kind in change.kinds)
     kinds = ("fixed", "broken", "new_blocker", "became_error", "no_longer_error")
     return {kind: counts[kind] for kind in kinds}
@@ -56,7 +57,7 @@ def _summarise(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _CaseS
         run = runs[0]
         return _CaseSummary(run.task, True, run.score, NO_GATES, run.metrics)
     answered = [run for run in runs if run.status not in NO_REPLY]
-    scores = [score for run in answered if (score := _case_score(run, call_gates)) is not None]
+    scores = [score for run in answered if (score := _run_score(run, call_gates)) is not None]
     slugs = dict.fromkeys(slug for run in answered for slug in run.metrics)
     return _CaseSummary(
         runs[0].task,
@@ -67,7 +68,7 @@ def _summarise(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _CaseS
     )
 
 
-def _case_score(run: CaseResult, call_gates: frozenset[str]) -> float | None:
+def _run_score(run: CaseResult, call_gates: frozenset[str]) -> float | None:
     if run.status == "invalid" and call_gates & set(run.reasons):
         return 0.0
     return run.score if run.score is not None else run.ungated_score
@@ -79,48 +80,49 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _compare_case(
-    case_id: str, one: _CaseSummary, other: _CaseSummary, weight: float
+    case_id: str, before: _CaseSummary, after: _CaseSummary, weight: float
 ) -> CaseChange | None:
+    """The change of one case; None if nothing changed."""
     kinds: list[ChangeKind] = []
-    change = (other.score or 0.0) - (one.score or 0.0) if one.answered and other.answered else 0.0
-    if one.score is None or other.score is None:
-        change = 0.0
+    scored = before.score is not None and after.score is not None
+    change = (after.score or 0.0) - (before.score or 0.0) if scored else 0.0
     if abs(change) > TOLERANCE:
         kinds.append("fixed" if change > 0 else "broken")
-    new = sorted(other.gates - one.gates) if one.answered else sorted(other.gates)
-    if new:
+    new_gates = sorted(after.gates - before.gates)
+    if new_gates:
         kinds.append("new_blocker")
-    if one.answered != other.answered:
-        kinds.append("became_error" if one.answered else "no_longer_error")
-    gone = sorted(one.gates - other.gates) if other.answered else []
-    metrics = _changed_metrics(one, other) if one.answered and other.answered else {}
-    if not (kinds or gone or metrics):
+    if before.answered != after.answered:
+        kinds.append("became_error" if before.answered else "no_longer_error")
+    gone_gates = sorted(before.gates - after.gates) if after.answered else []
+    metrics = _changed_metrics(before, after) if before.answered and after.answered else {}
+    if not (kinds or gone_gates or metrics):
         return None
     return CaseChange(
         case_id,
-        one.task,
+        before.task,
         kinds,
-        one.score,
-        other.score,
+        before.score,
+        after.score,
         change,
         weight * change,
-        new,
-        gone,
+        new_gates,
+        gone_gates,
         metrics,
     )
 
 
 def _changed_metrics(
-    one: _CaseSummary, other: _CaseSummary
+    before: _CaseSummary, after: _CaseSummary
 ) -> dict[str, tuple[float | None, float | None]]:
-    before, after = one.metrics, other.metrics
-    slugs = before if before.keys() == after.keys() else dict.fromkeys([*before, *after])
-    return {
-        slug: (before.get(slug), after.get(slug))
-        for slug in slugs
-        if before.get(slug) != after.get(slug) and not _is_close(before.get(slug), after.get(slug))
+    """By metric, the values before and after, if they differ."""
+    values = {
+        slug: (before.metrics.get(slug), after.metrics.get(slug))
+        for slug in [*before.metrics, *after.metrics]
     }
+    return {slug: pair for slug, pair in values.items() if not _is_close(*pair)}
 
 
 def _is_close(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and abs(one - other) <= TOLERANCE
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= TOLERANCE

@@ -20,17 +20,17 @@ def pseudovalues(contributions: Contributions, shape: ModelShape) -> BaselineMod
     """n·θ − (n − 1)·θ without the call, for the Final Score and every task        Tukey 1958
 
     For a score that is linear in the calls, their mean is the score; the interval of a difference
-    follows from their spread. Calls have no value for scores of scenarios, and the reverse.
+    follows from their spread. Calls have no value for scores of scenarios, and vice versa.
     """
     calls: list[str] = []
     by_name: dict[str, list[float | None]] = {}
     for part in shapes_by_unit(shape):
-        found = {task: of for task, of in contributions.items() if task in part.tasks}
-        of_part, values = _pseudovalues_of_unit(found, part)
+        of_part = {task: columns for task, columns in contributions.items() if task in part.tasks}
+        keys, values = _pseudovalues_of_unit(of_part, part)
         for name in {**by_name, **values}:
             before: list[float | None] = by_name.get(name, [None] * len(calls))
-            by_name[name] = [*before, *values.get(name, [None] * len(of_part))]
-        calls += of_part
+            by_name[name] = [*before, *values.get(name, [None] * len(keys))]
+        calls += keys
     return BaselineModel({}, calls, by_name)
 
 
@@ -45,20 +45,21 @@ def _pseudovalues_of_unit(
     units = make_units([contributions], most=ALL_CALLS)
     matrix = call_matrix(contributions, shape, units)
     sums = round_to_grid(matrix.sums)
-    whole = sums.sum(axis=1, keepdims=True)
-    score = scores(shape, matrix.place, whole)
-    without = scores(shape, matrix.place, whole - sums)
+    total = sums.sum(axis=1, keepdims=True)
+    whole = scores(shape, matrix.place, total)
+    without = scores(shape, matrix.place, total - sums)
     n = units.size
     by_name: dict[str, list[float]] = {}
     for name, key in _score_keys(shape).items():
-        if key in score:
-            values = n * score[key] - (n - 1) * without[key]
+        if key in whole:
+            values = n * whole[key] - (n - 1) * without[key]
             if np.isfinite(values).all():
                 by_name[name] = values.tolist()
     return [f"{key:016x}" for key in units.calls.tolist()], by_name
 
 
 def _score_keys(shape: ModelShape) -> dict[str, ScoreKey]:
+    """The scores of a baseline: by name, the key in `scores`."""
     keys: dict[str, ScoreKey] = {
         "final": ("final",),
         **{task: ("task", task) for task in shape.tasks},

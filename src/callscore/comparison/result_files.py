@@ -50,23 +50,23 @@ def contributions_from_results(
     contributions: dict[str, TaskContributions] = {}
     for task, cases in by_task.items():
         formula = formula_of(task)
-        of_task = contributions[task] = TaskContributions()
-        answered = [[run for run in runs if run.status not in NO_REPLY] for runs in cases]
+        columns = contributions[task] = TaskContributions()
+        answered_by_case = [[run for run in runs if run.status not in NO_REPLY] for runs in cases]
         call_gates = {gate.slug for gate in formula.gates if gate.rule.kind == "call"}
-        of_task.add_cases(
+        columns.add_cases(
             [
-                Charge(call_key(None, runs[0].case_id), 0.0, len(ran))
-                for runs, ran in zip(cases, answered, strict=True)
+                Charge(call_key(None, runs[0].case_id), 0.0, len(answered))
+                for runs, answered in zip(cases, answered_by_case, strict=True)
             ],
-            [_flags(ran, call_gates) for ran in answered],
+            [_flags(answered, call_gates) for answered in answered_by_case],
         )
         for slug in formula.slugs:
-            of_task.add_column(slug, [_mean(ran, slug) for ran in answered])
+            columns.add_column(slug, [_mean(answered, slug) for answered in answered_by_case])
     return contributions
 
 
 def _flags(runs: Sequence[CaseResult], call_gates: set[str]) -> int:
-    """The flags of a case: a gate that one run breaches is breached        C-07"""
+    """The flags of a case; if one run breaches a gate, the case does        C-07"""
     if not runs:
         return 0
     flags = EVALUATED

@@ -39,7 +39,7 @@ class Case(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     model_output: Any = None
 
     def is_absent(self, part: str) -> bool:
-        """Whether the reference declares this part absent: the exact word only (C-127)."""
+        """Whether the reference declares this part `absent`, in exactly this word (C-127)."""
         return self.expected_parts is not None and self.expected_parts.get(part) == "absent"
 
 
@@ -117,7 +117,7 @@ _PREFIX = lazy_regex(
 
 
 def turns(transcript: str | Sequence[Turn]) -> Sequence[Turn]:
-    """The turns of a transcript; a string gives one turn for each non-empty line."""
+    """The turns of a transcript; a string gives one turn per non-empty line."""
     if not isinstance(transcript, str):
         return transcript
     lines = (line for line in transcript.splitlines() if line.strip())

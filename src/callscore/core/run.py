@@ -1,6 +1,4 @@
-"""The types of a run: models, work, stored replies, events, summaries. Shared by engine and
-store.
-"""
+"""The types of a run that engine and store share: models, work, replies, events, summaries."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Limits for requests to a model; the engine lowers the concurrency when a provider
-    demands it.
-    """
+    """Limits for requests to a model; the engine lowers the concurrency if a provider objects."""
 
     concurrency: int = 16
     rpm: int | None = None
@@ -58,7 +54,7 @@ class ModelSpec(msgspec.Struct, frozen=True):
 
     @property
     def account(self) -> tuple[str, str, str]:
-        """Models with the same account share one key on one host, so they pause together."""
+        """Identifies the key and the host; models with the same account pause together."""
         key = self.api_key_env or self.api_key_file or ""
         return (self.provider, self.base_url or "", key)
 
@@ -70,7 +66,7 @@ class Survey(msgspec.Struct, frozen=True):
     """The ids of the selected cases, in order."""
     digest: str
     tasks: frozenset[str] = frozenset()
-    """Of these cases."""
+    """The tasks of these cases."""
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -167,14 +163,16 @@ class Stopping(msgspec.Struct, frozen=True):
 
 
 class RaceRound(msgspec.Struct, frozen=True):
-    """A complete round of a race was read."""
+    """A round of a race was scored."""
 
     blocks: int
+    """Blocks read so far, of `of_blocks`."""
     of_blocks: int
     racing: Sequence[str]
     news: Sequence[str]
     """Sentences about models that left the race or are in it again."""
     requests: int
+    """Requests sent so far, of `of_requests`."""
     of_requests: int
     saved: int
     """Requests that eliminated models are not sent."""
@@ -200,7 +198,7 @@ class ModelSummary(msgspec.Struct, frozen=True):
     model: str
     total: int
     answered: int
-    """With a reply, paid now or cached."""
+    """Work with a reply, paid now or cached."""
     cached: int
     failed: int
     attempts: int
@@ -220,12 +218,12 @@ class ModelSummary(msgspec.Struct, frozen=True):
 
     def merge(self, later: ModelSummary) -> ModelSummary:
         """Add the next part of the same run."""
-        counted = {
+        totals = {
             field: getattr(self, field) + getattr(later, field)
             for field in self.__struct_fields__
             if field not in ("model", "stopped")
         }
-        return ModelSummary(self.model, stopped=self.stopped or later.stopped, **counted)
+        return ModelSummary(self.model, stopped=self.stopped or later.stopped, **totals)
 
 
 class RunSummary(msgspec.Struct, frozen=True):
@@ -268,7 +266,7 @@ class Ledger(Protocol):
         ...
 
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
-        """Store a paid reply and its item; returns when both are durable."""
+        """Store a paid reply and its item, and wait until both are durable."""
         ...
 
     async def note(self, item: RunItem) -> None:
@@ -276,5 +274,5 @@ class Ledger(Protocol):
         ...
 
     async def settle(self) -> None:
-        """Returns when everything is durable."""
+        """Wait until everything is durable."""
         ...

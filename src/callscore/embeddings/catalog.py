@@ -18,7 +18,7 @@ NAMES = ("auto", "none", "muse", "labse", "chrf")
 
 
 def find_embedder(name: str) -> Embedder | None:
-    """The embedder of a name; `none` is None.
+    """The embedder with this name, or None for `none`; raises ConfigError.
 
     auto    mUSE where it reads the sentence, else LaBSE if it is on this machine, else chrF
     muse    mUSE where it reads the sentence, else chrF
@@ -45,13 +45,13 @@ def with_chrf_fallback(encoder: Encoder) -> Embedder:
 
 def _best_available() -> Embedder:
     weights = local_weights()
-    readers: list[Reader] = [CosineEmbedder(Muse())]
+    embedders: list[RoutableEmbedder] = [CosineEmbedder(Muse())]
     if weights is not None:
-        readers.append(CosineEmbedder(Labse(weights)))
-    return Router((*readers, ChrfEmbedder()))
+        embedders.append(CosineEmbedder(Labse(weights)))
+    return Router((*embedders, ChrfEmbedder()))
 
 
-class Reader(Embedder, Protocol):
+class RoutableEmbedder(Embedder, Protocol):
     """An embedder that reports whether it supports a text."""
 
     def can_read(self, text: str) -> bool:
@@ -66,52 +66,54 @@ class Router:
     model. Every similarity names its embedder, and the signature names all of them.
     """
 
-    def __init__(self, readers: Sequence[Reader]) -> None:
-        self._readers = readers
+    def __init__(self, embedders: Sequence[RoutableEmbedder]) -> None:
+        self._embedders = embedders
 
     @property
     def name(self) -> str:
         """The names in order of preference."""
-        return " > ".join(reader.name for reader in self._readers)
+        return " > ".join(embedder.name for embedder in self._embedders)
 
     @property
     def signature(self) -> str:
         """The signatures in order of preference."""
-        return " > ".join(reader.signature for reader in self._readers)
+        return " > ".join(embedder.signature for embedder in self._embedders)
 
     def reads(self, lang: str | None) -> bool:
         """Whether any of them supports this language."""
-        return any(reader.reads(lang) for reader in self._readers)
+        return any(embedder.reads(lang) for embedder in self._embedders)
 
     def can_read(self, text: str) -> bool:
         """Whether any of them supports this text."""
-        return any(reader.can_read(text) for reader in self._readers)
+        return any(embedder.can_read(text) for embedder in self._embedders)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:
-        """Each pair by the first that supports its reference; if one fails, all fail.
+        """Each pair by the first embedder that supports its reference; if one fails, all fail.
 
         A failed embedder is never replaced by the next: that would mix measures by accident.
         """
-        shares: dict[int, list[int]] = {}
+        routes: dict[int, list[int]] = {}
         for index, (_, reference) in enumerate(pairs):
-            shares.setdefault(self._choose(reference, lang), []).append(index)
-        found: dict[int, Similarity] = {}
-        for reader, indices in shares.items():
-            given = await self._readers[reader].similarities([pairs[i] for i in indices], lang)
-            if isinstance(given, Failed):
-                return given
-            found.update(zip(indices, given, strict=True))
-        return [found[index] for index in range(len(pairs))]
+            routes.setdefault(self._choose(reference, lang), []).append(index)
+        by_index: dict[int, Similarity] = {}
+        for choice, indices in routes.items():
+            embedder = self._embedders[choice]
+            similarities = await embedder.similarities([pairs[i] for i in indices], lang)
+            if isinstance(similarities, Failed):
+                return similarities
+            by_index.update(zip(indices, similarities, strict=True))
+        return [by_index[index] for index in range(len(pairs))]
 
     def _choose(self, reference: str, lang: str | None) -> int:
-        last = len(self._readers) - 1
+        """The index of the first embedder that supports the reference, else of the last."""
+        last = len(self._embedders) - 1
         return next(
             (
                 index
-                for index, reader in enumerate(self._readers[:last])
-                if reader.reads(lang) and reader.can_read(reference)
+                for index, embedder in enumerate(self._embedders[:last])
+                if embedder.reads(lang) and embedder.can_read(reference)
             ),
             last,
         )

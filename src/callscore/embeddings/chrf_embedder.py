@@ -19,11 +19,11 @@ class ChrfEmbedder:
     signature = SIGNATURE
 
     def reads(self, lang: str | None) -> bool:
-        """Every language."""
+        """True: spelling can be compared in every language."""
         return True
 
     def can_read(self, text: str) -> bool:
-        """Every text."""
+        """True: every text can be compared."""
         return True
 
     async def similarities(

@@ -52,13 +52,13 @@ class CosineEmbedder:
     ) -> Sequence[Similarity] | Failed:
         """max(0, cos(a, b)); 1 for equal texts, 0 for an empty text or vector        C-67"""
         normalised = [(_normalise(one), _normalise(other)) for one, other in pairs]
-        wanted = dict.fromkeys(
+        texts = dict.fromkeys(
             text
             for one, other in normalised
             if one != other and one and other
             for text in (one, other)
         )
-        units = await self._encode(wanted)
+        units = await self._encode(texts)
         if isinstance(units, Failed):
             return units
         by, approximate = self.signature, not self._encoder.is_official
@@ -70,16 +70,16 @@ class CosineEmbedder:
 
     async def _encode(self, texts: Iterable[str]) -> Mapping[str, Unit] | Failed:
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}
-        found = {text: self._units[key] for text, key in keys.items() if key in self._units}
-        missing = [text for text in keys if text not in found]
+        units = {text: self._units[key] for text, key in keys.items() if key in self._units}
+        missing = [text for text in keys if text not in units]
         if missing:
             vectors = await self._encoder.encode(missing)
             if isinstance(vectors, Failed):
                 return vectors
-            found.update(zip(missing, map(_unit, vectors), strict=True))
+            units.update(zip(missing, map(_unit, vectors), strict=True))
         for text, key in keys.items():
-            self._cache(key, found[text])
-        return found
+            self._cache(key, units[text])
+        return units
 
     def _cache(self, key: bytes, unit: Unit) -> None:
         self._units[key] = unit
@@ -89,19 +89,19 @@ class CosineEmbedder:
 
 
 def _normalise(text: str) -> str:
-    """N1, shortened, and without lone surrogates."""
+    """The beginning of a text in N1, without lone surrogates."""
     return n1(text[:LONGEST_TEXT]).encode(errors="replace").decode()
 
 
 def _unit(vector: Sequence[float]) -> Unit:
-    """The vector with length 1; a zero vector is unchanged."""
+    """Scale a vector to length 1; a zero vector is unchanged."""
     import numpy as np
 
-    found = np.asarray(vector, dtype=np.float64)
-    peak = float(np.abs(found).max(initial=0.0))
+    values = np.asarray(vector, dtype=np.float64)
+    peak = float(np.abs(values).max(initial=0.0))
     if not peak:
-        return np.zeros(found.shape, dtype=np.float32)
-    scaled = found / peak  # the squares of scaled values can neither overflow nor vanish
+        return np.zeros(values.shape, dtype=np.float32)
+    scaled = values / peak  # the squares of scaled values can neither overflow nor vanish
     return (scaled / np.linalg.norm(scaled)).astype(np.float32)
 
 

@@ -19,41 +19,41 @@ NOT_CITED = "citation_not_found"
 def with_whole_scores(
     measured: Measured, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
 ) -> Measured:
-    """The measures with the scores of whole metrics, flagged if one cites no value      C-100"""
+    """Add the scores that a judge gave to whole metrics, and flag uncited ones        C-100"""
     uncited = uncited_scores(loaded.case, parsed)
     flags = sorted({*measured.flags, *uncited}) if uncited else measured.flags
     measures = loaded.rules.with_whole_scores(measured.measures, verdicts)
     return msgspec.structs.replace(measured, measures=measures, flags=flags)
 
 
-def uncited_scores(case: Case, answer: ParsedReply) -> set[str]:
+def uncited_scores(case: Case, parsed: ParsedReply) -> set[str]:
     """A flag for every metric whose record cites no value of the reference or the reply   C-100"""
     from callscore.judges.document import is_cited  # imported only for scores of whole metrics
 
-    output = as_json(answer.reply)
+    output = as_json(parsed.reply)
     return {
         f"{NOT_CITED}: {item.metric}"
-        for item, given in answer.given.items()
+        for item, verdicts in parsed.given.items()
         if item.item == WHOLE
-        for verdict in given
+        for verdict in verdicts
         if not (is_cited(verdict.text, case.expected_outcome) and is_cited(verdict.quote, output))
     }
 
 
 def with_excess_flag(measured: Measured) -> Measured:
-    """The measures of a reply that has more statements than are judged."""
+    """Flag the measures of a reply that has more statements than are judged."""
     return msgspec.structs.replace(measured, flags=sorted({*measured.flags, TOO_MANY}))
 
 
 def with_judgement(
-    rules: VerdictRules, measured: Measured, verdicts: Verdicts, found: Judgement
+    rules: VerdictRules, measured: Measured, verdicts: Verdicts, judgement: Judgement
 ) -> Measured:
-    """The measures, marked if they depend on estimates or if a verdict is missing."""
+    """Mark the measures that depend on estimates or lack a verdict, and add the flags."""
     measures = rules.with_failures(
-        rules.mark_approximate(measured.measures, verdicts), found.failures
+        rules.mark_approximate(measured.measures, verdicts), judgement.failures
     )
-    causes = [f"unjudged: {why}" for why in found.failures.values()]
+    causes = [f"unjudged: {why}" for why in judgement.failures.values()]
     if any(measure.estimated for measure in measures.values()):
         causes.append("estimate")
-    flags = sorted({*measured.flags, *found.flags, *causes})
+    flags = sorted({*measured.flags, *judgement.flags, *causes})
     return Measured(measures, flags, measured.secondary)

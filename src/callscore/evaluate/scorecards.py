@@ -20,7 +20,7 @@ from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
+from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
 
@@ -167,7 +167,7 @@ def _model_score(
         tasks=tasks,
         benchmarks=benchmarks,
         final=final_score(context.spec, tasks, benchmarks, settings, config.weights or None),
-        cost=cost_of(tallies, config.workload, config.cost_per_1000.get(model)),
+        cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         blocked_calls=sum(task.blocked_calls for task in tasks.values()),
     )

@@ -27,7 +27,7 @@ from callscore.report.dossier import CARD, OUTPUTS, RESULTS
 from callscore.scorecard.final import final_score
 from callscore.scorecard.formula import CaseScore, TaskFormula, task_score
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
+from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.store.files import lines_of
 from callscore.suites.registry import suite_of
@@ -183,7 +183,9 @@ class MeasureRecount:
             catalog.settings_of(suite),
             self._config.weights or None,
         )
-        cost = cost_of(tallies, self._config.workload, self._config.cost_per_1000.get(model.model))
+        cost = model_cost(
+            tallies, self._config.workload, self._config.cost_per_1000.get(model.model)
+        )
         for name, keys, one, other in (
             ("final", FINAL_KEYS, model.final, final),
             ("cost", COST_KEYS, model.cost, cost),

@@ -21,12 +21,10 @@ MAX_KEY_BYTES = 100_000
 
 
 def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
-    """Return a function that signs with a PEM private key: Ed25519, ECDSA (P-256, P-384) or RSA-
-    PSS.
-    """
+    """Return a function that signs with a PEM private key: Ed25519, ECDSA or RSA (PSS)."""
     serialization = _serialization()
     try:
-        key: Any = serialization.load_pem_private_key(_read(key_file), password=None)
+        key: Any = serialization.load_pem_private_key(_read_key(key_file), password=None)
     except (ValueError, TypeError) as error:
         raise UsageError(
             f"{key_file}: {error}; expected a private key in PEM without a password"
@@ -36,10 +34,10 @@ def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
 
 
 def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | None:
-    """Return what is wrong with the signature of a dossier, or None if the key confirms it."""
+    """Return what is wrong with the signature of a dossier, or None if it is valid for the key."""
     serialization = _serialization()
     try:
-        key: Any = serialization.load_pem_public_key(_read(key_file))
+        key: Any = serialization.load_pem_public_key(_read_key(key_file))
     except ValueError as error:
         raise UsageError(f"{key_file}: {error}; expected a public key in PEM") from None
     signed = read_envelope(envelope)
@@ -66,7 +64,7 @@ class Envelope(msgspec.Struct):
 
 
 def read_envelope(raw: bytes) -> Envelope:
-    """Decode and validate the envelope in a dossier; DataError if it is malformed."""
+    """Decode and validate the envelope of a dossier; raises DataError."""
     try:
         envelope = msgspec.json.decode(raw, type=Envelope)
         for text in (envelope.payload, *(entry.sig for entry in envelope.signatures)):
@@ -82,42 +80,43 @@ def read_envelope(raw: bytes) -> Envelope:
     return envelope
 
 
-def _is_valid(key: Any, raw: bytes, statement: bytes) -> bool:
+def _is_valid(key: Any, signature: bytes, statement: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        key.verify(raw, pre_authentication_encoding(statement), *_scheme(key))
+        key.verify(signature, pre_authentication_encoding(statement), *_scheme(key))
     except InvalidSignature:
         return False
     return True
 
 
-def _scheme(public: Any) -> tuple[Any, ...]:
+def _scheme(public_key: Any) -> tuple[Any, ...]:
     """Return the extra arguments of `sign` and `verify` for a key; UsageError for other types."""
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-    if isinstance(public, ed25519.Ed25519PublicKey):
+    if isinstance(public_key, ed25519.Ed25519PublicKey):
         return ()
-    if isinstance(public, ec.EllipticCurvePublicKey):
+    if isinstance(public_key, ec.EllipticCurvePublicKey):
         return (ec.ECDSA(hashes.SHA256()),)
-    if isinstance(public, rsa.RSAPublicKey):
-        scheme = padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.MAX_LENGTH)
-        return (scheme, hashes.SHA256())
-    kind = type(public).__name__
+    if isinstance(public_key, rsa.RSAPublicKey):
+        pss = padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.MAX_LENGTH)
+        return (pss, hashes.SHA256())
+    kind = type(public_key).__name__
     raise UsageError(f"a key of type {kind} cannot be used; expected Ed25519, ECDSA or RSA")
 
 
-def _key_id(public: Any) -> str:
-    """SHA-256 of the public key in DER, in hexadecimal"""
+def _key_id(public_key: Any) -> str:
+    """Return the SHA-256 of the key in DER, in hexadecimal."""
     serialization = _serialization()
-    raw: bytes = public.public_bytes(
+    der: bytes = public_key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return hashlib.sha256(raw).hexdigest()
+    return hashlib.sha256(der).hexdigest()
 
 
 def _serialization() -> Any:
+    """Import the module that reads keys; raises MissingExtra."""
     try:
         from cryptography.hazmat.primitives import serialization
     except ImportError:
@@ -125,6 +124,6 @@ def _serialization() -> Any:
     return serialization
 
 
-def _read(path: Path) -> bytes:
+def _read_key(path: Path) -> bytes:
     with open_for_reading(path) as file:
         return file.read(MAX_KEY_BYTES)

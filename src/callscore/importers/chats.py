@@ -32,9 +32,9 @@ class Chat(msgspec.Struct):
 
     @property
     def first_id(self) -> str:
-        """The first id that is set; empty if none is."""
+        """The first of its ids that is set, or an empty text."""
         ids = (self.call_id, self.conversation_id, self.id)
-        return next((str(one) for one in ids if one is not None), "")
+        return next((str(id_) for id_ in ids if id_ is not None), "")
 
 
 def is_chat(source: Source) -> bool:
@@ -45,8 +45,10 @@ def is_chat(source: Source) -> bool:
 def _has_messages(value: Any) -> bool:
     messages = value.get("messages") if isinstance(value, dict) else None
     return isinstance(messages, list) and any(
-        isinstance(one, dict) and "role" in one and {"content", "tool_calls"} & one.keys()
-        for one in messages[:5]
+        isinstance(message, dict)
+        and "role" in message
+        and {"content", "tool_calls"} & message.keys()
+        for message in messages[:5]
     )
 
 
@@ -63,16 +65,16 @@ def read_chat(source: Source, context: ImportContext) -> ImportIterator:
             context.fallback_id if len(values) == 1 else f"{context.fallback_id}-{number + 1}"
         )
         turns = list(message_turns(chat.messages, path))
-        instructions = [turn for turn in turns if turn.label == "system"]
-        for turn in instructions:
-            yield SkippedPart(f"{source.name}: {turn.source}", "a system message")
+        for turn in turns:
+            if turn.label == "system":
+                yield SkippedPart(f"{source.name}: {turn.source}", "a system message")
         spoken = [turn for turn in turns if turn.label != "system"]
         details = CallDetails(chat.first_id or fallback, chat.lang or chat.language)
         yield from build_conversation("chat", spoken, details, context)
 
 
 def message_turns(messages: Sequence[_Message], path: str) -> Iterator[RawTurn]:
-    """The turns of messages; the result of a tool is a turn of the system."""
+    """One turn per message; the result of a tool is a turn of the system."""
     for number, message in enumerate(messages):
         yield RawTurn(
             "tool" if message.role == "function" else message.role,
@@ -87,15 +89,15 @@ def content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        parts = [one.get("text") if isinstance(one, dict) else one for one in content]
-        return "\n".join(part for part in parts if isinstance(part, str))
+        texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        return "\n".join(text for text in texts if isinstance(text, str))
     return ""
 
 
 def normalise_tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
     """A tool call of any API as `name` and `arguments`."""
-    inner = call.get("function") if isinstance(call.get("function"), dict) else call
-    assert isinstance(inner, Mapping)
+    function = call.get("function")
+    inner: Mapping[str, Any] = function if isinstance(function, dict) else call
     name = inner.get("name") or inner.get("tool_name") or inner.get("function") or ""
     arguments: Any = next(
         (inner[key] for key in ("arguments", "params_as_json", "input", "args") if key in inner), {}
@@ -127,29 +129,30 @@ def is_elevenlabs(source: Source) -> bool:
     value = source.json
     turns = value.get("transcript") if isinstance(value, dict) else None
     return isinstance(turns, list) and any(
-        isinstance(one, dict) and "role" in one and {"message", "time_in_call_secs"} & one.keys()
-        for one in turns[:5]
+        isinstance(turn, dict) and "role" in turn and {"message", "time_in_call_secs"} & turn.keys()
+        for turn in turns[:5]
     )
 
 
 def read_elevenlabs(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of an ElevenLabs agent with its tool calls."""
-    file = convert(source.json, ElevenLabs, source.name)
-    turns = [
-        RawTurn(
-            one.role,
-            one.message or "",
-            one.time_in_call_secs,
-            tool_calls=list(map(normalise_tool_call, one.tool_calls or ())),
-            source=f"$.transcript[{number}]",
+    call = convert(source.json, ElevenLabs, source.name)
+    turns: list[RawTurn] = []
+    for number, turn in enumerate(call.transcript):
+        path = f"$.transcript[{number}]"
+        if turn.tool_results and not turn.message and not turn.tool_calls:
+            yield SkippedPart(f"{source.name}: {path}", "tool results")
+            continue
+        turns.append(
+            RawTurn(
+                turn.role,
+                turn.message or "",
+                turn.time_in_call_secs,
+                tool_calls=list(map(normalise_tool_call, turn.tool_calls or ())),
+                source=path,
+            )
         )
-        for number, one in enumerate(file.transcript)
-        if one.message or one.tool_calls or not one.tool_results
-    ]
-    for number, one in enumerate(file.transcript):
-        if one.tool_results and not one.message and not one.tool_calls:
-            yield SkippedPart(f"{source.name}: $.transcript[{number}]", "tool results")
-    details = CallDetails(file.conversation_id or "", metadata={"agent_id": file.agent_id})
+    details = CallDetails(call.conversation_id or "", metadata={"agent_id": call.agent_id})
     yield from build_conversation("elevenlabs", turns, details, context)
 
 
@@ -185,16 +188,16 @@ def is_retell(source: Source) -> bool:
 
 def read_retell(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Retell agent with its tool calls."""
-    file = convert(source.json, Retell, source.name)
-    key = "transcript_with_tool_calls" if file.transcript_with_tool_calls else "transcript_object"
+    call = convert(source.json, Retell, source.name)
+    key = "transcript_with_tool_calls" if call.transcript_with_tool_calls else "transcript_object"
     turns: list[RawTurn] = []
-    for number, one in enumerate(file.transcript_with_tool_calls or file.transcript_object or ()):
+    for number, turn in enumerate(call.transcript_with_tool_calls or call.transcript_object or ()):
         path = f"$.{key}[{number}]"
-        if one.role == "tool_call_result":
+        if turn.role == "tool_call_result":
             yield SkippedPart(f"{source.name}: {path}", "a tool result")
             continue
-        turns.append(_retell_turn(one, path))
-    details = CallDetails(file.call_id or "", metadata={"duration_ms": file.duration_ms})
+        turns.append(_retell_turn(turn, path))
+    details = CallDetails(call.call_id or "", metadata={"duration_ms": call.duration_ms})
     yield from build_conversation("retell", turns, details, context)
 
 

@@ -38,8 +38,8 @@ from callscore.judges.rubric import built_in_library
 from callscore.metrics.text import contains, n2
 
 SHORTEST_CITED = 8
-"""Characters; a shorter value may only be cited as a whole."""
-TOGETHER: Mapping[str, Sequence[str]] = {
+"""In characters; a text that merely contains a shorter value does not cite it."""
+CRITERIA_SCORED_WITH: Mapping[str, Sequence[str]] = {
     "bench.contextual_precision": (
         "bench.faithfulness",
         "bench.hallucination_rate",
@@ -48,7 +48,7 @@ TOGETHER: Mapping[str, Sequence[str]] = {
         "bench.contextual_relevancy",
     )
 }
-"""Criteria without their own questions, which the framework scores together with another one."""
+"""By the criterion that has questions: all criteria that are scored with it, itself included."""
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {key: {"type": "number" if key == "score" else "string"} for key in RECORD_KEYS},
@@ -58,7 +58,7 @@ SCHEMA: JsonObject = {
 
 
 class DocumentJudge:
-    """Scores the open metrics of a reply, one request each; the next model if one fails."""
+    """Scores the open metrics of a reply, one request each; if a model fails, the next is asked."""
 
     judges_whole = True
 
@@ -66,68 +66,58 @@ class DocumentJudge:
         self._senders = senders
         providers = [sender.provider for sender in senders]
         self.name = "+".join(provider.name for provider in providers)
-        named = [f"{p.name}@{p.request(PROBE, 0).key.hex()[:12]}" for p in providers]
+        models = [f"{p.name}@{p.request(PROBE, 0).key.hex()[:12]}" for p in providers]
         digest = f"{framework_digest()[:12]}.{built_in_library().digest[:12]}"
-        self.signature = f"{DOCUMENT}({'+'.join(named)}+{digest})"
+        self.signature = f"{DOCUMENT}({'+'.join(models)}+{digest})"
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """A valid score of every open metric, or why there is none (C-102)."""
         slugs = requested_metrics(judge_request)
         if judge_request.model_output is None or not slugs:
             return JudgeResult(())
-        scored = await asyncio.gather(*(self._score_metric(judge_request, slug) for slug in slugs))
-        spent = sum((more for _, more in scored), JudgeUsage())
-        given = [found for found, _ in scored if isinstance(found, Verdict)]
-        void = [found for found, _ in scored if isinstance(found, Unjudged)]
-        if void and not given:
-            return spent.to_failed(void[0].why)
-        flags = (
-            [INJECTION_SUSPECTED] if suspicions(judge_request, sources_of(judge_request)) else []
-        )
-        return JudgeResult(
-            given,
-            flags,
-            spent.requests,
-            spent.input_tokens,
-            spent.output_tokens,
-            spent.cost_usd,
-            void,
-        )
+        scores = await asyncio.gather(*(self._score_metric(judge_request, slug) for slug in slugs))
+        usage = sum((of_metric for _, of_metric in scores), JudgeUsage())
+        verdicts = [score for score, _ in scores if isinstance(score, Verdict)]
+        void = [score for score, _ in scores if isinstance(score, Unjudged)]
+        if void and not verdicts:
+            return usage.to_failed(void[0].why)
+        is_suspicious = suspicions(judge_request, sources_of(judge_request))
+        return usage.to_result(verdicts, [INJECTION_SUSPECTED] if is_suspicious else [], void)
 
     async def _score_metric(
         self, judge_request: JudgeRequest, slug: str
     ) -> tuple[Verdict | Unjudged, JudgeUsage]:
-        """Ask for one metric: once, once more with the error, then the next model."""
-        prompt = metric_prompt(judge_request, slug)
-        spent, why = JudgeUsage(), "no judge is configured"
+        """Ask each model for one metric, once, and once more with the error, until one is valid."""
+        first_prompt = metric_prompt(judge_request, slug)
+        usage, why = JudgeUsage(), "no judge is configured"
         for sender in self._senders:
-            again = prompt
+            prompt = first_prompt
             for _ in range(2):
-                reply, more = await sender.send(again, judge_request.repeat)
-                spent += more
+                reply, of_attempt = await sender.send(prompt, judge_request.repeat)
+                usage += of_attempt
                 if isinstance(reply, AttemptFailed):
                     why = f"{reply.kind}: {reply.message}"
                     break
-                found = read_record(reply_text(reply), judge_request, slug)
-                if isinstance(found, Verdict):
-                    return msgspec.structs.replace(found, by=self.signature), spent
-                why = found
-                again = _retry_prompt(prompt, why)
-        return Unjudged(Item(slug, WHOLE), why), spent
+                verdict = read_record(reply_text(reply), judge_request, slug)
+                if isinstance(verdict, Verdict):
+                    return msgspec.structs.replace(verdict, by=self.signature), usage
+                why = verdict
+                prompt = _retry_prompt(first_prompt, why)
+        return Unjudged(Item(slug, WHOLE), why), usage
 
 
 def requested_metrics(judge_request: JudgeRequest) -> Sequence[str]:
     """The metrics of a request's questions that the framework's judge scores."""
     slugs: dict[str, None] = {}
     for question in judge_request.questions:
-        for slug in TOGETHER.get(question.metric, (question.metric,)):
+        for slug in CRITERIA_SCORED_WITH.get(question.metric, (question.metric,)):
             if question.offered and slug in judged_metrics():
                 slugs[slug] = None
     return list(slugs)
 
 
 def metric_prompt(judge_request: JudgeRequest, slug: str) -> Prompt:
-    """The framework's system prompt and its five inputs; what is the same for all comes first."""
+    """The framework's system prompt and its five inputs; the metric is last, for prompt caching."""
     metric = judged_metrics()[slug]
     parts = {
         "transcript": list(turn_lines(judge_request.turns)),
@@ -137,7 +127,7 @@ def metric_prompt(judge_request: JudgeRequest, slug: str) -> Prompt:
     }
     mark = nonce(*(encode_lines(lines) for lines in parts.values()))
     blocks = [block(name, mark, lines) for name, lines in parts.items()]
-    blocks += [block("metric", mark, [metric.name, "", *metric.definition.strip().split("\n")])]
+    blocks.append(block("metric", mark, [metric.name, "", *metric.definition.strip().split("\n")]))
     user = "\n\n".join((*blocks, built_in_library().prompts["closing_document"].strip()))
     return Prompt((Message("system", judge_prompt()), Message("user", user)), SCHEMA)
 
@@ -179,8 +169,8 @@ def _score_fault(score: Any, metric: JudgedMetric) -> str:
     return f"the score {fault}" if fault else ""
 
 
-def _metric_fault(named: Any, metric: JudgedMetric, slug: str) -> str:
-    if isinstance(named, str) and n2(named) in (n2(metric.name), n2(slug)):
+def _metric_fault(name: Any, metric: JudgedMetric, slug: str) -> str:
+    if isinstance(name, str) and n2(name) in (n2(metric.name), n2(slug)):
         return ""
     return f"the metric is {metric.name}"
 
@@ -189,24 +179,21 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def is_cited(cited: str, value: Any) -> bool:
-    """Whether a citation is a value of a JSON document, a part of one, or a sentence that contains
-    one.
-    """
-    sought = n2(cited)
-    if not any(char.isalnum() for char in sought):
-        return cited.strip() in _json_texts(value)
-    for leaf in map(n2, leaves_of(value)):
-        if contains(leaf, sought) or (len(leaf) >= SHORTEST_CITED and contains(sought, leaf)):
+def is_cited(citation: str, document: Any) -> bool:
+    """Whether a citation is a value of a JSON document, part of a value, or contains one."""
+    words = n2(citation)
+    if not any(char.isalnum() for char in words):
+        return citation.strip() in _json_texts(document)
+    for leaf in map(n2, leaves_of(document)):
+        if contains(leaf, words) or (len(leaf) >= SHORTEST_CITED and contains(words, leaf)):
             return True
-    return any(sought == n2(text) for text in _json_texts(value))
+    return any(words == n2(text) for text in _json_texts(document))
 
 
 def _json_texts(value: Any) -> Iterable[str]:
     """A JSON value and everything in it, as JSON."""
     yield json.dumps(value, ensure_ascii=False)
     yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    inner = value.values() if isinstance(value, Mapping) else value
     if isinstance(value, (Mapping, list, tuple)):
-        for one in inner:
-            yield from _json_texts(one)
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _json_texts(inner)

@@ -32,6 +32,7 @@ ATTEMPTS = 4
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
 PROBE = Prompt((Message("user", "signature"),))
+"""Any prompt: the key of its request identifies a model with its settings."""
 
 CarryOut = Callable[[Provider, ProviderRequest], Awaitable[ProviderResponse | AttemptFailed]]
 """How a request is sent: directly, or through an engine with a cache."""
@@ -55,9 +56,23 @@ class JudgeUsage(msgspec.Struct, frozen=True):
         )
 
     @classmethod
-    def of(cls, answer: JudgeResult | Failed) -> JudgeUsage:
-        """The usage of one result of a judge, usable or not."""
-        return cls(answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd)
+    def of(cls, result: JudgeResult | Failed) -> JudgeUsage:
+        """The usage of one result of a judge, or of a failure."""
+        return cls(result.requests, result.input_tokens, result.output_tokens, result.cost_usd)
+
+    def to_result(
+        self, verdicts: Sequence[Verdict], flags: Sequence[str], void: Sequence[Unjudged]
+    ) -> JudgeResult:
+        """A result with this usage."""
+        return JudgeResult(
+            verdicts,
+            flags,
+            self.requests,
+            self.input_tokens,
+            self.output_tokens,
+            self.cost_usd,
+            void,
+        )
 
     def to_failed(self, why: str) -> Failed:
         """A failure with this usage: the judge gave no usable verdict."""
@@ -67,12 +82,13 @@ class JudgeUsage(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """The result of one request: verdicts, void items, flags, and usage."""
+    """The result of one request to the model, retry included."""
 
     verdicts: Sequence[Verdict]
     void: Sequence[Unjudged]
+    """Items without a usable verdict."""
     flags: Sequence[str]
-    spent: JudgeUsage
+    usage: JudgeUsage
 
 
 async def send_with_retries(
@@ -81,20 +97,20 @@ async def send_with_retries(
     """Send a request until it is answered or fails for good."""
     wait = FIRST_WAIT_S
     for attempt in range(1, ATTEMPTS + 1):
-        answer = await provider.attempt(request)
+        response = await provider.attempt(request)
         if (
-            isinstance(answer, ProviderResponse)
-            or answer.kind in NEVER_REPEATED
+            isinstance(response, ProviderResponse)
+            or response.kind in NEVER_REPEATED
             or attempt == ATTEMPTS
         ):
-            return answer
-        await asyncio.sleep(min(LONGEST_WAIT_S, answer.retry_after_s or wait))
+            return response
+        await asyncio.sleep(min(LONGEST_WAIT_S, response.retry_after_s or wait))
         wait *= 2
     raise AssertionError("the last attempt returns")
 
 
 class Sender:
-    """Sends prompts to one model; if it refuses a schema, prompts are sent without from then on."""
+    """Sends prompts to one model; once it has refused a schema, it gets prompts without one."""
 
     def __init__(self, provider: Provider, carry_out: CarryOut = send_with_retries) -> None:
         self.provider = provider
@@ -106,21 +122,21 @@ class Sender:
         provider = self.provider
         if not self._sends_schema:
             prompt = Prompt(prompt.messages)
-        answer = await self._carry_out(provider, provider.request(prompt, repeat))
-        if isinstance(answer, AttemptFailed) and answer.kind == "bad_request" and prompt.schema:
+        response = await self._carry_out(provider, provider.request(prompt, repeat))
+        if isinstance(response, AttemptFailed) and response.kind == "bad_request" and prompt.schema:
             plain = provider.request(Prompt(prompt.messages), repeat)
-            answer = await self._carry_out(provider, plain)
-            self._sends_schema = not isinstance(answer, ProviderResponse)
-        if isinstance(answer, AttemptFailed):
-            return answer, JudgeUsage(0 if answer.kind == "not_sent" else 1)
-        reply = answer.reply
+            response = await self._carry_out(provider, plain)
+            self._sends_schema = not isinstance(response, ProviderResponse)
+        if isinstance(response, AttemptFailed):
+            return response, JudgeUsage(0 if response.kind == "not_sent" else 1)
+        reply = response.reply
         return reply, JudgeUsage(
             1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd
         )
 
 
 class LLMJudge:
-    """Sends the open items of a reply to a model, and accepts only what can be checked."""
+    """Sends the open items of a reply to a model, and accepts only verdicts that can be checked."""
 
     def __init__(
         self,
@@ -138,29 +154,22 @@ class LLMJudge:
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """A valid verdict on every question, or why there is none (C-102)."""
-        found = sort_questions(judge_request, self.library)
-        if found.without_rubric:
-            return Failed(STAGE, f"no rubric for {', '.join(found.without_rubric)}")
-        requests = self._composer.compose(judge_request, found.asked)
+        items = sort_questions(judge_request, self.library)
+        if items.without_rubric:
+            return Failed(STAGE, f"no rubric for {', '.join(items.without_rubric)}")
+        requests = self._composer.compose(judge_request, items.asked)
         attempts = await self._send_all(requests, judge_request.repeat)
-        spent = sum((attempt.spent for attempt in attempts), JudgeUsage())
-        given = [verdict for attempt in attempts for verdict in attempt.verdicts]
-        void = [v for attempt in attempts for v in attempt.void]
+        usage = sum((attempt.usage for attempt in attempts), JudgeUsage())
+        verdicts = [verdict for attempt in attempts for verdict in attempt.verdicts]
+        void = [item for attempt in attempts for item in attempt.void]
         flags = {flag for attempt in attempts for flag in attempt.flags}
         sources = requests[0].sources if requests else sources_of(judge_request)
-        flags.update(_flags_of(judge_request, sources))
-        if void and not given:
-            raised = f" ({', '.join(sorted(flags))})" if flags else ""
-            return spent.to_failed(void[0].why + raised)
-        return JudgeResult(
-            _sort_by_question(judge_request, [*found.decided, *given]),
-            sorted(flags),
-            spent.requests,
-            spent.input_tokens,
-            spent.output_tokens,
-            spent.cost_usd,
-            void,
-        )
+        flags.update(_request_flags(judge_request, sources))
+        if void and not verdicts:
+            flagged = f" ({', '.join(sorted(flags))})" if flags else ""
+            return usage.to_failed(void[0].why + flagged)
+        ordered = _sort_by_question(judge_request, [*items.decided, *verdicts])
+        return usage.to_result(ordered, sorted(flags), void)
 
     async def _send_all(self, requests: Sequence[JudgePrompt], repeat: int) -> Sequence[Attempt]:
         if len(requests) == 1:
@@ -169,31 +178,31 @@ class LLMJudge:
 
     async def _send(self, request: JudgePrompt, repeat: int) -> Attempt:
         """Send a request and, if its answer is invalid, once more with the errors."""
-        reply, spent = await self._sender.send(request.prompt, repeat)
+        reply, usage = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
-            return _void_attempt(request, f"{reply.kind}: {reply.message}", spent)
+            return _void_attempt(request, f"{reply.kind}: {reply.message}", usage)
         first = parse_answer(reply_text(reply), request)
         if first.is_clean or first.is_misled:
-            return self._finish(request, first, spent)
+            return self._finish(request, first, usage)
         prompt = self._composer.compose_retry(request, first.problems())
-        reply, more = await self._sender.send(prompt, repeat)
+        reply, retry_usage = await self._sender.send(prompt, repeat)
         if isinstance(reply, AttemptFailed):
-            return self._finish(request, first, spent + more)
+            return self._finish(request, first, usage + retry_usage)
         second = parse_answer(reply_text(reply), request)
-        return self._finish(request, first if second.broken else second, spent + more)
+        return self._finish(request, first if second.broken else second, usage + retry_usage)
 
-    def _finish(self, request: JudgePrompt, final: ParsedAnswer, spent: JudgeUsage) -> Attempt:
+    def _finish(self, request: JudgePrompt, final: ParsedAnswer, usage: JudgeUsage) -> Attempt:
         canaries = [key for key, asked in request.items.items() if asked.canary]
         if final.broken:
-            return _void_attempt(request, final.broken, spent)
+            return _void_attempt(request, final.broken, usage)
         if final.is_misled or any(key in final.faults for key in canaries):
             why = "an item with a known answer came back wrong"
-            return _void_attempt(request, why, spent, (MISLED,))
+            return _void_attempt(request, why, usage, (MISLED,))
         verdicts: list[Verdict] = []
         for key, asked in request.items.items():
             if key not in final.faults:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
-        return Attempt(verdicts, _unjudged_items(request, final.faults), (), spent)
+        return Attempt(verdicts, _unjudged_items(request, final.faults), (), usage)
 
 
 def reply_text(reply: Reply) -> str:
@@ -202,9 +211,9 @@ def reply_text(reply: Reply) -> str:
 
 
 def _void_attempt(
-    request: JudgePrompt, why: str, spent: JudgeUsage, flags: Sequence[str] = ()
+    request: JudgePrompt, why: str, usage: JudgeUsage, flags: Sequence[str] = ()
 ) -> Attempt:
-    return Attempt((), _unjudged_items(request, dict.fromkeys(request.items, why)), flags, spent)
+    return Attempt((), _unjudged_items(request, dict.fromkeys(request.items, why)), flags, usage)
 
 
 def _unjudged_items(request: JudgePrompt, faults: Mapping[str, str]) -> Sequence[Unjudged]:
@@ -215,7 +224,7 @@ def _unjudged_items(request: JudgePrompt, faults: Mapping[str, str]) -> Sequence
     ]
 
 
-def _flags_of(judge_request: JudgeRequest, sources: QuoteSources) -> Iterable[str]:
+def _request_flags(judge_request: JudgeRequest, sources: QuoteSources) -> Iterable[str]:
     if suspicions(judge_request, sources):
         yield INJECTION_SUSPECTED
     if any(
@@ -228,6 +237,6 @@ def _flags_of(judge_request: JudgeRequest, sources: QuoteSources) -> Iterable[st
 def _sort_by_question(
     judge_request: JudgeRequest, verdicts: Iterable[Verdict]
 ) -> Sequence[Verdict]:
-    """Verdicts in the order of their questions, so that results do not show the shuffle."""
-    places = {Item(q.metric, q.item): place for place, q in enumerate(judge_request.questions)}
-    return sorted(verdicts, key=lambda verdict: places[Item(verdict.metric, verdict.item)])
+    """Verdicts in the order of their questions; a prompt has the items in random order."""
+    order = {Item(q.metric, q.item): index for index, q in enumerate(judge_request.questions)}
+    return sorted(verdicts, key=lambda verdict: order[Item(verdict.metric, verdict.item)])

@@ -1,4 +1,4 @@
-"""Formulas over labels. A pair is (expected, predicted); predicted None means no label given."""
+"""Formulas over labels. A pair is (expected, predicted); predicted is None without a label."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.core.measure import Measure, ratio, undefined
 Pair = tuple[str, str | None]
 
 Averaging = Literal["present_classes", "divide_by_3"]
-"""The divisor of a macro average: the classes that occur on either side, or all."""
+"""The divisor of a macro average: the classes that occur on either side, or all three."""
 
 NOTHING_LABELLED = undefined("no item has an expected label")
 
@@ -29,8 +29,8 @@ def accuracy(pairs: Sequence[Pair]) -> Measure:
 def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging) -> Measure:
     """Σ F1 of each class / number of classes; F1 = 2 TP / (expected + predicted)        C-52
 
-    A class that occurs on one side only has F1 0. A predicted word that is no class is a false
-    negative of the true class and a false positive of none.
+    A class that occurs on one side only has F1 0. A predicted word that is not a class is a false
+    negative of the expected class, and no false positive.
     """
     if not pairs:
         return NOTHING_LABELLED

@@ -40,17 +40,18 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the table in chunks; an answer without metrics has one line."""
     yield BYTE_ORDER_MARK
     buffer = io.StringIO(newline="")
-    rows = csv.writer(buffer)
-    rows.writerow(COLUMNS)
+    writer = csv.writer(buffer)
+    writer.writerow(COLUMNS)
     for view in source.cases:
         for answer in view.answers:
-            rows.writerows(_rows(view, answer))
+            writer.writerows(_rows(view, answer))
         if buffer.tell() > CHUNK_CHARACTERS:
-            yield _take(buffer)
-    yield _take(buffer)
+            yield _drain(buffer)
+    yield _drain(buffer)
 
 
-def _take(buffer: io.StringIO) -> bytes:
+def _drain(buffer: io.StringIO) -> bytes:
+    """Return the text of the buffer as UTF-8, and empty the buffer."""
     text = buffer.getvalue()
     buffer.seek(0)
     buffer.truncate()

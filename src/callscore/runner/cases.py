@@ -28,8 +28,8 @@ from callscore.evaluate.cases import (
 from callscore.store.files import Line, lines_of
 from callscore.store.input_records import read_case_id
 
-MOST_KEPT = 256
-"""The most cases in memory. A model further behind the fastest one reads on its own."""
+MAX_IN_MEMORY = 256
+"""In cases. A model that is further behind the fastest one reads the files separately."""
 
 
 class CasePrompt(NamedTuple):
@@ -77,11 +77,11 @@ class CaseFiles:
         for line in lines_of(config.cases):
             if config.limit is not None and len(selected) >= config.limit:
                 self._add_position(read_case_id(line), line)
-                _note_names(suites.values(), line, names)
+                _add_names(suites.values(), line, names)
                 continue
             loaded = load_case(line, self._tasks)
             suites[loaded.suite.name] = loaded.suite
-            _note_names(suites.values(), line, names)
+            _add_names(suites.values(), line, names)
             position = self._add_position(loaded.case.id, line)
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
@@ -127,8 +127,8 @@ def _add_prompt(indexed: IndexedCase) -> CasePrompt:
     return CasePrompt(case, task.prompt(case), indexed)
 
 
-def _note_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
-    """Add the names in a line, for the suites with a case so far."""
+def _add_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
+    """Add the names in a line, for every suite that has a case so far."""
     for suite in suites:
         names.setdefault(suite.name, {}).update(dict.fromkeys(suite.names_in(line.raw)))
 
@@ -155,11 +155,11 @@ class CaseStream:
     def __init__(self, sources: Sequence[CaseSource]) -> None:
         self._sources = sources
         self._stream = self._read_all()
-        self._kept: deque[CasePrompt] = deque()
+        self._buffer: deque[CasePrompt] = deque()
         self._first = 0
-        """The position of the first case in memory."""
-        self._had: dict[int, int] = {}
-        """How many cases each reader has read, as long as it reads from here."""
+        """The position of the first case in the buffer."""
+        self._positions: dict[int, int] = {}
+        """How many cases each reader has read, while it reads from the buffer."""
         self._numbers = count()
 
     def _read_all(self) -> Iterator[CasePrompt]:
@@ -167,36 +167,37 @@ class CaseStream:
             yield from source.stream()
 
     def reader(self) -> Generator[CasePrompt]:
-        """Every case, from the first. All readers are created before one of them reads."""
+        """Every case, from the first. Create all readers before any of them reads."""
         number = next(self._numbers)
-        self._had[number] = 0
+        self._positions[number] = 0
         return self._read(number)
 
     def _read(self, reader: int) -> Generator[CasePrompt, None, None]:
         try:
-            while (position := self._had[reader]) >= self._first:
-                if position == self._first + len(self._kept) and not self._read_on():
+            while (position := self._positions[reader]) >= self._first:
+                if position == self._first + len(self._buffer) and not self._read_next():
                     return
-                asked = self._kept[position - self._first]
-                self._had[reader] += 1
-                if position == self._first and min(self._had.values()) > position:
-                    self._drop()
-                yield asked
+                case_prompt = self._buffer[position - self._first]
+                self._positions[reader] += 1
+                if position == self._first and min(self._positions.values()) > position:
+                    self._drop_first()
+                yield case_prompt
         finally:
-            del self._had[reader]
+            del self._positions[reader]
         yield from islice(self._read_all(), position, None)
 
-    def _read_on(self) -> bool:
-        asked = next(self._stream, None)
-        if asked is None:
+    def _read_next(self) -> bool:
+        """Read one more case into the buffer; returns whether there was one."""
+        case_prompt = next(self._stream, None)
+        if case_prompt is None:
             return False
-        self._kept.append(asked)
-        if len(self._kept) > MOST_KEPT:
-            self._drop()
+        self._buffer.append(case_prompt)
+        if len(self._buffer) > MAX_IN_MEMORY:
+            self._drop_first()
         return True
 
-    def _drop(self) -> None:
-        self._kept.popleft()
+    def _drop_first(self) -> None:
+        self._buffer.popleft()
         self._first += 1
 
 
@@ -212,25 +213,26 @@ class CasesToScore:
 
     def __iter__(self) -> Iterator[IndexedCase]:
         """Case files come before all other sources."""
-        for asked in self._reader:
-            if asked.indexed is None:
+        for case_prompt in self._reader:
+            if case_prompt.indexed is None:
                 return
-            yield asked.indexed
+            yield case_prompt.indexed
 
 
 def work_of(
-    model: str, provider: Provider, asked: Iterable[CasePrompt], repeats: int
+    model: str, provider: Provider, case_prompts: Iterable[CasePrompt], repeats: int
 ) -> Iterator[Work]:
-    """The work of one model: every case and repeat that can be requested."""
-    for each in asked:
+    """The work of one model: one request per case and repeat, where the provider has one."""
+    for case_prompt in case_prompts:
+        case = case_prompt.case
         for run in range(1, repeats + 1):
-            call = request_of(provider, each, run)
-            if call is not None:
-                yield Work(each.case.id, model, run, call, each.case.task)
+            request = request_of(provider, case_prompt, run)
+            if request is not None:
+                yield Work(case.id, model, run, request, case.task)
 
 
-def request_of(provider: Provider, asked: CasePrompt, run: int) -> ProviderRequest | None:
-    """The request for a case; None if there is none (no reply was recorded)."""
+def request_of(provider: Provider, case_prompt: CasePrompt, run: int) -> ProviderRequest | None:
+    """The request for a case; None if the provider has no reply to it, as a recording may not."""
     if isinstance(provider, CaseProvider):
-        return provider.request_for(asked.case, asked.prompt, run)
-    return provider.request(asked.prompt, run)
+        return provider.request_for(case_prompt.case, case_prompt.prompt, run)
+    return provider.request(case_prompt.prompt, run)

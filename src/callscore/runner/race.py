@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -65,13 +66,16 @@ class RacePool:
         self._call_numbers: dict[str, int] = {}
         self._steps: dict[str, list[CasePrompt]] = {}
         """The steps of every scenario, if the race is about scenarios."""
-        tasks = self._index_scenarios() if self.has_scenarios else self._index()
-        weights = _final_weights(config.scoring, {task for of in tasks.values() for task in of})
-        kinds = {call: self._task_set(of, weights) for call, of in tasks.items()}
-        kinds = {call: kind for call, kind in kinds.items() if kind}
-        if not kinds:
+        tasks = self._index_scenarios() if self.has_scenarios else self._index_calls()
+        weights = _final_weights(config.scoring, set(chain.from_iterable(tasks.values())))
+        task_sets = {
+            call: task_set
+            for call, of_call in tasks.items()
+            if (task_set := self._task_set(of_call, weights))
+        }
+        if not task_sets:
             raise UsageError("race: no case has a task with a weight in the Final Score")
-        self.schedule = make_schedule(kinds, weights, config.race.seed, self.about)
+        self.schedule = make_schedule(task_sets, weights, config.race.seed, self.about)
         if not self.schedule.blocks:
             raise UsageError(
                 "race: about: future needs calls that have every task, or calls of each task; "
@@ -89,16 +93,16 @@ class RacePool:
         return self.prepared.case_files
 
     def _index_scenarios(self) -> dict[str, list[str]]:
-        """Collect the steps of every scenario; returns a task for each of its languages."""
+        """Collect the steps of every scenario; returns one task per language of each."""
         assert self.prepared.scenarios is not None
         languages: dict[str, dict[str, None]] = {}
         for prompt in ScenarioSteps(self.prepared.scenarios).stream():
             scenario = scenario_of_step(prompt.case.id)
             self._steps.setdefault(scenario, []).append(prompt)
             languages.setdefault(scenario, {})[prompt.case.id.partition("/")[0]] = None
-        return {scenario: [SCENARIO] * len(found) for scenario, found in languages.items()}
+        return {scenario: [SCENARIO] * len(langs) for scenario, langs in languages.items()}
 
-    def _index(self) -> dict[str, list[str]]:
+    def _index_calls(self) -> dict[str, list[str]]:
         """Index the lines of every call; returns the tasks of each."""
         tasks: dict[str, list[str]] = {}
         for prompt in self._files.stream():
@@ -111,7 +115,7 @@ class RacePool:
         return tasks
 
     def _task_set(self, tasks: Sequence[str], weights: Mapping[str, float]) -> TaskSet:
-        """The tasks of a call with a weight; for future calls, each once."""
+        """The tasks of a call that have a weight; for future calls, each only once."""
         counted = [task for task in tasks if weights.get(task)]
         return tuple(sorted(set(counted) if self.about == "future" else counted))
 
@@ -130,45 +134,47 @@ def _final_weights(scoring: ScoreConfig, tasks: Collection[str]) -> Mapping[str,
     return option_weights(spec, "b", scoring.checked_settings(), custom)
 
 
-class _RoundLog:
+class _Rounds:
     """Sends rounds, and adds up their summaries and progress."""
 
-    def __init__(self, models: Mapping[str, PlannedModel], ask: SendRound, emit: OnEvent) -> None:
-        self._models, self._ask, self._emit = models, ask, emit
-        self._so_far: RunSummary | None = None
+    def __init__(
+        self, models: Mapping[str, PlannedModel], send_round: SendRound, emit: OnEvent
+    ) -> None:
+        self._models, self._send_round, self._emit = models, send_round, emit
+        self._total: RunSummary | None = None
 
-    async def ask(self, works: WorkByModel) -> RunSummary:
-        """Send the requests of one round."""
+    async def send(self, work_by_model: WorkByModel) -> RunSummary:
+        """Send the requests of one round; returns its summary."""
         planned = {
             name: msgspec.structs.replace(self._models[name], work=work, total=len(work))
-            for name, work in works.items()
+            for name, work in work_by_model.items()
         }
-        part = await self._ask(planned, self._emit_sum)
-        self._so_far = part if self._so_far is None else self._so_far.merge(part)
-        return part
+        summary = await self._send_round(planned, self._emit_total)
+        self._total = summary if self._total is None else self._total.merge(summary)
+        return summary
 
     def summary(self, status: RunStatus) -> RunSummary:
         """The summary of all rounds."""
-        return RunSummary(status, self._so_far.models if self._so_far is not None else {})
+        return RunSummary(status, self._total.models if self._total is not None else {})
 
-    def _emit_sum(self, event: Event) -> None:
+    def _emit_total(self, event: Event) -> None:
         """Emit an event; progress includes the earlier rounds."""
-        if isinstance(event, Progress) and self._so_far is not None:
-            known = self._so_far.models.get(event.model)
-            event = event if known is None else _add_earlier(event, known)
+        if isinstance(event, Progress) and self._total is not None:
+            earlier = self._total.models.get(event.model)
+            event = event if earlier is None else _add_earlier(event, earlier)
         self._emit(event)
 
 
-def _add_earlier(event: Progress, known: ModelSummary) -> Progress:
-    done = known.answered + known.failed
+def _add_earlier(event: Progress, earlier: ModelSummary) -> Progress:
+    done = earlier.answered + earlier.failed
     return msgspec.structs.replace(
         event,
         done=event.done + done,
         total=event.total + done,
-        failed=event.failed + known.failed,
-        cached=event.cached + known.cached,
-        spend_usd=event.spend_usd + known.spend_usd,
-        unpriced=event.unpriced + known.unpriced,
+        failed=event.failed + earlier.failed,
+        cached=event.cached + earlier.cached,
+        spend_usd=event.spend_usd + earlier.spend_usd,
+        unpriced=event.unpriced + earlier.unpriced,
     )
 
 
@@ -180,10 +186,10 @@ class RaceRun:
         pool: RacePool,
         scoring: RunScoring,
         judge_runner: JudgeRunner | None,
-        calls: JudgeCalls,
+        judge_calls: JudgeCalls,
     ) -> None:
         prepared = pool.prepared
-        self.calls = calls
+        self.judge_calls = judge_calls
         self._pool = pool
         self._schedule = pool.schedule
         self._prepared = prepared
@@ -203,8 +209,8 @@ class RaceRun:
                 tolerance=settings.call_gate_tolerance,
             ),
         )
-        self._calls: dict[str, list[CasePrompt]] = {}
-        """The calls of the current round."""
+        self._prompts: dict[str, list[CasePrompt]] = {}
+        """By call or scenario, the prompts of the current round."""
         self._accounts = {
             model.spec.name: ModelAccount(prepared.total(model)) for model in prepared.models
         }
@@ -214,27 +220,31 @@ class RaceRun:
         """By task, the metrics without a value in a reply without a score."""
 
     async def carry_out(
-        self, models: Mapping[str, PlannedModel], ask: SendRound, emit: OnEvent, stop: Shutdown
+        self,
+        models: Mapping[str, PlannedModel],
+        send_round: SendRound,
+        emit: OnEvent,
+        stop: Shutdown,
     ) -> RunSummary:
         """Send rounds until the race stops, the budget is spent, or the run is interrupted."""
-        rounds = _RoundLog(models, ask, emit)
+        rounds = _Rounds(models, send_round, emit)
         while missing := self._race.missing_calls():
             before = self._race.state()
-            part = await rounds.ask(self._plan_round(missing))
-            if part.status != "complete":
-                return rounds.summary(part.status)
-            for model, of_model in part.models.items():
-                if of_model.stopped:
-                    self._race.withdraw(model)
-            if not await run_until_stopped(self._read_round(missing), self.calls, stop):
+            round_summary = await rounds.send(self._plan_round(missing))
+            if round_summary.status != "complete":
+                return rounds.summary(round_summary.status)
+            for name, model in round_summary.models.items():
+                if model.stopped:
+                    self._race.withdraw(name)
+            if not await run_until_stopped(self._score_round(missing), self.judge_calls, stop):
                 return rounds.summary("interrupted")
-            if self.calls.out_of_budget:
+            if self.judge_calls.out_of_budget:
                 return rounds.summary("budget")
             self._race.advance()
             self._emit_round(emit, describe_changes(before, self._race.state()))
         remaining = self._remaining_of_invalid()
-        last = await rounds.ask(remaining) if remaining else None
-        self._account_remaining(remaining)
+        last = await rounds.send(remaining) if remaining else None
+        self._add_costs_of(remaining)
         return rounds.summary("complete" if last is None else last.status)
 
     def _emit_round(self, emit: OnEvent, changes: Sequence[str]) -> None:
@@ -252,10 +262,12 @@ class RaceRun:
         )
 
     def _plan_round(self, missing: Mapping[str, Sequence[str]]) -> dict[str, list[Work]]:
-        self._calls = {call: self._pool.cases(call) for calls in missing.values() for call in calls}
+        self._prompts = {
+            call: self._pool.cases(call) for calls in missing.values() for call in calls
+        }
         return {
             model: self._work_of_model(
-                model, [prompt for call in calls for prompt in self._calls[call]]
+                model, [prompt for call in calls for prompt in self._prompts[call]]
             )
             for model, calls in missing.items()
         }
@@ -280,21 +292,21 @@ class RaceRun:
                 remaining[model] = self._work_of_model(model, prompts)
         return {model: works for model, works in remaining.items() if works}
 
-    def _account_remaining(self, remaining: WorkByModel) -> None:
-        for model, works in remaining.items():
+    def _add_costs_of(self, work_by_model: WorkByModel) -> None:
+        for model, works in work_by_model.items():
             for case_id in dict.fromkeys(work.case_id for work in works):
                 replies = self._scoring.replies.of_model(model, case_id)
                 self._accounts[model].add_all(replies.values())
 
-    async def _read_round(self, missing: Mapping[str, Sequence[str]]) -> None:
+    async def _score_round(self, missing: Mapping[str, Sequence[str]]) -> None:
         """Score the calls of the round and add them to the race."""
         if self._pool.has_scenarios:
-            await self._read_scenarios(missing)
+            await self._score_scenarios(missing)
             return
-        by_id = {prompt.case.id: prompt for prompts in self._calls.values() for prompt in prompts}
+        by_id = {prompt.case.id: prompt for prompts in self._prompts.values() for prompt in prompts}
         models = {
             prompt.case.id: [m for m, calls in missing.items() if call in calls]
-            for call, prompts in self._calls.items()
+            for call, prompts in self._prompts.items()
             for prompt in prompts
         }
         measured = await asyncio.gather(
@@ -302,18 +314,18 @@ class RaceRun:
         )
         by_case = dict(zip(by_id, measured, strict=True))
         repeats = self._prepared.config.repeats
+        mean = self._pool.about == "future"
         for model, calls in missing.items():
             for call in calls:
                 cases = []
-                for prompt in self._calls[call]:
+                for prompt in self._prompts[call]:
                     runs = by_case[prompt.case.id].replies.get(model, ())
                     cases.append(observe_case(prompt.case.task, runs, repeats, self._gates))
-                    self._account(model, runs, prompt.case.task)
-                mean = self._pool.about == "future"
+                    self._add_runs(model, runs, prompt.case.task)
                 self._race.observe(model, call, observe_call(cases, mean=mean))
         self._check_scores()
 
-    async def _read_scenarios(self, missing: Mapping[str, Sequence[str]]) -> None:
+    async def _score_scenarios(self, missing: Mapping[str, Sequence[str]]) -> None:
         """Score the scenarios of the round and add them to the race."""
         scores = await self._scoring.scenario_scores(missing, self._judge_runner)
         mean = self._pool.about == "future"
@@ -321,17 +333,18 @@ class RaceRun:
             for scenario in scenarios:
                 cases = [observe_score(SCENARIO, score) for score in scores[model, scenario]]
                 self._race.observe(model, scenario, observe_call(cases, mean=mean))
-                for prompt in self._calls[scenario]:
+                for prompt in self._prompts[scenario]:
                     replies = self._scoring.replies.of_model(model, prompt.case.id)
                     self._accounts[model].add_all(replies.values())
 
     async def _measure(self, prompt: CasePrompt, models: Sequence[str]) -> MeasuredCase:
         assert prompt.indexed is not None  # of a case file
-        stored = {model: self._scoring.replies.of_model(model, prompt.case.id) for model in models}
-        answers = {model: runs for model, runs in stored.items() if runs}
-        return await self._scoring.measure_case(prompt.indexed, answers, self._judge_runner)
+        replies = {model: self._scoring.replies.of_model(model, prompt.case.id) for model in models}
+        answered = {model: runs for model, runs in replies.items() if runs}
+        return await self._scoring.measure_case(prompt.indexed, answered, self._judge_runner)
 
-    def _account(self, model: str, runs: Runs, task: str) -> None:
+    def _add_runs(self, model: str, runs: Runs, task: str) -> None:
+        """Add the cost of the runs, and note whether the task has a score."""
         account = self._accounts[model]
         for run in runs:
             if isinstance(run, MeasuredReply):
@@ -363,17 +376,17 @@ OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]
 
 
 def prepare_race(prepared: PreparedRun) -> OpenRace:
-    """Order the calls, and raise UsageError if no race is possible, before anything is sent."""
+    """Order the calls before anything is sent; raises UsageError if no race is possible."""
     pool = RacePool(prepared)
 
     @contextmanager
-    def start(scoring: RunScoring, calls: JudgeCalls) -> Iterator[RaceRun]:
+    def open_race(scoring: RunScoring, judge_calls: JudgeCalls) -> Iterator[RaceRun]:
         # A separate judge: its verdicts are counted once, when the scorecard is made.
         if not prepared.config.scoring.is_judged:
-            yield RaceRun(pool, scoring, None, calls)
+            yield RaceRun(pool, scoring, None, judge_calls)
             return
-        with open_judge_runner(prepared.config.scoring, calls) as judge_runner:
+        with open_judge_runner(prepared.config.scoring, judge_calls) as judge_runner:
             judge_runner.embedder = scoring.embedder
-            yield RaceRun(pool, scoring, judge_runner, calls)
+            yield RaceRun(pool, scoring, judge_runner, judge_calls)
 
-    return start
+    return open_race

@@ -188,16 +188,16 @@ async def _run_race(
     """Send and score round by round; then score all replies for the scorecard."""
     for_models = _limits_of_models(plan, limits)
 
-    async def ask(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
+    async def send_round(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
         part = Workload(models, plan.options).with_spending(job.spent_usd())
         return await generate(part, job.ledger, emit, stop, for_models)
 
-    race.calls.begin(stop, limits)
-    summary = await race.carry_out(plan.models, ask, job.emit, stop)
+    race.judge_calls.begin(stop, limits)
+    summary = await race.carry_out(plan.models, send_round, job.emit, stop)
     job.scoring.replies.end()
     judged = await job.scoring.follow(stop, limits)
     status = summary.status if judged else "interrupted"
-    return RunSummary(status, summary.models, race.calls.summaries())
+    return RunSummary(status, summary.models, race.judge_calls.summaries())
 
 
 def _limits_of_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | None:

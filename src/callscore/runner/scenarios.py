@@ -53,9 +53,9 @@ def further_rounds(prepared: PreparedRun, stored: StoredReplies) -> NextModels |
             if request is not None:
                 works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
         return {
-            name: PlannedModel(model.spec, model.provider, found, len(found))
+            name: PlannedModel(model.spec, model.provider, work, len(work))
             for name, model in models.items()
-            if (found := works.get(name))
+            if (work := works.get(name))
         }
 
     return next_models
@@ -67,18 +67,18 @@ class ScenarioScoring:
     def __init__(
         self, prepared: PreparedRun, replies: RunReplies, sinks: Sinks, stack: ExitStack
     ) -> None:
-        """Opens the requested files on the `stack`."""
+        """Open the requested files; `stack` closes them."""
         self._prepared = prepared
         self._replies = replies
         self._sinks = sinks
         self._verdicts = read_step_verdicts(prepared.config.scoring.verdicts)
         self._judged: VerdictsByPart = {}
-        self._raced: RaceScorer | None = None
-        self._exported: OutputFolder | None = None
+        self._race_scorer: RaceScorer | None = None
+        self._output_folder: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
         options = prepared.options
         if options.export is not None:
-            self._exported = OutputFolder(options.export, replies.models)
+            self._output_folder = OutputFolder(options.export, replies.models)
         if options.trajectories is not None:
             self._trajectories = stack.enter_context(trajectories_in(options.trajectories))
 
@@ -92,9 +92,9 @@ class ScenarioScoring:
         self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], Sequence[float | None]]:
         """By model and scenario, its score in each language, for a race; None if one failed."""
-        scorer = self._raced
+        scorer = self._race_scorer
         if scorer is None:
-            scorer = self._raced = self._open_scorer(self._replies.of_model)
+            scorer = self._race_scorer = self._open_scorer(self._replies.of_model)
         judged: VerdictsByPart = {}
         if judge_runner is not None and judge_runner.judge is not None:
             judged = await judge_scenarios(scorer, scenarios, judge_runner)
@@ -118,13 +118,12 @@ class ScenarioScoring:
             scorer = self._open_scorer(self._replies.of_model)
             for item in undecided_items(scorer, self._judged):
                 sinks.on_open(item)
-        found = self._open_scorer(self._replies.of_model_for_scoring)
-        scores = found.scores(
+        scores = self._open_scorer(self._replies.of_model_for_scoring).scores(
             self._judged,
             ScenarioSinks(
                 _label_results(sinks.on_result, self._replies.labels),
                 sinks.on_record,
-                None if self._exported is None else self._exported.write,
+                None if self._output_folder is None else self._output_folder.write,
                 None if self._trajectories is None else self._trajectories.write,
                 None if self._prepared.options.on_step is None else self._emit_step,
             ),
@@ -147,11 +146,9 @@ class ScenarioScoring:
     @property
     def notes(self) -> Sequence[str]:
         """Scenarios without an exported file, and why."""
-        return (
-            []
-            if self._exported is None
-            else [f"not exported: {why}" for why in self._exported.left_out]
-        )
+        if self._output_folder is None:
+            return []
+        return [f"not exported: {why}" for why in self._output_folder.left_out]
 
     def _open_scorer(self, stored: StoredReplies) -> RaceScorer:
         prepared = self._prepared
@@ -169,7 +166,7 @@ class ScenarioScoring:
 
     def _protocol_differences(self, model: str) -> Sequence[str]:
         departures = self._prepared.departures
-        return [str(each) for each in departures if each.model in (None, model)]
+        return [str(departure) for departure in departures if departure.model in (None, model)]
 
 
 def _label_results(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:

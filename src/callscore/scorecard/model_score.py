@@ -41,16 +41,16 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
     breached = frozenset(gating)
     metrics = {slug: _row(slug, formula, tally, breached) for slug in formula.slugs}
     values = {slug: formula_value(formula.specs[slug], metric) for slug, metric in metrics.items()}
-    of_rows = task_score(formula.score, values) if tally.evaluated else None
+    rows_score = task_score(formula.score, values) if tally.evaluated else None
     required = formula.score.coverage or settings.coverage_required
-    status = _status(tally, required, of_rows, blocked=bool(gating))
+    status = _status(tally, required, rows_score, blocked=bool(gating))
     approximate = any(metrics[slug].approximate for slug in formula.weighted)
     unblocked = _unblocked_share(tally)
     score = TaskScore(
         status=status,
-        score=_multiply(of_rows, unblocked) if status == "valid" else None,
-        ungated_score=_multiply(of_rows, _readable_share(formula.task, tally)),
-        zeroed_score=_zeroed_score(of_rows, unblocked) if status == "invalid" else None,
+        score=_multiply(rows_score, unblocked) if status == "valid" else None,
+        ungated_score=_multiply(rows_score, _readable_share(formula.task, tally)),
+        zeroed_score=_zeroed_score(rows_score, unblocked) if status == "invalid" else None,
         unblocked_share=unblocked,
         blocked_share_ci95=_blocked_interval(tally, status),
         reasons=gating or _open_rows(formula, values, status),
@@ -68,14 +68,14 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
     return ScoredTask(score, blockers)
 
 
-def _multiply(of_rows: float | None, share: float | None) -> float | None:
+def _multiply(rows_score: float | None, share: float | None) -> float | None:
     """formula(rows) × a share of the calls        C-03"""
-    return None if of_rows is None or share is None else of_rows * share
+    return None if rows_score is None or share is None else rows_score * share
 
 
-def _zeroed_score(of_rows: float | None, unblocked: float | None) -> float | None:
+def _zeroed_score(rows_score: float | None, unblocked: float | None) -> float | None:
     """formula(rows) × the share of calls that no call gate blocks; 0 if none is left      C-129"""
-    return 0.0 if unblocked == 0 else _multiply(of_rows, unblocked)
+    return 0.0 if unblocked == 0 else _multiply(rows_score, unblocked)
 
 
 def _unblocked_share(tally: TaskTally) -> float | None:
@@ -95,21 +95,23 @@ def _blocked_interval(tally: TaskTally, status: Status) -> tuple[float, float] |
     """Clopper–Pearson of calls in breach of a call gate / calls        C-129"""
     if not tally.call_blocked and status != "invalid":
         return None
-    found = clopper_pearson(len(tally.call_blocked), tally.evaluated)
-    return (found.low, found.high) if found is not None else None
+    interval = clopper_pearson(len(tally.call_blocked), tally.evaluated)
+    return (interval.low, interval.high) if interval is not None else None
 
 
-def _status(tally: TaskTally, required: float, of_rows: float | None, *, blocked: bool) -> Status:
+def _status(
+    tally: TaskTally, required: float, rows_score: float | None, *, blocked: bool
+) -> Status:
     """The status of the task: a proven breach outranks what could not be run (C-01, C-124)."""
     if blocked:
         return "invalid"
     if not tally.evaluated:
         return "error" if tally.errors else "not_run"
     covered = all(
-        holds(1 - each.errors / each.cases, ">=", required)
-        for each in (tally.strata.values() or (tally,))
+        holds(1 - stratum.errors / stratum.cases, ">=", required)
+        for stratum in (tally.strata.values() or (tally,))
     )
-    if of_rows is None or tally.not_run or not covered or _has_failures(tally):
+    if rows_score is None or tally.not_run or not covered or _has_failures(tally):
         return "incomplete"
     return "valid"
 
@@ -127,7 +129,7 @@ def _undecided_gates(
     metrics: Mapping[str, MetricScore],
     breached: Sequence[str],
 ) -> list[str]:
-    """Blocker rows not proven in breach that are not judged, or only estimated    C-87, C-125"""
+    """The gates whose rows are not judged, or only estimated, and not in breach    C-87, C-125"""
     return [
         gate.slug
         for gate in formula.gates
@@ -152,7 +154,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -
         return []
     share = len(tally.call_blocked) / tally.evaluated
     over_tolerance = holds(share, ">", settings.call_gate_tolerance)
-    found = []
+    blockers = []
     for gate in (*formula.gates, *formula.silent_gates):
         slug, rule = gate.slug, gate.rule
         metric, cases = tally.metrics[slug], tally.breaches.get(slug, [])
@@ -161,12 +163,12 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -
             if cases and over_tolerance:
                 runs = _share_of_runs(slug, tally)
                 worst = _worst_value(metric, rule)
-                found.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs, gating))
+                blockers.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs, gating))
         else:
             value = _gate_value(formula.specs[slug], metric)
             if value is not None and rule.is_breached(value):
-                found.append(Blocker(formula.task, slug, value, rule.limit, cases, None, gating))
-    return found
+                blockers.append(Blocker(formula.task, slug, value, rule.limit, cases, None, gating))
+    return blockers
 
 
 def _share_of_runs(slug: str, tally: TaskTally) -> float | None:
@@ -192,11 +194,11 @@ def _gate_value(spec: MetricSpec, tally: MetricTally) -> float | None:
 def _row(
     slug: str, formula: TaskFormula, tally: TaskTally, breached: frozenset[str]
 ) -> MetricScore:
-    """One row over all cases; of several strata, the mean of theirs."""
+    """One row over all cases; with strata, the mean of their rows."""
     if not tally.strata:
         return _metric_score(slug, formula, tally, breached)
-    found = [_metric_score(slug, formula, each, breached) for each in tally.strata.values()]
-    return mean_of_strata(formula.specs[slug], found)
+    rows = [_metric_score(slug, formula, stratum, breached) for stratum in tally.strata.values()]
+    return mean_of_strata(formula.specs[slug], rows)
 
 
 def _metric_score(
@@ -242,8 +244,8 @@ def _metric_score(
 
 def _interval(tally: MetricTally) -> tuple[float, float] | None:
     """100 × Clopper–Pearson of the pooled counts        C-36"""
-    found = clopper_pearson(round(tally.numerator), round(tally.denominator))
-    return (100 * found.low, 100 * found.high) if found is not None else None
+    interval = clopper_pearson(round(tally.numerator), round(tally.denominator))
+    return (100 * interval.low, 100 * interval.high) if interval is not None else None
 
 
 def _value(
@@ -251,7 +253,7 @@ def _value(
 ) -> tuple[float | None, str | None]:
     """The value of a metric over all calls, or why there is none; some calls are not enough."""
     if tally.undecided or not tally.n:
-        return None, _why_none(spec, tally, task)
+        return None, _why_no_value(spec, tally, task)
     return _value_over_calls(spec, tally), None
 
 
@@ -296,7 +298,7 @@ def _to_count(count: float) -> float:
     return int(count) if count.is_integer() else count
 
 
-def _why_none(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
+def _why_no_value(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
     """Why a row has no value, and how much of it is decided        C-137"""
     decided = f"{tally.n} of {tally.n + tally.undecided} calls decided"
     if tally.failed:
@@ -362,21 +364,21 @@ def _severity(spec: MetricSpec, value: float | None, rating: Rating | None) -> s
 
 def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, float | None] | None:
     """Secondary figures of a metric: pooled percentages, plain sums of counts."""
-    found: dict[str, float | None] = {}
+    figures: dict[str, float | None] = {}
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()
         if unit == "count":
-            found[name] = _to_count(tally.total)
+            figures[name] = _to_count(tally.total)
         else:
-            found[name] = 100 * tally.numerator / tally.denominator if tally.n else None
-    return found or None
+            figures[name] = 100 * tally.numerator / tally.denominator if tally.n else None
+    return figures or None
 
 
 def _subscores(
     formula: TaskFormula, metrics: Mapping[str, MetricScore], values: Values
 ) -> Mapping[str, SubScore]:
-    """Sentiment, Summary, Emotion: over the cases that have them (C-127)."""
-    found = {}
+    """The sub-scores of a task, each over the cases that have this part (C-127)."""
+    subscores = {}
     for name, part in formula.score.parts.items():
         calls = [metrics[slug].n for slug in part.weights]
         score = part_score(part, values)
@@ -384,5 +386,5 @@ def _subscores(
         status: Status = (
             "valid" if score is not None else "incomplete" if any(calls) or waiting else "not_run"
         )
-        found[name] = SubScore(status, score, max(calls) if score is not None else min(calls))
-    return found
+        subscores[name] = SubScore(status, score, max(calls) if score is not None else min(calls))
+    return subscores

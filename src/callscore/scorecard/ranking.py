@@ -19,30 +19,33 @@ from callscore.core.spec import TOLERANCE, Spec
 from callscore.scorecard.tally import TaskTally
 
 
-def cost_of(
+def model_cost(
     tallies: Mapping[str, TaskTally],
     workload: Mapping[str, float] | None = None,
-    given: float | None = None,
+    stated_per_1000: float | None = None,
 ) -> Cost:
-    """1000 × Σ over tasks of (share of calls that need it × spend / requests)        C-83"""
+    """1000 × Σ over tasks of (share of calls that need it × spend / requests)        C-83
+
+    `stated_per_1000` is the cost in the eval file, if it has one; it replaces the formula.
+    """
     calls = sum(tally.calls for tally in tallies.values())
     priced = all(not tally.unpriced for tally in tallies.values()) and calls > 0
     total = math.fsum(tally.spend for tally in tallies.values()) if priced else None
-    asked = {task: tally for task, tally in tallies.items() if tally.calls}
-    shares = {task: (workload or {}).get(task, 1.0) for task in asked}
-    requests = {
+    answered = {task: tally for task, tally in tallies.items() if tally.calls}
+    shares = {task: (workload or {}).get(task, 1.0) for task in answered}
+    per_1000_requests = {
         task: None if tally.unpriced else 1000 * tally.spend / tally.calls
-        for task, tally in asked.items()
+        for task, tally in answered.items()
     }
 
     def cost(status: CostStatus, per_1000: float | None) -> Cost:
-        return Cost(status, "USD", per_1000, total, calls, requests, shares)
+        return Cost(status, "USD", per_1000, total, calls, per_1000_requests, shares)
 
-    if given is not None:
-        return cost("given" if given else "zero", given)
+    if stated_per_1000 is not None:
+        return cost("given" if stated_per_1000 else "zero", stated_per_1000)
     if not priced:
         return cost("unknown", None)
-    per_1000 = math.fsum(shares[task] * (requests[task] or 0.0) for task in asked)
+    per_1000 = math.fsum(shares[task] * (per_1000_requests[task] or 0.0) for task in answered)
     return cost("known" if per_1000 else "zero", per_1000)
 
 
@@ -75,17 +78,17 @@ def rank(models: Sequence[ModelScore], spec: Spec) -> list[RankingLine]:
     unranked: list[RankingLine] = []
     for model in models:
         if model.final.score is None:
-            unranked.append(_unranked_model(model, spec))
+            unranked.append(_unranked_line(model, spec))
         else:
-            entry = _entry(model)
+            entry = _rank_entry(model)
             (estimates if entry.estimate else official).append(entry)
     for group in (official, estimates):
         _rank_group(group)
     ranked = [_ranking_line(entry) for group in (official, estimates) for entry in group]
-    return ranked + sorted(unranked, key=lambda entry: entry.model)
+    return ranked + sorted(unranked, key=lambda line: line.model)
 
 
-def _entry(model: ModelScore) -> _RankEntry:
+def _rank_entry(model: ModelScore) -> _RankEntry:
     score = model.final.score
     assert score is not None  # checked by the caller
     cost = model.cost
@@ -100,6 +103,7 @@ def _entry(model: ModelScore) -> _RankEntry:
 
 
 def _rank_group(group: list[_RankEntry]) -> None:
+    """Rank the entries among themselves and sort them; an entry without a rank gets a reason."""
     comparable = _comparable_entries(group)
     positive = [entry.cost for entry in comparable if entry.cost]
     cheapest = min(positive, default=None)
@@ -115,7 +119,7 @@ def _rank_group(group: list[_RankEntry]) -> None:
 
 
 def _comparable_entries(group: Sequence[_RankEntry]) -> list[_RankEntry]:
-    """The models with option A, if any; the others cannot be ranked with them        C-79"""
+    """The models with option A, if any; each of the others gets a reason        C-79"""
     best = min((entry.option for entry in group), default="")
     for entry in group:
         if entry.option != best:
@@ -126,22 +130,22 @@ def _comparable_entries(group: Sequence[_RankEntry]) -> list[_RankEntry]:
 
 
 def _assign_ranks(priced: list[_RankEntry]) -> None:
-    """1, 2, 2, 4: free models first by score, then by efficiency; equals share (C-85, C-86)."""
+    """Rank free models by score, then paid ones by efficiency, as 1, 2, 2, 4        C-85, C-86"""
     free = sorted((e for e in priced if not e.cost), key=lambda e: -e.score)
     paid = sorted((e for e in priced if e.cost), key=lambda e: -(e.efficiency or 0.0))
-    place = 0
+    position = shared_rank = 0
     for tier in (free, paid):
         previous: float | None = None
-        shared = place
         for entry in tier:
-            place += 1
+            position += 1
             key = entry.score if entry.efficiency is None else entry.efficiency
             if previous is None or previous - key > TOLERANCE:
-                shared = place
-            entry.rank, previous = shared, key
+                shared_rank = position
+            entry.rank, previous = shared_rank, key
 
 
 def _assign_quality_ranks(group: list[_RankEntry]) -> None:
+    """Rank by score alone, and mark the models that no other dominates        C-86"""
     for entry in group:
         entry.quality_rank = 1 + sum(other.score - entry.score > TOLERANCE for other in group)
         entry.pareto = entry.cost is not None and not any(
@@ -176,7 +180,7 @@ def _ranking_line(entry: _RankEntry) -> RankingLine:
     )
 
 
-def _unranked_model(model: ModelScore, spec: Spec) -> RankingLine:
+def _unranked_line(model: ModelScore, spec: Spec) -> RankingLine:
     return RankingLine(
         model=model.model,
         rank=None,
@@ -220,9 +224,9 @@ def _task_labels(spec: Spec, tasks: Sequence[str]) -> str:
 
 
 def _rounded_weights(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
-    """The weights of some tasks in per cent of their sum, as round numbers that sum to 1."""
-    whole = math.fsum(weights.get(task, 0.0) for task in tasks) or 1.0
-    shares = {task: round(100 * weights.get(task, 0.0) / whole) for task in tasks}
+    """The weights of some tasks as shares of their sum, in whole per cents that add up to 1."""
+    total = math.fsum(weights.get(task, 0.0) for task in tasks) or 1.0
+    shares = {task: round(100 * weights.get(task, 0.0) / total) for task in tasks}
     shares[tasks[-1]] += 100 - sum(shares.values())
     return {task: share / 100 for task, share in shares.items()}
 
@@ -235,14 +239,14 @@ def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[ZeroedRankingL
     if not any(model.final.status == "invalid" for model in models):
         return []
     ordered = sorted(models, key=lambda model: (-_zeroed_final(model), model.model))
-    return [_zeroed_entry(model, ordered, spec) for model in ordered]
+    return [_zeroed_line(model, ordered, spec) for model in ordered]
 
 
 def _zeroed_final(model: ModelScore) -> float:
     return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
 
 
-def _zeroed_entry(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> ZeroedRankingLine:
+def _zeroed_line(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> ZeroedRankingLine:
     score = model.final.zeroed_final
     better = sum(_zeroed_final(other) - _zeroed_final(model) > TOLERANCE for other in models)
     return ZeroedRankingLine(
@@ -263,8 +267,8 @@ def _zeroed_entry(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -
 
 def _obstacles(model: ModelScore, spec: Spec) -> list[str]:
     """What prevents an official score: the blockers, then the unfinished tasks."""
-    found = [_obstacle(blocker, model, spec) for blocker in model.blockers if blocker.gating]
-    return found + [
+    blockers = [_obstacle(blocker, model, spec) for blocker in model.blockers if blocker.gating]
+    return blockers + [
         f"{_task_labels(spec, [name])} is {score.status}"
         for name, score in model.tasks.items()
         if score.status not in ("valid", "invalid")
@@ -279,5 +283,5 @@ def _obstacle(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
         calls = model.tasks[blocker.task].n
         return f"{score.label}: {metric.label}, {len(blocker.cases)} of {calls} calls"
     percent = " %" if metric.unit == "percent" else ""
-    word = "above" if metric.gate.comparison == ">" else "below"
-    return f"{score.label}: {metric.label} {blocker.value:.4g}{percent}, {word} {blocker.limit:g}"
+    side = "above" if metric.gate.comparison == ">" else "below"
+    return f"{score.label}: {metric.label} {blocker.value:.4g}{percent}, {side} {blocker.limit:g}"

@@ -20,7 +20,7 @@ from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_
 from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, join_contributions
 
 UNDECIDED = ("failed", "not_run")
-"""Why a case with a reply has no value: something about it was not decided."""
+"""Why a case with a reply has no value yet: an item of it is not decided."""
 
 
 class MetricTally(msgspec.Struct):
@@ -33,7 +33,7 @@ class MetricTally(msgspec.Struct):
     denominator: float = 0
     """Integers if those of the cases are: they add faster and exactly."""
     vacuous: int = 0
-    """Cases with the conventional value, as they have nothing to count (C-13)."""
+    """Cases with nothing to count, which have a conventional value (C-13)."""
     approximate: int = 0
     estimated: int = 0
     waiting: int = 0
@@ -63,19 +63,19 @@ class MetricTally(msgspec.Struct):
         The sums are local variables until the end, as this runs for every reply.
         """
         total, numerator, denominator = self.total, self.numerator, self.denominator
-        without = 0
+        without_value = 0
         for measure in measures:
             value = measure.value
             if value is None or measure.vacuous or measure.approximate:
-                self._note(measure)
+                self._count_properties(measure)
                 if value is None:
-                    without += 1
+                    without_value += 1
                     continue
             total += value
             numerator += measure.numerator
             denominator += measure.denominator
         self.total, self.numerator, self.denominator = total, numerator, denominator
-        self.n += len(measures) - without
+        self.n += len(measures) - without_value
 
     def watch(self, cases: Iterable[Measure]) -> None:
         """Add the range of the values of cases, and how many are above 0."""
@@ -98,7 +98,7 @@ class MetricTally(msgspec.Struct):
         self.watch(runs)
         self.positive = positive + (case.value is not None and case.value > 0)
 
-    def _note(self, measure: Measure) -> None:
+    def _count_properties(self, measure: Measure) -> None:
         """Count the properties of a measure besides its value."""
         if measure.value is not None:
             self.vacuous += measure.vacuous
@@ -143,18 +143,19 @@ class TaskTally(msgspec.Struct):
     not_run: int = 0
     metrics: dict[str, MetricTally] = msgspec.field(default_factory=dict)
     breaches: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    """Case ids in breach, by gate; a gate of either kind."""
+    """Case ids in breach, by call gate or rate gate."""
     blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of any gate."""
     call_blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of a call gate."""
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
-    """How many runs were in breach, by call gate (C-07)."""
+    """Runs in breach, by call gate (C-07)."""
     malformed: dict[str, int] = msgspec.field(default_factory=dict)
     """Malformed replies, by cause: the first flag of each."""
     benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
     calls: int = 0
+    """Answered requests, not telephone calls."""
     unpriced: int = 0
     most_runs: int = 0
     """Runs of the case that has most, failed ones included."""
@@ -169,7 +170,7 @@ class TaskTally(msgspec.Struct):
 
     @property
     def missing_runs(self) -> int:
-        """Runs that other cases have: those that failed or were not made."""
+        """Runs that failed or were not made, compared with the case that has most."""
         return self.most_runs * self.evaluated - self.calls
 
     @property
@@ -192,10 +193,9 @@ class TaskTally(msgspec.Struct):
         self.errors += 1
 
     def add_calls(self, costs: Sequence[float | None], failed: int) -> None:
-        """Add some calls and the cost of each, if known (C-83), in their order.
+        """Add requests to the model and the cost of each, if known (C-83), in their order.
 
-        A failed one is billed if it has a price, costs 0 if it has none, and is never
-        counted as a call.
+        A failed one costs its price if it has one, else nothing, and does not count in `calls`.
         """
         unpriced = costs.count(None)
         self.calls += len(costs) - failed
@@ -208,19 +208,19 @@ class TaskTally(msgspec.Struct):
         self, cases: Sequence[Sequence[ScoredReply]], limits: Mapping[str, Criterion], ddof: int
     ) -> None:
         """Add the second layer of the cases that were added last, if it runs."""
-        found: list[Mapping[str, Measure]] = []
-        for answers in cases:
-            layers = [answer.benchmarks for answer in answers]
-            steady = criteria.consistency_of([_run_score(answer) for answer in answers], ddof)
-            found.append(criteria.add_case(self.benchmarks, layers, steady, limits))
+        by_case: list[Mapping[str, Measure]] = []
+        for replies in cases:
+            layers = [reply.benchmarks for reply in replies]
+            consistency = criteria.consistency_of([_run_score(reply) for reply in replies], ddof)
+            by_case.append(criteria.add_case(self.benchmarks, layers, consistency, limits))
         if self.contributions is not None:
-            for slug in dict.fromkeys(slug for case in found for slug in case):
-                measures = [case.get(slug, NO_VALUE) for case in found]
+            for slug in dict.fromkeys(slug for case in by_case for slug in case):
+                measures = [case.get(slug, NO_VALUE) for case in by_case]
                 self.contributions.add_column(slug, measures)
 
-    def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
+    def add_case(self, case_id: str, formula: TaskFormula, replies: Sequence[ScoredReply]) -> None:
         """Add the runs of one case, averaged within the case first (C-07)."""
-        self.add_cases(formula, [(case_id, answers)])
+        self.add_cases(formula, [(case_id, replies)])
 
     def add_cases(
         self,
@@ -234,30 +234,30 @@ class TaskTally(msgspec.Struct):
         """
         if self.contributions is not None:
             self.contributions.add_cases(
-                charges, [gate_flags([answer.score for answer in runs]) for _, runs in cases]
+                charges, [gate_flags([reply.score for reply in runs]) for _, runs in cases]
             )
         self.cases += len(cases)
         self.evaluated += len(cases)
-        answers: list[ScoredReply] = []
+        replies: list[ScoredReply] = []
         for case_id, runs in cases:
-            for answer in runs:
-                answers.append(answer)
-                score = answer.score.ungated_score
+            for reply in runs:
+                replies.append(reply)
+                score = reply.score.ungated_score
                 if score is not None:
                     self.scored += 1
                     self.score_total += score
                     self.score_squares += score * score
-                if answer.score.status == "invalid":
-                    self._note_breach(case_id, answer)
-        if len(answers) == len(cases):
-            self._add_rows(formula, answers)
+                if reply.score.status == "invalid":
+                    self._add_breach(case_id, reply)
+        if len(replies) == len(cases):
+            self._add_rows(formula, replies)
         else:
             self._add_runs(formula, [runs for _, runs in cases])
         self._add_secondary(cases)
 
-    def _add_rows(self, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
+    def _add_rows(self, formula: TaskFormula, replies: Sequence[ScoredReply]) -> None:
         """Add the only runs of some cases: as rows of measures, metric by metric."""
-        rows = [formula.row(answer.measured.measures) for answer in answers]
+        rows = [formula.row(reply.measured.measures) for reply in replies]
         for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
             tally = self._metric(slug)
             tally.add(measures)
@@ -270,8 +270,8 @@ class TaskTally(msgspec.Struct):
         for slug in formula.slugs:
             tally = self._metric(slug)
             measures = []
-            for answers in cases:
-                runs = [answer.measured.measures[slug] for answer in answers]
+            for replies in cases:
+                runs = [reply.measured.measures[slug] for reply in replies]
                 case = runs[0] if len(runs) == 1 else mean_of_runs(runs)
                 measures.append(case)
                 if slug in formula.watched:
@@ -287,17 +287,17 @@ class TaskTally(msgspec.Struct):
     def _add_secondary(self, cases: Sequence[tuple[str, Sequence[ScoredReply]]]) -> None:
         """Add the secondary figures of the metrics, those of several runs as their mean."""
         columns: dict[str, list[Measure]] = {}
-        for _, answers in cases:
-            for key, case in _secondary_of(answers).items():
+        for _, replies in cases:
+            for key, case in _secondary_of(replies).items():
                 columns.setdefault(key, []).append(case)
         for key, measures in columns.items():
             self._metric(key).add([case for case in measures if case.value is not None])
 
-    def _note_breach(self, case_id: str, answer: ScoredReply) -> None:
-        score = answer.score
+    def _add_breach(self, case_id: str, reply: ScoredReply) -> None:
+        score = reply.score
         self.blocked.add(case_id)
         if _is_malformed(score):
-            for cause in answer.measured.flags[:1]:
+            for cause in reply.measured.flags[:1]:
                 self.malformed[cause] = self.malformed.get(cause, 0) + 1
         if score.call_breaches:
             self.call_blocked.add(case_id)
@@ -317,10 +317,9 @@ class TaskTally(msgspec.Struct):
     def __add__(self, other: TaskTally) -> TaskTally:
         """The sum of both tallies; it shares no state with its parts, which may still grow."""
         slugs = [*self.metrics, *(slug for slug in other.metrics if slug not in self.metrics)]
-        nothing = MetricTally()
+        empty = MetricTally()
         metrics = {
-            slug: self.metrics.get(slug, nothing) + other.metrics.get(slug, nothing)
-            for slug in slugs
+            slug: self.metrics.get(slug, empty) + other.metrics.get(slug, empty) for slug in slugs
         }
         breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
         for slug, ids in other.breaches.items():
@@ -348,13 +347,13 @@ class TaskTally(msgspec.Struct):
         )
 
 
-def _secondary_of(answers: Sequence[ScoredReply]) -> Mapping[str, Measure]:
-    if len(answers) == 1:
-        return answers[0].measured.secondary
-    found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
+def _secondary_of(replies: Sequence[ScoredReply]) -> Mapping[str, Measure]:
+    if len(replies) == 1:
+        return replies[0].measured.secondary
+    by_run = [reply.measured.secondary for reply in replies if reply.measured.secondary]
     return {
-        key: mean_of_runs([secondary[key] for secondary in found if key in secondary])
-        for key in dict.fromkeys(key for secondary in found for key in secondary)
+        key: mean_of_runs([secondary[key] for secondary in by_run if key in secondary])
+        for key in dict.fromkeys(key for secondary in by_run for key in secondary)
     }
 
 
@@ -366,15 +365,15 @@ def _is_malformed(score: CaseScore) -> bool:
     return any(slug.endswith(STRUCTURE) for slug in score.call_breaches)
 
 
-def _run_score(answer: ScoredReply) -> Measure:
+def _run_score(reply: ScoredReply) -> Measure:
     """The ungated task score of one run; a malformed reply counts 0        C-98"""
-    score = answer.score
+    score = reply.score
     if _is_malformed(score):
         return Measure(0.0)
     if score.ungated_score is None:
         why = f"a run has no task score: {', '.join(score.reasons)}"
         return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
-    approximate = any(measure.approximate for measure in answer.measured.measures.values())
+    approximate = any(measure.approximate for measure in reply.measured.measures.values())
     return Measure(score.ungated_score, approximate=approximate)
 
 

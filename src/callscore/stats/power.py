@@ -30,8 +30,8 @@ def calls_for_difference(
     """
     if not difference or not deviation > 0:
         return None
-    limit, reach = _quantiles(power, alpha)
-    calls = (reach * deviation / difference) ** 2 + limit**2 / 2
+    z_alpha, z_sum = _quantiles(power, alpha)
+    calls = (z_sum * deviation / difference) ** 2 + z_alpha**2 / 2
     return max(2, math.ceil(calls)) if calls <= MAX_CALLS else None
 
 
@@ -42,16 +42,17 @@ def detectable_difference(
 
     The smallest difference that n calls show with this power; None for fewer than three calls.
     """
-    limit, reach = _quantiles(power, alpha)
-    effective = calls - limit**2 / 2
+    z_alpha, z_sum = _quantiles(power, alpha)
+    effective = calls - z_alpha**2 / 2
     if effective < 1 or not deviation > 0:
         return None
-    return reach * deviation / math.sqrt(effective)
+    return z_sum * deviation / math.sqrt(effective)
 
 
 def _quantiles(power: float, alpha: float) -> tuple[float, float]:
-    limit = NORMAL.inv_cdf(1 - alpha / 2)
-    return limit, limit + NORMAL.inv_cdf(power)
+    """z(1 − α/2), and z(1 − α/2) + z(power)"""
+    z_alpha = NORMAL.inv_cdf(1 - alpha / 2)
+    return z_alpha, z_alpha + NORMAL.inv_cdf(power)
 
 
 def influence_deviation(jackknife: Floats, calls: int) -> float:
@@ -78,27 +79,26 @@ def calls_for_width(deviation: float, width: float, level: float = LEVEL) -> int
 def calls_for_limit(
     limit: float, rate: float, items_per_call: float, design_effect: float = 1.0
 ) -> int | None:
-    """The fewest calls whose upper limit is below the limit, at the expected rate        STATS §2
+    """The fewest calls that prove a rate below the limit, if it is as expected        STATS §2
 
-    Items of one call are correlated: `design_effect` of them count as one. At a rate of 0 the
-    design effect is unknown, and calls with items are counted instead. None if the rate is not
-    below the limit.
+    The upper limit of the rate must not exceed `limit`. Items of one call are correlated:
+    `design_effect` of them count as one. At a rate of 0 the design effect is unknown, and calls
+    with items are counted instead. None if the rate is not below the limit.
     """
     if not 0 <= rate < limit < 1 or not items_per_call > 0:
         return None
-
-    counted = items_per_call / max(1.0, design_effect) if rate else min(1.0, items_per_call)
+    effective_items = items_per_call / max(1.0, design_effect) if rate else min(1.0, items_per_call)
 
     def suffices(calls: int) -> bool:
-        effective = calls * counted
+        effective = calls * effective_items
         return effective >= 1 and upper_limit(rate * effective, effective) <= limit + 1e-15
 
-    return _smallest(suffices, 1)
+    return _smallest(suffices)
 
 
-def _smallest(suffices: Callable[[int], bool], least: int) -> int | None:
-    """The smallest number ≥ `least` that suffices, by bisection."""
-    low, high = least - 1, least
+def _smallest(suffices: Callable[[int], bool]) -> int | None:
+    """The smallest positive number that suffices, by bisection."""
+    low, high = 0, 1
     while not suffices(high):
         low, high = high, high * 2
         if high > MAX_CALLS:

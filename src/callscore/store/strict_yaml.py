@@ -17,12 +17,12 @@ import msgspec
 from callscore.core.errors import ConfigError
 
 IN_MEMORY = "config"
-"""The name of a config without a file in messages."""
+"""The name in messages of a config that has no file."""
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 MAX_ALIASES = 100
 MAX_VALUES = 100_000
-"""Values after aliases are expanded: nested aliases can still be a bomb."""
+"""After aliases are expanded: nested aliases multiply."""
 
 _WORDS: Mapping[str, bool | None] = {
     "true": True,
@@ -32,13 +32,10 @@ _WORDS: Mapping[str, bool | None] = {
     "": None,
 }
 INTEGERS = range(-(2**63), 2**64)
-"""Integers that JSON encoders and decoders keep exactly; a longer sequence of digits is an id, and
-stays text."""
+"""Integers that JSON encoders and decoders keep exactly; others must be texts in quotes."""
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _MOST_DIGITS = 20
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
-
-
 _NO_TOKEN = "found character that cannot start any token"
 _INDENTED = (
     "another indent than the lines around it; expected the keys of one level, and the entries "
@@ -63,10 +60,14 @@ _EXPLANATIONS: Mapping[str, str] = {
 }
 """libyaml's messages, in words that the author of an eval file understands."""
 _CAUSED_EARLIER = frozenset(
-    {"found unexpected end of stream", "did not find expected ',' or ']'"}
-    | {"did not find expected ',' or '}'", "could not find expected ':'"}
+    {
+        "found unexpected end of stream",
+        "did not find expected ',' or ']'",
+        "did not find expected ',' or '}'",
+        "could not find expected ':'",
+    }
 )
-"""Errors whose cause is far above the line that libyaml reports."""
+"""Errors whose cause may be far above the line that libyaml reports."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -106,7 +107,7 @@ def read_yaml(path: Path) -> Document:
 def document_from_values(
     value: Mapping[str, Any] | Sequence[Any], name: str = IN_MEMORY
 ) -> Document:
-    """A document of Python values: dicts, lists, texts, numbers, paths. It has no line numbers."""
+    """A document without line numbers, of Python values: dicts, lists, texts, numbers, paths."""
     try:
         raw = msgspec.json.encode(value, enc_hook=os.fspath)
     except (TypeError, ValueError) as error:
@@ -124,7 +125,7 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8") from None
     composer = _Composer(path, yaml.parse(text, Loader=yaml.CSafeLoader))
     try:
-        value = composer.document()
+        value = composer.compose()
     except yaml.YAMLError as error:
         raise _explain_error(path, text, error) from None
     return Document(path, value, composer.lines)
@@ -133,18 +134,19 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
 def _explain_error(path: Path, text: str, error: Exception) -> ConfigError:
     """libyaml's error with its cause, its place and a remedy."""
     problem = str(getattr(error, "problem", None) or "")
-    mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
-    if problem in _CAUSED_EARLIER and began is not None:
-        mark = began
+    mark = getattr(error, "problem_mark", None)
+    context_mark = getattr(error, "context_mark", None)
+    if problem in _CAUSED_EARLIER and context_mark is not None:
+        mark = context_mark
     number = mark.line if mark is not None else 0
     lines = text.splitlines() or [""]
     line = lines[min(number, len(lines) - 1)]
     if problem == _NO_TOKEN and line[: mark.column + 1 if mark else 0].strip() == "":
-        explained = "a tab at the beginning of a line; expected spaces"
+        explanation = "a tab at the beginning of a line; expected spaces"
     else:
-        explained = _EXPLANATIONS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
+        explanation = _EXPLANATIONS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
     # The line itself is not shown: it may contain a secret.
-    return ConfigError(f"{path}:{number + 1}: {explained}")
+    return ConfigError(f"{path}:{number + 1}: {explanation}")
 
 
 class _Composer:
@@ -159,7 +161,7 @@ class _Composer:
         self._line = 1
         self.lines: dict[str, int] = {}
 
-    def document(self) -> Any:
+    def compose(self) -> Any:
         """The value of the only document."""
         value = None
         documents = 0
@@ -168,7 +170,7 @@ class _Composer:
             if kind == "DocumentStartEvent":
                 documents += 1
                 if documents > 1:
-                    raise self._fault(event, "a second document; expected one")
+                    raise self._error(event, "a second document; expected one")
                 value = self._value(next(self._events), "", 1)
         return value
 
@@ -179,9 +181,9 @@ class _Composer:
         if kind == "AliasEvent":
             return self._resolve_alias(event)
         if event.tag is not None and event.tag != "!":
-            raise self._fault(event, f"the tag {event.tag[:80]!r} is not accepted")
+            raise self._error(event, f"the tag {event.tag[:80]!r} is not accepted")
         if depth > MAX_DEPTH:
-            raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
+            raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
         self._count(1)
         if kind == "ScalarEvent":
             value = self._scalar(event, part)
@@ -196,9 +198,9 @@ class _Composer:
     def _resolve_alias(self, event: Any) -> Any:
         self._aliases += 1
         if self._aliases > MAX_ALIASES:
-            raise self._fault(event, f"more than {MAX_ALIASES} aliases")
+            raise self._error(event, f"more than {MAX_ALIASES} aliases")
         if event.anchor not in self._anchors:
-            raise self._fault(event, f"the alias {event.anchor!r} occurs before its anchor ends")
+            raise self._error(event, f"the alias {event.anchor!r} occurs before its anchor ends")
         value = self._anchors[event.anchor]
         self._count(_size(value))
         return value
@@ -215,17 +217,17 @@ class _Composer:
         return items
 
     def _mapping(self, part: str, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         while type(event := next(self._events)).__name__ != "MappingEndEvent":
             if type(event).__name__ != "ScalarEvent":
-                raise self._fault(event, "a key that is not plain text; expected a name")
+                raise self._error(event, "a key that is not plain text; expected a name")
             key = str(event.value)
-            if key in found:
-                raise self._fault(event, f"the key {key!r} appears twice; expected it once")
+            if key in mapping:
+                raise self._error(event, f"the key {key!r} appears twice; expected it once")
             inner = f"{part}.{key}" if part else key
             self.lines[inner] = event.start_mark.line + 1
-            found[key] = self._value(next(self._events), inner, depth + 1)
-        return found
+            mapping[key] = self._value(next(self._events), inner, depth + 1)
+        return mapping
 
     def _scalar(self, event: Any, part: str) -> Any:
         text: str = event.value
@@ -238,21 +240,21 @@ class _Composer:
         if _FLOAT.fullmatch(text):
             number = float(text)
             if number in (float("inf"), float("-inf")):
-                raise self._fault(event, f"{text} is too large a number")
+                raise self._error(event, f"{text} is too large a number")
             return number
         return text
 
     def _integer(self, event: Any, part: str) -> int:
         text: str = event.value
         if len(text.lstrip("-+")) > _MOST_DIGITS or int(text) not in INTEGERS:
-            raise self._fault(
+            raise self._error(
                 event,
                 f"{part or 'file'}: {text[:40]} is too large a whole number; "
                 "expected one of 64 bits, or a text in quotes",
             )
         return int(text)
 
-    def _fault(self, event: Any, problem: str) -> ConfigError:
+    def _error(self, event: Any, problem: str) -> ConfigError:
         return ConfigError(f"{self._path}:{event.start_mark.line + 1}: {problem}")
 
 

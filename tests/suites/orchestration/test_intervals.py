@@ -17,8 +17,8 @@ from callscore.report.orchestration_terminal import result_text
 from callscore.suites.orchestration.intervals import PARTS, ROWS
 
 
-def scored(mode: Mode) -> Scorecard:
-    """The bundled sample, two models."""
+def score_sample(mode: Mode) -> Scorecard:
+    """Score the bundled sample, which has two models."""
     with sample_runs() as jobs:
         recorded = [msgspec.structs.replace(job.recorded, mode=mode) for job in jobs]
         return score_outputs(
@@ -29,7 +29,8 @@ def scored(mode: Mode) -> Scorecard:
         )
 
 
-def at(document: Any, path: str) -> Any:
+def value_at(document: Any, path: str) -> Any:
+    """The value at a path of keys, separated by dots."""
     for key in path.split("."):
         document = document[key]
     return document
@@ -38,18 +39,18 @@ def at(document: Any, path: str) -> Any:
 @pytest.mark.parametrize("mode", ["standard", "compat"])
 def test_the_rows_of_the_card_are_the_numbers_of_the_document(mode: Mode) -> None:
     compared = 0
-    card = scored(mode)
+    card = score_sample(mode)
     digits = 5.1e-5 if mode == "standard" else 1.5e-4  # the public evaluator rounds on its way
     for model in card.models:
         statistics = card.document(model.model)["overall_statistics"]
         task = model.tasks["scenario"]
         for path, name in ROWS.items():
             value = task.metrics[f"scenario.{name}"].value
-            assert (value or 0.0) == pytest.approx(at(statistics, path), abs=digits), path
+            assert (value or 0.0) == pytest.approx(value_at(statistics, path), abs=digits), path
             compared += 1
         for path, name in PARTS.items():
             part = task.subscores[name].score
-            assert part == pytest.approx(at(statistics, path), abs=digits), path
+            assert part == pytest.approx(value_at(statistics, path), abs=digits), path
         average = statistics["key_metrics"]["Average"]
         assert task.ungated_score == pytest.approx(average, abs=digits)
     assert compared >= 30
@@ -57,14 +58,14 @@ def test_the_rows_of_the_card_are_the_numbers_of_the_document(mode: Mode) -> Non
 
 @pytest.mark.parametrize("mode", ["standard", "compat"])
 def test_c121_the_document_is_as_before_and_intervals_are_an_extension(mode: Mode) -> None:
-    card = scored(mode)
+    card = score_sample(mode)
     for model in card.models:
         document = card.document(model.model)
         intervals = document["x_extension"]["intervals"]
         assert intervals["about"] == "future scenarios" and intervals["few_scenarios"]
         assert len(intervals["ci95"]) >= 15
         for path, (low, high) in intervals["ci95"].items():
-            value = at(document["overall_statistics"], path)
+            value = value_at(document["overall_statistics"], path)
             assert 0 <= low <= value + 1e-4 and value - 1e-4 <= high <= 1, path
         assert set(document) == {
             "directory",
@@ -87,7 +88,7 @@ def test_several_languages_have_the_mean_of_each_row_and_its_interval() -> None:
     assert (task.n, task.calls) == (2 * one.n, one.n)  # translations are one unit
     english, korean = (part["overall_statistics"] for part in document["languages"].values())
     for path, name in PARTS.items():
-        mean = (at(english, path) + at(korean, path)) / 2
+        mean = (value_at(english, path) + value_at(korean, path)) / 2
         assert task.subscores[name].score == pytest.approx(mean, abs=1e-4)
     limits = document["x_extension"]["intervals"]["ci95"]["key_metrics.Plan"]
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
@@ -97,7 +98,7 @@ def test_several_languages_have_the_mean_of_each_row_and_its_interval() -> None:
 
 
 def test_a_number_that_is_undefined_has_no_interval() -> None:
-    card = scored("standard")
+    card = score_sample("standard")
     for model in card.models:
         extension = card.document(model.model)["x_extension"]
         limits = extension["intervals"]["ci95"]
@@ -129,9 +130,9 @@ def test_a_scenario_that_failed_is_left_out_of_every_row(tmp_path: Path) -> None
             )
             for folder in (five, six)
         ]
-    whole, left = (card.models[0].tasks["scenario"] for card in cards)
+    whole, partial = (card.models[0].tasks["scenario"] for card in cards)
     assert (whole.cases, whole.n, whole.status) == (5, 5, "valid")
-    assert (left.cases, left.n, left.status, left.score) == (6, 5, "incomplete", None)
-    for rows, of in ((left.metrics, whole.metrics), (left.subscores, whole.subscores)):
+    assert (partial.cases, partial.n, partial.status, partial.score) == (6, 5, "incomplete", None)
+    for rows, of in ((partial.metrics, whole.metrics), (partial.subscores, whole.subscores)):
         assert [_number(row) for row in rows.values()] == [_number(row) for row in of.values()]
-    assert left.ungated_score == whole.score
+    assert partial.ungated_score == whole.score

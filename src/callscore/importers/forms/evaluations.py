@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ _EVALUATOR = ("evaluator", "rater", "annotator", "by", "reviewer")
 
 def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
     """Read every filled-in form of a file; raises DataError if an answer is not an option."""
-    evaluations = list(_read(source, form))
+    evaluations = list(_evaluations_in(source, form))
     if not evaluations:
         raise DataError(
             "has no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
@@ -35,14 +36,15 @@ def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
     yield from evaluations
 
 
-def _read(source: Source, form: Form) -> Iterator[Evaluation]:
+def _evaluations_in(source: Source, form: Form) -> Iterator[Evaluation]:
     objects = source.objects
     if objects:
         for number, value in enumerate(objects):
             evaluation = _from_object(value, form, source) if isinstance(value, dict) else None
             if evaluation is None:
-                raise DataError("is not an evaluation in a known format", field=f"[{number}]",
-                                place=source.name)  # fmt: skip
+                raise DataError(
+                    "is not an evaluation in a known format", field=f"[{number}]", place=source.name
+                )
             yield evaluation
         return
     for table in read_tables(source):
@@ -51,9 +53,9 @@ def _read(source: Source, form: Form) -> Iterator[Evaluation]:
 
 def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation | None:
     inner = value.get("Evaluation")
-    aws = inner if isinstance(inner, dict) else value
-    if isinstance(aws.get("Answers"), dict):
-        return _from_amazon(aws, form, source)
+    amazon = inner if isinstance(inner, dict) else value
+    if isinstance(amazon.get("Answers"), dict):
+        return _from_amazon(amazon, form, source)
     answers = value.get("answers")
     if isinstance(answers, dict) and isinstance(answers.get("questionGroupScores"), list):
         return _from_genesys(value, answers["questionGroupScores"], form, source)
@@ -63,32 +65,32 @@ def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evalua
     return None
 
 
+def _object(value: Any) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def _from_amazon(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
-    metadata = value.get("Metadata") if isinstance(value.get("Metadata"), dict) else {}
-    assert isinstance(metadata, Mapping)
+    metadata = _object(value.get("Metadata"))
     call_id = metadata.get("ContactId") or value.get("ContactId")
     if not isinstance(call_id, str):
-        raise DataError("is missing; expected the id of the call", field="Metadata.ContactId",
-                        place=source.name)  # fmt: skip
-    notes = value.get("Notes") if isinstance(value.get("Notes"), dict) else {}
+        raise _missing_call_id("Metadata.ContactId", source)
+    notes = _object(value.get("Notes"))
     answers: dict[str, FormAnswer] = {}
-    for ref_id, given in value["Answers"].items():
-        question = form.question(str(ref_id))
-        if question is None:
-            raise _unknown_question(str(ref_id), source.name)
-        comment = _amazon_comment(notes, ref_id)
-        answers[question.id] = _amazon_answer(question, given, comment, source)
+    for ref_id, answer in value["Answers"].items():
+        question = _find_question(form, str(ref_id), source.name)
+        comment = _amazon_comment(notes.get(ref_id))
+        answers[question.id] = _amazon_answer(question, answer, comment, source)
     return Evaluation(call_id, answers, str(metadata.get("EvaluatorArn") or ""), source.name)
 
 
-def _amazon_comment(notes: Any, ref_id: str) -> str:
-    note = notes.get(ref_id) if isinstance(notes, dict) else None
+def _amazon_comment(note: Any) -> str:
     text = note.get("Value") if isinstance(note, dict) else note
     return text if isinstance(text, str) else ""
 
 
-def _amazon_answer(question: FormQuestion, given: Any, comment: str, source: Source) -> FormAnswer:
-    value = given.get("Value") if isinstance(given, dict) else given
+def _amazon_answer(question: FormQuestion, answer: Any, comment: str, source: Source) -> FormAnswer:
+    value = answer.get("Value") if isinstance(answer, dict) else answer
     if isinstance(value, dict):
         if value.get("NotApplicable"):
             return FormAnswer(None, comment)
@@ -99,58 +101,50 @@ def _amazon_answer(question: FormQuestion, given: Any, comment: str, source: Sou
 def _from_genesys(
     value: Mapping[str, Any], groups: Sequence[Any], form: Form, source: Source
 ) -> Evaluation:
-    conversation = value.get("conversation")
-    call_id = conversation.get("id") if isinstance(conversation, dict) else None
-    call_id = call_id or value.get("conversationId")
+    call_id = _object(value.get("conversation")).get("id") or value.get("conversationId")
     if not isinstance(call_id, str):
-        raise DataError("is missing; expected the id of the call", field="conversation.id",
-                        place=source.name)  # fmt: skip
+        raise _missing_call_id("conversation.id", source)
     answers: dict[str, FormAnswer] = {}
     for group in groups:
-        scores = group.get("questionScores") if isinstance(group, dict) else None
-        for given in scores if isinstance(scores, list) else []:
-            if not isinstance(given, dict):
+        scores = _object(group).get("questionScores")
+        for score in scores if isinstance(scores, list) else []:
+            if not isinstance(score, dict):
                 raise DataError("expected an object", field="questionScores", place=source.name)
-            question = form.question(str(given.get("questionId")))
-            if question is None:
-                raise _unknown_question(str(given.get("questionId")), source.name)
-            comment = str(given.get("comments") or "")
-            if given.get("markedNA") or given.get("systemMarkedNA"):
+            question = _find_question(form, str(score.get("questionId")), source.name)
+            comment = str(score.get("comments") or "")
+            if score.get("markedNA") or score.get("systemMarkedNA"):
                 answers[question.id] = FormAnswer(None, comment)
-            elif given.get("answerId"):
-                text = str(given["answerId"])
+            elif score.get("answerId"):
+                text = str(score["answerId"])
                 answers[question.id] = _read_answer(question, text, comment, source.name)
-    evaluator = value.get("evaluator")
-    by = str(evaluator.get("id") or "") if isinstance(evaluator, dict) else ""
-    return Evaluation(call_id, answers, by, source.name)
+    evaluator = str(_object(value.get("evaluator")).get("id") or "")
+    return Evaluation(call_id, answers, evaluator, source.name)
 
 
 def _from_google(
-    value: Mapping[str, Any], given: Sequence[Any], form: Form, source: Source
+    value: Mapping[str, Any], qa_answers: Sequence[Any], form: Form, source: Source
 ) -> Evaluation:
     call_id = str(value.get("conversation") or "").rpartition("/")[2]
     if not call_id:
-        raise DataError("is missing; expected the id of the call", field="conversation",
-                        place=source.name)  # fmt: skip
+        raise _missing_call_id("conversation", source)
     answers: dict[str, FormAnswer] = {}
-    for one in (one for one in given if isinstance(one, dict)):
-        name = str(one.get("qaQuestion") or one.get("qa_question") or "").rpartition("/")[2]
-        question = form.question(name)
-        if question is None:
-            raise _unknown_question(name, source.name)
-        chosen = one.get("answerValue") or one.get("answer_value") or {}
+    for answer in qa_answers:
+        if not isinstance(answer, dict):
+            continue
+        name = str(answer.get("qaQuestion") or answer.get("qa_question") or "").rpartition("/")[2]
+        question = _find_question(form, name, source.name)
+        chosen = _object(answer.get("answerValue") or answer.get("answer_value"))
         answers[question.id] = _google_answer(question, chosen, source)
     return Evaluation(call_id, answers, source=source.name)
 
 
-def _google_answer(question: FormQuestion, chosen: Any, source: Source) -> FormAnswer:
-    value = chosen if isinstance(chosen, dict) else {}
-    if value.get("naValue") or value.get("na_value"):
+def _google_answer(question: FormQuestion, chosen: Mapping[str, Any], source: Source) -> FormAnswer:
+    if chosen.get("naValue") or chosen.get("na_value"):
         return FormAnswer(None)
     for key in ("key", "strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
-        if key in value:
-            given = value[key]
-            text = ("Yes" if given else "No") if isinstance(given, bool) else format_cell(given)
+        if key in chosen:
+            value = chosen[key]
+            text = ("Yes" if value else "No") if isinstance(value, bool) else format_cell(value)
             return _read_answer(question, text, "", source.name)
     return FormAnswer(None)
 
@@ -176,11 +170,8 @@ def _from_rows(
     answer_column, comment_column = table.column(_ANSWER) or "", table.column(_COMMENT)
     answers = {}
     for row in rows:
-        name = format_cell(row.cells.get(question_column))
-        question = form.question(name)
         place = f"{source.name}: {row.where}"
-        if question is None:
-            raise _unknown_question(name, place)
+        question = _find_question(form, format_cell(row.cells.get(question_column)), place)
         comment = format_cell(row.cells.get(comment_column)) if comment_column else ""
         text = format_cell(row.cells.get(answer_column))
         answers[question.id] = _read_answer(question, text, comment, place)
@@ -230,14 +221,24 @@ def _read_answer(question: FormQuestion, text: str, comment: str, place: str) ->
     try:
         score = float(text.replace(",", "."))
     except ValueError:
-        score = -1.0
-    allowed = {one.score for one in question.options}
+        score = math.nan
+    allowed = {option.score for option in question.options}
     if score in allowed or (not question.is_pass_fail and 0 <= score <= question.max_score):
         return FormAnswer("", comment, score)
-    options = ", ".join(one.text for one in question.options)
-    raise DataError(f"{text!r} is not an answer to {question.id!r}; expected {options} or N/A",
-                    field=question.id, place=place)  # fmt: skip
+    options = ", ".join(option.text for option in question.options)
+    raise DataError(
+        f"{text!r} is not an answer to {question.id!r}; expected {options} or N/A",
+        field=question.id,
+        place=place,
+    )
 
 
-def _unknown_question(name: str, place: str) -> DataError:
-    return DataError(f"{name!r} is not a question of the form", place=place)
+def _find_question(form: Form, name: str, place: str) -> FormQuestion:
+    question = form.question(name)
+    if question is None:
+        raise DataError(f"{name!r} is not a question of the form", place=place)
+    return question
+
+
+def _missing_call_id(field: str, source: Source) -> DataError:
+    return DataError("is missing; expected the id of the call", field=field, place=source.name)

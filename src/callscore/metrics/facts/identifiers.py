@@ -71,7 +71,7 @@ def _begin_of_name(text: str, floor: int, start: int, words: FactLexicon) -> int
     if end < start and not (letters.isupper() and len(letters) <= 6):
         return start
     meaning = words.after[letters]
-    if meaning.units or (meaning.is_of_moment and find_word(words.months, letters)):
+    if meaning.units or (meaning.may_be_moment and find_word(words.months, letters)):
         return start
     return end - len(letters)
 

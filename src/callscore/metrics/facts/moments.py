@@ -63,7 +63,7 @@ def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Fa
         following = text[end : end + 2]
         if len(following) > 1 and not _MARKS.isdisjoint(following) and _is_marked(text, end, words):
             return True  # a mark at the end of the line separates nothing
-    elif words.after[word].is_of_moment or (not gap and word < _EAST_ASIAN and word != "%"):
+    elif words.after[word].may_be_moment or (not gap and word < _EAST_ASIAN and word != "%"):
         return True
     if before and (len(before) > 1 or start <= LOOK_BACK) and before[-1] not in _OF_WORDS:
         return words.before[before[-1]].month is not None
@@ -72,7 +72,7 @@ def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Fa
 
 def _is_marked(text: str, end: int, words: FactLexicon) -> bool:
     match = _MARKED.match(text, end)
-    return match is not None and (match[1] is None or words.after[match[1]].is_of_moment)
+    return match is not None and (match[1] is None or words.after[match[1]].may_be_moment)
 
 
 def date_at(text: str, digits: Span, words: FactLexicon) -> FactMatch | None:

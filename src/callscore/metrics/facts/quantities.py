@@ -21,7 +21,7 @@ from callscore.metrics.facts.numerals import (
     possible_values,
     scale_value,
 )
-from callscore.metrics.facts.units import NOTHING, MeaningCache, Units, find_word, words_before
+from callscore.metrics.facts.units import NO_MEANING, MeaningCache, Units, find_word, words_before
 from callscore.metrics.text import is_unspaced_script
 
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
@@ -162,7 +162,7 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: FactLe
         written, read = _number(text, start, end, words.number_format)
         end = start + len(written)
         after = _AFTER.match(text, end) if end > digits.end() else None
-    preceding = words.before[before[-1]] if before else NOTHING
+    preceding = words.before[before[-1]] if before else NO_MEANING
     currency = preceding.currencies
     begin = text.rfind(preceding.currency, 0, start) if currency else start
     scale, units, unit_end = _scale_and_units(text, after, words) if after else (0, (), end)

@@ -12,10 +12,13 @@ Meaning = TypeVar("Meaning")
 Units = tuple[str, ...]
 
 LOOK_BACK: Final = 10
+"""The most characters between a currency and its number, the currency included."""
 MOST_CACHED: Final = 4096
-_NEED_A_CAPITAL: Final = frozenset({"may", "march"})
-_ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written like this
-_SIGNS_OF_MOMENTS: Final = frozenset("年년月월시点點时時")
+_CAPITALISED_MONTHS: Final = frozenset({"may", "march"})
+"""Months only with a capital: in lower case they are other words."""
+_CLAUSE_ENDS: Final = frozenset(",;:!?)")
+"""No currency ends with one of these."""
+_MOMENT_SIGNS: Final = frozenset("年년月월시点點时時")
 _INDIC: Final = "\u0900"
 """From here on, scripts have words with combining marks, which are not letters."""
 
@@ -29,19 +32,19 @@ class PrecedingWord(msgspec.Struct, frozen=True, gc=False):
     """The part of the word that names the currencies."""
 
 
-NOTHING: Final = PrecedingWord(None, (), "")
+NO_MEANING: Final = PrecedingWord(None, (), "")
 
 
 class FollowingWord(msgspec.Struct, frozen=True, gc=False):
     """The possible meanings of a word after a number."""
 
-    is_of_moment: bool
+    may_be_moment: bool
     """Whether the number may belong to a time or a date."""
     units: Units
     tens: int
-    """The power of ten of the word; 0 if it is none."""
+    """The power of ten that the word names, or 0."""
     opens_pair: bool
-    """Whether a unit or power of ten of two words begins with it."""
+    """Whether a unit or a power of ten of two words begins with it."""
 
 
 class MeaningCache(dict[str, Meaning]):
@@ -58,12 +61,12 @@ class MeaningCache(dict[str, Meaning]):
 
 
 def words_before(text: str, start: int) -> list[str]:
-    """The word before a number, and all before it, as far back as a currency may be"""
+    """The word before a number, preceded by the rest of the text in which a currency may be."""
     return text[start - LOOK_BACK if start > LOOK_BACK else 0 : start].rsplit(None, 1)
 
 
 def find_word(table: Container[str], word: str) -> str | None:
-    """The word as in the table: exactly, else ignoring case, else without its full stop"""
+    """The word as the table has it: exactly, or without case and final full stop; else None."""
     if word in table:
         return word
     folded = word.casefold().rstrip(".")
@@ -73,9 +76,9 @@ def find_word(table: Container[str], word: str) -> str | None:
 
 
 def month_of(months: Mapping[str, int], word: str) -> int | None:
-    """The month that the word names; "may" and "march" are other words as well"""
+    """The number of the month that the word names; None if it names none."""
     name = find_word(months, word)
-    if name is None or (name in _NEED_A_CAPITAL and word.islower()):
+    if name is None or (name in _CAPITALISED_MONTHS and word.islower()):
         return None
     return months[name]
 
@@ -83,15 +86,15 @@ def month_of(months: Mapping[str, int], word: str) -> int | None:
 def preceding_word(
     months: Mapping[str, int], units: Mapping[str, Units], word: str
 ) -> PrecedingWord:
-    """A word before a number in a language with these tables"""
+    """The meanings of a word before a number, in a language with these tables."""
     month = month_of(months, word)
     word = word.lstrip("([{\"'“«/").rstrip(".")
-    if word and word[-1] not in _ENDS_A_CLAUSE:
+    if word and word[-1] not in _CLAUSE_ENDS:
         for name in (word,) if word[-1].isalpha() else (word, word[-3:], word[-2:], word[-1]):
-            meant = units.get(find_word(units, name) or "", ())
-            if meant and meant[0].isupper():
-                return PrecedingWord(month, meant, name)
-    return PrecedingWord(month, (), "") if month else NOTHING
+            currencies = units.get(find_word(units, name) or "", ())
+            if currencies and currencies[0].isupper():
+                return PrecedingWord(month, currencies, name)
+    return PrecedingWord(month, (), "") if month else NO_MEANING
 
 
 def following_word(
@@ -101,18 +104,18 @@ def following_word(
     openings: Container[str],
     word: str,
 ) -> FollowingWord:
-    """A word, or a pair, after a number in a language with these tables"""
+    """The meanings of a word, or a pair, after a number, in a language with these tables."""
     name = find_word(units, word) or find_word(scales, word) or ""
-    meant = units.get(name, ())
+    named_units = units.get(name, ())
     return FollowingWord(
-        _is_of_moment(moments, word),
-        meant,
-        0 if meant else scales.get(name, 0),
+        _may_be_moment(moments, word),
+        named_units,
+        0 if named_units else scales.get(name, 0),
         find_word(openings, word) is not None,
     )
 
 
-def _is_of_moment(moments: Container[str], word: str) -> bool:
-    """Everything except a plain word may be; a percent sign never is"""
+def _may_be_moment(moments: Container[str], word: str) -> bool:
+    """Whether it may belong to a time or a date: not a percent sign, nor most plain words."""
     is_plain = word.isalpha() or (word > _INDIC and "%" not in word) or word == "%"
-    return not is_plain or word[0] in _SIGNS_OF_MOMENTS or find_word(moments, word) is not None
+    return not is_plain or word[0] in _MOMENT_SIGNS or find_word(moments, word) is not None

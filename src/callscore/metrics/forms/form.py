@@ -9,8 +9,8 @@ import msgspec
 
 Kind = Literal["single", "multi", "number", "text"]
 Mode = Literal["question_weights", "section_weights", "section_points", "points"]
-"""How a vendor adds up: weighted questions (Amazon Connect), weighted sections of equal questions
-(Amazon Connect), weighted sections of points (Genesys), or plain points (Google)."""
+"""How a vendor adds up points: weighted questions (Amazon Connect), weighted sections of equal
+questions (Amazon Connect), weighted sections of points (Genesys), or plain points (Google)."""
 YES = frozenset({"yes", "y", "pass", "passed", "true", "met", "ja", "sí", "si", "oui", "sim", "예"})
 NO = frozenset({"no", "n", "fail", "failed", "false", "not met", "nein", "non", "não", "아니오"})
 NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "n.a.", "-", "nicht zutreffend"})
@@ -28,7 +28,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     is_na: bool = False
     least: float | None = None
     most: float | None = None
-    """Of a number question: the range of this option."""
+    """The range of this option, if the question is about a number."""
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -59,37 +59,43 @@ class FormQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def max_score(self) -> float:
         """The most points that an option gives."""
-        return max((one.score for one in self.options if one.score is not None), default=0.0)
+        return max(
+            (option.score for option in self.options if option.score is not None), default=0.0
+        )
 
     @property
     def is_pass_fail(self) -> bool:
-        """Whether it can only be failed or passed: two scores, the lower of them 0."""
-        scores = {one.score for one in self.options if one.score is not None and not one.is_na}
+        """Whether it can only be failed or passed: it has two scores, and the lower one is 0."""
+        scores = {
+            option.score for option in self.options if option.score is not None and not option.is_na
+        }
         return self.kind == "single" and len(scores) == 2 and min(scores) == 0
 
     def option(self, answer: str) -> Option | None:
-        """The option of an id or a text; of a number, the one in whose range it lies."""
-        wanted = answer.strip().casefold()
-        for one in self.options:
-            if wanted in (one.id.casefold(), one.text.strip().casefold()):
-                return one
+        """The option with this id or text, or with the range of this number; None if none has."""
+        folded = answer.strip().casefold()
+        for option in self.options:
+            if folded in (option.id.casefold(), option.text.strip().casefold()):
+                return option
         for words in (YES, NO):
-            if wanted in words:
-                return next((one for one in self.options if one.text.casefold() in words), None)
+            if folded in words:
+                return next(
+                    (option for option in self.options if option.text.casefold() in words), None
+                )
         if self.kind == "number":
             return self._option_in_range(answer)
         return None
 
     def _option_in_range(self, answer: str) -> Option | None:
         try:
-            number = float(answer)
+            value = float(answer)
         except ValueError:
             return None
-        for one in self.options:
-            low = one.least if one.least is not None else float("-inf")
-            high = one.most if one.most is not None else float("inf")
-            if low <= number <= high:
-                return one
+        for option in self.options:
+            low = option.least if option.least is not None else float("-inf")
+            high = option.most if option.most is not None else float("inf")
+            if low <= value <= high:
+                return option
         return None
 
 
@@ -120,11 +126,10 @@ class Form(msgspec.Struct, frozen=True, omit_defaults=True):
             yield from section.questions
 
     def question(self, question_id: str) -> FormQuestion | None:
-        """The question of an id or a title."""
-        wanted = question_id.strip().casefold()
+        """The question with this id or title."""
+        folded = question_id.strip().casefold()
         return next(
-            (one for one in self.questions if wanted in (one.id.casefold(), one.title.casefold())),
-            None,
+            (q for q in self.questions if folded in (q.id.casefold(), q.title.casefold())), None
         )
 
 
@@ -147,15 +152,15 @@ class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def scored_questions(form: Form) -> list[FormQuestion]:
-    """The questions that can be scored: those with points to win."""
-    return [one for one in form.questions if one.max_score > 0 and one.kind in ("single", "number")]
+    """The questions with one answer and points to win."""
+    return [q for q in form.questions if q.max_score > 0 and q.kind in ("single", "number")]
 
 
 def qa_config(form: Form) -> dict[str, Any]:
     """The form as the `config` of a QA case."""
     sections = {question.id: section for section in form.sections for question in section.questions}
     return {
-        "questions": [_question_config(one, sections[one.id]) for one in scored_questions(form)],
+        "questions": [_question_config(q, sections[q.id]) for q in scored_questions(form)],
         "form": msgspec.to_builtins(form),
     }
 
@@ -166,9 +171,9 @@ def _question_config(question: FormQuestion, section: Section) -> dict[str, Any]
         wording.append(question.instructions)
     if not question.is_pass_fail:
         points = "; ".join(
-            f"{one.text}: {one.score:g}"
-            for one in question.options
-            if one.score is not None and not one.is_na
+            f"{option.text}: {option.score:g}"
+            for option in question.options
+            if option.score is not None and not option.is_na
         )
         wording.append(f"Points: {points}.")
     if question.condition is not None:

@@ -12,7 +12,7 @@ from callscore.report.svg.scale import Scale
 from callscore.report.ties import show_band
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
-NAMES, SIDE = 150.0, 46.0
+NAME_WIDTH, LABEL_WIDTH = 150.0, 46.0
 MAX_NAME_LENGTH = 24
 MAX_TICKS = 10
 
@@ -32,13 +32,13 @@ class RankBar(NamedTuple):
 
 
 def draw_rank_bands(bands: Sequence[RankBar]) -> Html:
-    """Draw the bands in the given order."""
+    """Draw the bands as one picture, in the given order."""
     height = TOP + ROW_HEIGHT * len(bands) + BOTTOM
     bottom = TOP + ROW_HEIGHT * len(bands)
-    last = max((band.worst for band in bands), default=1)
-    scale = Scale(1.0, float(max(last, 2)), NAMES + 14, WIDTH - SIDE - 10)
-    step = -(-last // MAX_TICKS)
-    ticks = range(1, last + 1, step)
+    worst_rank = max((band.worst for band in bands), default=1)
+    scale = Scale(1.0, float(max(worst_rank, 2)), NAME_WIDTH + 14, WIDTH - LABEL_WIDTH - 10)
+    step = -(-worst_rank // MAX_TICKS)
+    ticks = range(1, worst_rank + 1, step)
     middle = (scale.start + scale.end) / 2
     sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.label}" for band in bands[:12])
     return frame(
@@ -53,10 +53,7 @@ def draw_rank_bands(bands: Sequence[RankBar]) -> Html:
             for tick in ticks
         ],
         label(middle, bottom + 33, "Rank by quality", "soft small", "middle"),
-        [
-            _draw_bar(band, scale, TOP + ROW_HEIGHT * (place + 0.5))
-            for place, band in enumerate(bands)
-        ],
+        [_draw_bar(band, scale, TOP + ROW_HEIGHT * (row + 0.5)) for row, band in enumerate(bands)],
     )
 
 
@@ -72,10 +69,10 @@ def _draw_bar(band: RankBar, scale: Scale, y: float) -> Html:
         class_="band",
     )
     parts = [
-        label(NAMES, y + 4, truncate(plain(band.model, 60), MAX_NAME_LENGTH), "small", "end"),
+        label(NAME_WIDTH, y + 4, truncate(plain(band.model, 60), MAX_NAME_LENGTH), "small", "end"),
         bar,
     ]
     if band.rank is not None:
         x = scale(float(band.rank))
         parts.append(tag("circle", cx=coordinate(x), cy=coordinate(y), r=4.2, class_="dot full"))
-    return tag("g", *parts, label(WIDTH - SIDE + 8, y + 4, band.label, "small strong"))
+    return tag("g", *parts, label(WIDTH - LABEL_WIDTH + 8, y + 4, band.label, "small strong"))

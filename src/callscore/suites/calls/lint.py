@@ -1,4 +1,4 @@
-"""Warns of cases whose prompt does not ask for everything that is scored (C-130)."""
+"""Warnings about cases whose prompt does not ask for everything that is scored (C-130)."""
 
 from __future__ import annotations
 
@@ -39,12 +39,17 @@ def config_warnings(case: Case, reference: object) -> Iterator[DataError]:
 
 
 def _form_warnings(case: Case, reference: QAReference) -> Iterator[DataError]:
-    given = case.config.get("questions")
-    items = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
-    asked = {item_id(item.get("question_id")): item.get("max_score") for item in items}
-    if found := list(_differences(asked, reference.questions)) if asked else ["has no question"]:
+    questions = case.config.get("questions")
+    asked = {
+        item_id(item.get("question_id")): item.get("max_score")
+        for item in (questions if isinstance(questions, list) else ())
+        if isinstance(item, dict)
+    }
+    differences = list(_differences(asked, reference.questions)) if asked else ["has no question"]
+    if differences:
         yield DataError(
-            f"{'; '.join(found)}: the expected form is asked and scored", field="config.questions"
+            f"{'; '.join(differences)}: the expected form is asked and scored",
+            field="config.questions",
         )
     unworded = [
         repr(item.get("question_id")) for item in asked_questions(case) if not item.get("question")
@@ -61,6 +66,7 @@ def _form_warnings(case: Case, reference: QAReference) -> Iterator[DataError]:
 def _differences(
     asked: Mapping[str, object], scored: Mapping[str, ExpectedQuestion]
 ) -> Iterator[str]:
+    """What differs between the questions of the config and those of the expected outcome."""
     if unasked := [key for key in scored if key not in asked]:
         yield f"lacks {', '.join(map(repr, unasked))}"
     if unscored := [key for key in asked if key not in scored]:
@@ -71,7 +77,7 @@ def _differences(
 
 
 def _vague_reasons(reference: QAReference) -> Iterator[DataError]:
-    """Reasons of people that would earn a model no points        C-37"""
+    """Warn of reasons by people that would earn a model no points        C-37"""
     reasons = [q.reason for q in reference.questions.values() if q.score is not None]
     vague = [reason for reason in reasons if not is_empty(reason) and is_vague(reason)]
     if vague:
@@ -91,8 +97,8 @@ def _text_warnings(case: Case, reference: TextReference) -> Iterator[DataError]:
     if reference.sentences:
         asked = asked_sentences(case, "sentiment", "sentence_id", "text") or ()
         yield from _textless_warnings([item["sentence_id"] for item in asked if not item["text"]])
-    given = distinct_texts(case.config.get("emotions"))
-    if given and (unasked := sorted(reference.top_emotions - {*given})):
+    offered = distinct_texts(case.config.get("emotions"))
+    if offered and (unasked := sorted(reference.top_emotions - {*offered})):
         yield DataError(
             f"lacks {', '.join(map(repr, unasked))}, the greatest of the reference",
             field="config.emotions",

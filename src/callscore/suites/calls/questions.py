@@ -24,7 +24,7 @@ from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
     MEANING,
-    OUTCOME,
+    OUTCOME_PREFIX,
     PROPER_NOUNS,
 )
 from callscore.suites.calls.translation.reference import NOUNS, TranslationReference
@@ -66,7 +66,7 @@ def _has_name(reference: TranslationReference, output: object, name: str) -> boo
 
 
 def _has_fact(reference: TranslationReference, output: object, name: str) -> bool:
-    for prefix in (OUTCOME, outcomes.KEPT):
+    for prefix in (OUTCOME_PREFIX, outcomes.KEPT):
         if name.startswith(prefix):
             return name.removeprefix(prefix) in reference.may_state_outcomes
     return any(name == critical.item_of(place) for place in range(reference.total_facts))

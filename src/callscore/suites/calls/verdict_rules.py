@@ -22,10 +22,10 @@ from callscore.suites.calls.text.summary import (
 from callscore.suites.calls.translation import task as translation
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
-    FINDING_OUTCOMES,
+    FACT_WORDS,
     FLUENCY,
-    KEEPING_FACTS,
-    OUTCOME,
+    OUTCOME_PREFIX,
+    OUTCOME_WORDS,
 )
 
 _CLAIMS = frozenset(
@@ -54,7 +54,7 @@ def item_words(metric: str, item: str) -> tuple[str, ...] | None:
     if metric == CALL_INTENT:
         return text.ANY_OTHER_GOAL if item == OTHER_GOAL else text.SAME_GOAL
     if metric == CRITICAL_FACTS:
-        return FINDING_OUTCOMES if item.startswith(OUTCOME) else KEEPING_FACTS
+        return OUTCOME_WORDS if item.startswith(OUTCOME_PREFIX) else FACT_WORDS
     return None
 
 
@@ -80,7 +80,7 @@ RULES = VerdictRules(
         **text.OFFERED,
         **translation.OFFERED,
         **benchmarks.OFFERED,
-        CRITICAL_FACTS: (*KEEPING_FACTS[:-1], *FINDING_OUTCOMES),
+        CRITICAL_FACTS: (*FACT_WORDS[:-1], *OUTCOME_WORDS),
     },
     values={**text.VALUES, **translation.VALUES, **benchmarks.VALUES},
     cosines=COSINES,

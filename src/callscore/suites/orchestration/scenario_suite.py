@@ -51,13 +51,13 @@ class OrchestrationScenarios:
         protocol = select_protocol(settings, files)
         sets: dict[str, ScenarioSet] = {}
         for folders in data:
-            found = ScenarioSet(folders, files, limit, protocol)
-            if found.lang in sets:
+            scenario_set = ScenarioSet(folders, files, limit, protocol)
+            if scenario_set.lang in sets:
                 raise DataError(
-                    f"{sets[found.lang].folder} and {found.folder} are both of the language "
-                    f"{found.lang}; expected one folder of scenarios per language"
+                    f"{sets[scenario_set.lang].folder} and {scenario_set.folder} are both of the "
+                    f"language {scenario_set.lang}; expected one folder of scenarios per language"
                 )
-            sets[found.lang] = found
+            sets[scenario_set.lang] = scenario_set
         return RunScenarios([*sets.values()], settings)
 
     def open_outputs(

@@ -9,7 +9,7 @@ from callscore.suites.calls.benchmarks.words import CORRECTNESS, OUTPUT, RELEVAN
 
 
 def similarity_questions(view: ReplyView) -> list[Question]:
-    """The reply compared with the question, if the case has one, and with the reference."""
+    """Questions to the embedder: the reply and the question of the case, if any; the reference."""
     case = view.case
     metrics = (RELEVANCY, CORRECTNESS) if case.question else (RELEVANCY,)
     return [
@@ -20,24 +20,26 @@ def similarity_questions(view: ReplyView) -> list[Question]:
 
 
 def cosine(view: ReplyView, metric: str, verdicts: Verdicts) -> float | None:
-    """1 if the texts are equal, 0 if one is empty, else the lowest value given        C-92"""
-    decided = _cosine_by_code(view, metric)
-    if decided is not None:
-        return decided
+    """1 if the texts are equal, 0 if one is empty, else the lowest similarity        C-92"""
+    by_code = _cosine_by_code(view, metric)
+    if by_code is not None:
+        return by_code
     # without a question both criteria compare the same two texts
     metrics = (metric,) if view.case.question else (RELEVANCY, CORRECTNESS)
-    given = [v for name in metrics for v in verdicts.get(Item(name, OUTPUT), ())]
-    return min((v.value for v in given if v.value is not None), default=None)
+    values = [v.value for name in metrics for v in verdicts.get(Item(name, OUTPUT), ())]
+    return min((value for value in values if value is not None), default=None)
 
 
 def _cosine_by_code(view: ReplyView, metric: str) -> float | None:
-    given, target = view.text, _target(view, metric)
-    if given == target or n1(given) == n1(target):
+    """1 or 0 if that needs no embedder, else None."""
+    target = _target(view, metric)
+    if view.text == target or n1(view.text) == n1(target):
         return 1.0
-    return None if given.strip() and target.strip() else 0.0
+    return None if view.text.strip() and target.strip() else 0.0
 
 
 def _target(view: ReplyView, metric: str) -> str:
+    """The text that the reply is compared with."""
     if metric == RELEVANCY and view.case.question:
         return view.case.question
     return view.expected_text

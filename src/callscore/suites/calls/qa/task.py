@@ -66,7 +66,7 @@ class QATask(CallTask[QAReference, QAOutput]):
         return QAOutput(matched.by_id, parsed.flags + matched.flags)
 
     def ask(self, reference: QAReference, output: QAOutput) -> Sequence[Question]:
-        """Every reason that code cannot decide."""
+        """One question for every reason that code cannot decide."""
         if reference.reasons_absent:
             return []
         return [
@@ -121,44 +121,44 @@ class QATask(CallTask[QAReference, QAOutput]):
 
 
 def _malformed_measures(reasons_absent: bool, output: Malformed) -> Measured:
-    missing: dict[str, Measure] = {
+    measures: dict[str, Measure] = {
         "qa.question_score_accuracy": MALFORMED,
         "qa.score_gap_accuracy": MALFORMED,
         EVIDENCE: ABSENT if reasons_absent else MALFORMED,
         "qa.false_pass_rate": MALFORMED,
         "qa.structure": DIFFERS,
     }
-    return Measured(missing, (output.cause,))
+    return Measured(measures, (output.cause,))
 
 
 def mark_of(question: ExpectedQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
-    """One question as the model marked it; anomalies are flagged."""
+    """One question as the model marked it; adds a flag for each anomaly."""
     if item is None:
         flags.add("missing_item")
         return Mark(question, None)
-    given, maximum, highest = number(item.get("score")), item.get("max_score"), question.max_score
-    if given is None:
+    score, maximum, highest = number(item.get("score")), item.get("max_score"), question.max_score
+    if score is None:
         flags.add("bad_scalar")
         return Mark(question, None)
-    if not 0 <= given <= highest:
-        given = _snap_to_scale(given, highest)
-        if not 0 <= given <= highest:
+    if not 0 <= score <= highest:
+        score = _snap_to_scale(score, highest)
+        if not 0 <= score <= highest:
             flags.add("score_out_of_range")
-    same_scale, full = True, given - highest >= -TOLERANCE
+    same_scale, full = True, score - highest >= -TOLERANCE
     if maximum != highest or maximum is True:  # true equals 1 in Python, not in JSON
         maximum = number(maximum)
         same_scale = maximum is not None and abs(maximum - highest) <= TOLERANCE
-        full = full or (maximum is not None and maximum > 0 and given - maximum >= -TOLERANCE)
+        full = full or (maximum is not None and maximum > 0 and score - maximum >= -TOLERANCE)
     if not same_scale:
         flags.add("max_score_differs")
-    if question.pass_fail and formulas.is_partial(given, highest):
+    if question.pass_fail and formulas.is_partial(score, highest):
         flags.add("partial_on_pass_fail")
     if item.get("type") != question.type:
         flags.add("type_differs")
-    return Mark(question, given, same_scale, full)
+    return Mark(question, score, same_scale, full)
 
 
-def _snap_to_scale(given: float, maximum: float) -> float:
-    """The end of the scale that a score misses by no more than the tolerance        C-08"""
-    ends = (end for end in (0.0, maximum) if abs(given - end) <= TOLERANCE)
-    return next(ends, given)
+def _snap_to_scale(score: float, maximum: float) -> float:
+    """The end of the scale if the score is within the tolerance of it, else the score      C-08"""
+    ends = (end for end in (0.0, maximum) if abs(score - end) <= TOLERANCE)
+    return next(ends, score)

@@ -12,7 +12,7 @@ from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.items import is_confirmed
 from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
-from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, KEEPING_FACTS
+from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, FACT_WORDS
 from callscore.suites.calls.translation.measures import FactCount
 from callscore.suites.calls.translation.sentence_match import ModelTranslation
 
@@ -108,7 +108,7 @@ def fact_questions(sheet: FactSheet, text: str) -> Iterable[Question]:
     found = drift(sheet, text)
     texts = _expected_texts(sheet)
     for place in sorted({*found.undecided, *_spelled_positions(sheet, found)}):
-        yield Question(CRITICAL_FACTS, item_of(place), text, texts[place], KEEPING_FACTS)
+        yield Question(CRITICAL_FACTS, item_of(place), text, texts[place], FACT_WORDS)
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:

@@ -33,35 +33,35 @@ ANCHORS: Mapping[str, float] = {
 IDENTICAL, NATIVE = 1.0, ANCHORS["native"]
 """The similarity and the fluency of the human's own words (C-67, C-69)."""
 
-KEEPING_FACTS = ("preserved", "altered", "omitted", CANNOT_TELL)
-FINDING_OUTCOMES = ("outcome", "no_outcome", CANNOT_TELL)
-"""Asked about the reference, once per case (C-74)."""
-OUTCOME = "outcome:"
+FACT_WORDS = ("preserved", "altered", "omitted", CANNOT_TELL)
+OUTCOME_WORDS = ("outcome", "no_outcome", CANNOT_TELL)
+"""Offered once per case, for a question about the reference (C-74)."""
+OUTCOME_PREFIX = "outcome:"
+"""The items of such questions begin with it."""
 
 OFFERED: Mapping[str, tuple[str, ...]] = {
     MEANING: (),
     FLUENCY: (*ANCHORS, CANNOT_TELL),
     PROPER_NOUNS: ("same_name", "different_name", CANNOT_TELL),
-    CRITICAL_FACTS: KEEPING_FACTS,
+    CRITICAL_FACTS: FACT_WORDS,
 }
 VALUES: Mapping[str, tuple[float, ...]] = {FLUENCY: tuple(ANCHORS.values())}
 
 
 def similarity(sentence: ModelSentence, verdicts: Verdicts) -> float | None:
-    """1 for the human's own words, 0 for no translation, else the cosine given        C-67"""
+    """1 for the human's own words, 0 for no translation, else the lowest cosine        C-67"""
     if sentence.state is SentenceState.SAME:
         return IDENTICAL
     if sentence.state is not SentenceState.OTHER:
         return 0.0
     if not verdicts:
         return None
-    given = verdicts.get(Item(MEANING, sentence.expected.id), ())
-    values = [v.value for v in given if v.value is not None and math.isfinite(v.value)]
-    return min(values, default=None)
+    cosines = [verdict.value for verdict in verdicts.get(Item(MEANING, sentence.expected.id), ())]
+    return min((c for c in cosines if c is not None and math.isfinite(c)), default=None)
 
 
 def fluency(sentence: ModelSentence, verdicts: Verdicts, flags: set[str]) -> float | None:
-    """The anchor given to a translated sentence; the human's own words are native        C-69
+    """The lowest anchor of a translated sentence; the human's own words are native        C-69
 
     An abstention is not an anchor: the sentence still awaits one.
     """
@@ -83,7 +83,7 @@ def fluency(sentence: ModelSentence, verdicts: Verdicts, flags: set[str]) -> flo
 def is_same_name(
     noun: LocatedTerm, translation: ModelTranslation, verdicts: Verdicts, flags: set[str]
 ) -> bool:
-    """Found by code or accepted by a judge; without a judge an inflected name is wrong      C-72"""
+    """Whether code finds the name or a judge accepts it; without a judge it must be found   C-72"""
     if has_term(noun, translation):
         return True
     accepted = is_confirmed(verdicts, Item(PROPER_NOUNS, noun.name), "same_name", flags)
@@ -93,18 +93,18 @@ def is_same_name(
 
 
 def sentence_questions(translation: ModelTranslation) -> Iterable[Question]:
-    """A similarity and an anchor for every sentence that differs from the human's."""
+    """Ask for a similarity and an anchor for every sentence that differs from the reference."""
     for key, sentence in translation.by_id.items():
         if sentence.state is SentenceState.OTHER:
-            text, human = sentence.text, sentence.expected.translation
-            yield Question(MEANING, key, text, human, OFFERED[MEANING])
-            yield Question(FLUENCY, key, text, human, OFFERED[FLUENCY])
+            text, reference = sentence.text, sentence.expected.translation
+            yield Question(MEANING, key, text, reference, OFFERED[MEANING])
+            yield Question(FLUENCY, key, text, reference, OFFERED[FLUENCY])
 
 
 def name_questions(
     nouns: Sequence[LocatedTerm], translation: ModelTranslation
 ) -> Iterable[Question]:
-    """Every name that may be inflected; one that is missing needs no judge."""
+    """Ask about every name that may be inflected; one that is missing needs no judge."""
     for noun in nouns:
         if not has_term(noun, translation) and may_be_inflected(noun, translation):
             form, sentence = missing_forms(noun, translation)[0]

@@ -14,9 +14,9 @@ from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.suites.calls.items import is_confirmed
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
-    FINDING_OUTCOMES,
-    KEEPING_FACTS,
-    OUTCOME,
+    FACT_WORDS,
+    OUTCOME_PREFIX,
+    OUTCOME_WORDS,
 )
 from callscore.suites.calls.translation.reference import TranslationReference
 from callscore.suites.calls.translation.sentence_match import ModelTranslation, SentenceState
@@ -55,13 +55,13 @@ NOT_JUDGED = OutcomeCount(0, 0, is_open=True)
 
 def is_frozen(item: Item) -> bool:
     """Whether a verdict is about the reference alone, the same for every model."""
-    return item.metric == CRITICAL_FACTS and item.item.startswith(OUTCOME)
+    return item.metric == CRITICAL_FACTS and item.item.startswith(OUTCOME_PREFIX)
 
 
 def case_questions(reference: TranslationReference) -> list[Question]:
     """For every sentence of the reference: does it state an outcome? None if facts are given."""
     return [
-        Question(CRITICAL_FACTS, OUTCOME + name, piece.text, "", FINDING_OUTCOMES)
+        Question(CRITICAL_FACTS, OUTCOME_PREFIX + name, piece.text, "", OUTCOME_WORDS)
         for name, piece in reference.may_state_outcomes.items()
     ]
 
@@ -81,7 +81,7 @@ def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> StatedOu
     decided = 0
     pieces = reference.may_state_outcomes
     for name, piece in pieces.items():
-        given = verdicts.get(Item(CRITICAL_FACTS, OUTCOME + name), ())
+        given = verdicts.get(Item(CRITICAL_FACTS, OUTCOME_PREFIX + name), ())
         words = [v for v in given if v.verdict in STATES and not v.approximate]
         decided += bool(words)
         if words and words[0].verdict == STATES[0]:
@@ -99,7 +99,7 @@ def outcome_questions(
             KEPT + outcome.name,
             _sentence_in_reply(outcome, translation),
             outcome.words,
-            KEEPING_FACTS,
+            FACT_WORDS,
         )
         for outcome in outcomes_of(reference, frozen).found
         if not _is_same(outcome, translation)

@@ -13,7 +13,7 @@ EqualValues = Callable[[DecodedCall, DecodedCall], int]
 
 
 class CallPair(NamedTuple):
-    """A predicted call and the expected one; None on one side if the other is unpaired."""
+    """A predicted call and the expected one; one of them is None if the other has no partner."""
 
     predicted: DecodedCall | None
     expected: DecodedCall | None
@@ -46,16 +46,16 @@ def _weights(
     scale = 1 + sum(len(call.arguments) for call in expected)
     return [
         [
-            scale * (scale * (mine.name == due.name) + len(mine.arguments.keys() & due.arguments))
-            + equal_values(mine, due)
+            scale * (scale * (call.name == due.name) + len(call.arguments.keys() & due.arguments))
+            + equal_values(call, due)
             for due in expected
         ]
-        for mine in predicted
+        for call in predicted
     ]
 
 
 def _assign(weights: list[list[int]], rows: int, columns: int) -> dict[int, int]:
-    """Expected index → predicted index, with the greatest total weight."""
+    """The pairing with the greatest total weight: expected index → predicted index."""
     size = max(rows, columns)
     padded = [row + [0] * (size - columns) for row in weights]
     assignment = Assignment(padded + [[0] * size for _ in range(size - rows)])

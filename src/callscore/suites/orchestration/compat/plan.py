@@ -1,7 +1,7 @@
-"""Plans as the public evaluator scores them: ORCHESTRATIONBENCH.md §4, quirks included.
+"""Scores plans like the public evaluator, quirks included: ORCHESTRATIONBENCH.md §4.
 
-Values stay as they were decoded, because what the public code does with a wrong type (an
-error that drops the whole run, Q5) is part of what is reproduced.
+Values stay as they were decoded: a value of a wrong type must have the same effect as in the
+public code, an error that drops the whole run (Q5).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PublicSimilarity(NamedTuple):
 
 
 class PlanStepScore(NamedTuple):
-    """Both similarities of one gold plan step; 0 without a prediction."""
+    """Both similarities of one gold plan step; both are 0 without a prediction."""
 
     structural: PublicSimilarity
     component: PublicSimilarity
@@ -53,7 +53,7 @@ class PlanRun(NamedTuple):
 def score_runs(data: Any) -> list[PlanRun] | str:
     """The runs `run #1` … `run #n`, without those on which the public code fails.
 
-    If the history cannot be read at all, the error that the public code reports.
+    Returns the error that the public code reports if the history cannot be read at all.
     """
     try:
         history = data.get("history", {})
@@ -90,6 +90,7 @@ def _score_run(run: Mapping[str, Any]) -> PlanRun:
 def _predicted_plans(
     entries: Iterable[Mapping[str, Any]],
 ) -> tuple[dict[Any, Mapping[Any, Any]], int]:
+    """The plans by step, and the number of entries without one."""
     plans: dict[Any, Mapping[Any, Any]] = {}
     failures = 0
     for entry in entries:
@@ -122,7 +123,10 @@ def _gold_plans(label: Mapping[str, Any]) -> dict[int, Mapping[Any, Any]]:
 
 
 def _compare_plans(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> PlanStepScore:
-    plans = [{k: v for k, v in plan.items() if "workflow" in k} for plan in (predicted, gold)]
+    plans = [
+        {key: workflow for key, workflow in plan.items() if "workflow" in key}
+        for plan in (predicted, gold)
+    ]
     workflows = [structural_graph(plan) for plan in plans]
     structural = _public_similarity(workflows, structural_similarity(*workflows), free_cost)
     agents = [component_graph(plan) for plan in plans]
@@ -136,13 +140,14 @@ def _public_similarity(
 ) -> PublicSimilarity:
     """1 - cost / max_cost with the cost that the public graph library finds        §4.4, Q6"""
     first, second = graphs
-    true = exact.similarity
-    if true == 1.0 or not (has_loop(first) or has_loop(second)):
-        return PublicSimilarity(true, true, not exact.exact)
-    most = (1 - true) * (size(first) + size(second))
-    found = public_cost(first, second, cost, most, spec().compat.loop_budget)
-    public = similarity(found.cost, first, second) if found.cost < most - TOLERANCE else true
-    return PublicSimilarity(public, true, not (exact.exact and found.complete))
+    value = exact.similarity
+    if value == 1.0 or not (has_loop(first) or has_loop(second)):
+        return PublicSimilarity(value, value, not exact.exact)
+    exact_cost = (1 - value) * (size(first) + size(second))
+    search = public_cost(first, second, cost, exact_cost, spec().compat.loop_budget)
+    is_cheaper = search.cost < exact_cost - TOLERANCE
+    public = similarity(search.cost, first, second) if is_cheaper else value
+    return PublicSimilarity(public, value, not (exact.exact and search.complete))
 
 
 class _GraphBuilder:
@@ -208,6 +213,7 @@ def _agent_status_pairs(steps: Any) -> list[tuple[Hashable, Hashable]]:
 
 
 def _dependencies(attributes: Mapping[str, Any]) -> Iterable[Any]:
+    """The workflows in `depends_on`, else those in `depend_on`."""
     plural = attributes.get("depends_on", []) or []
     if plural:
         return plural

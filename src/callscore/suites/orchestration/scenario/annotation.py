@@ -35,17 +35,17 @@ class Note(NamedTuple):
 
 
 class StepAnnotation(NamedTuple):
-    """What is due at a step, None if the annotation is unclear, and the notes on it."""
+    """What is due at a step (None if the annotation is unclear), and the notes on it."""
 
     due: CallsDue | RejectionDue | None
     notes: tuple[Note, ...] = ()
 
 
 def read_annotation(content: str) -> StepAnnotation:
-    """A tool call if a line begins with a key of a call, else a rejection."""
+    """Parse an annotation: tool calls if a line begins with a key of a call, else a rejection."""
     if _CALL_KEY.search(content) is None:
         return _read_rejection(content)
-    # The result is not needed, and has most of the text and most of the broken YAML.
+    # The result is not needed; most of the text and of the broken YAML is in it.
     call_text = content.split(_RESULT_LINE, 1)[0] if not content.startswith("- ") else content
     try:
         value = read_strict(call_text)
@@ -65,9 +65,9 @@ def _read_rejection(content: str) -> StepAnnotation:
 
 def rejection_type(content: str) -> RejectionType:
     """The type in the status line, else the first type that occurs in the text        §1.2"""
-    stated = _STATUS_LINE.search(content)
+    status = _STATUS_LINE.search(content)
     for word in (AWAITING, VIOLATION):
-        if stated is not None and stated.group(1) == word:
+        if status is not None and status.group(1) == word:
             return word
     for word in (AWAITING, VIOLATION):
         if word in content:
@@ -76,11 +76,14 @@ def rejection_type(content: str) -> RejectionType:
 
 
 def _read_tool_name(content: str, why: str) -> StepAnnotation:
-    named = _TOOL_LINE.search(content)
-    if named is None:
+    """Find at least the tool of a call whose YAML is broken; `why` is the error."""
+    tool_line = _TOOL_LINE.search(content)
+    if tool_line is None:
         return StepAnnotation(None, (Note("unreadable_call", "set_aside", why),))
-    note = Note("unreadable_arguments", "set_aside", f"a call of {named.group(1)} was due; {why}")
-    return StepAnnotation(CallsDue(tool=named.group(1)), (note,))
+    note = Note(
+        "unreadable_arguments", "set_aside", f"a call of {tool_line.group(1)} was due; {why}"
+    )
+    return StepAnnotation(CallsDue(tool=tool_line.group(1)), (note,))
 
 
 def _read_calls(value: Any, content: str) -> StepAnnotation:

@@ -24,7 +24,7 @@ class DecodedCall(msgspec.Struct, frozen=True):
 
 
 class CallsDue(msgspec.Struct, frozen=True):
-    """The calls that were due; `calls` is empty if the annotation names only the tool."""
+    """The calls that are due; `calls` is empty if the annotation names only the tool."""
 
     calls: tuple[DecodedCall, ...] = ()
     tool: str = ""
@@ -36,7 +36,7 @@ class CallsDue(msgspec.Struct, frozen=True):
 
 
 class RejectionDue(msgspec.Struct, frozen=True):
-    """A rejection was due, of this type."""
+    """A rejection of this type is due."""
 
     type: RejectionType
 
@@ -66,7 +66,7 @@ class PlanStep(msgspec.Struct, frozen=True):
 
 
 class AgentStep(msgspec.Struct, frozen=True):
-    """A step where a sub-agent must call or reject; `has_card` is False for an unknown agent."""
+    """A step where a sub-agent must call a tool or reject; an unknown agent has no card."""
 
     step_id: int
     agent: str

@@ -1,4 +1,4 @@
-"""The protocols of requests: the prompts of Callscore, or those of the public runner (C-133)."""
+"""How scenarios are asked: with the prompts of Callscore or of the public runner (C-133)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.core.scenarios import ProtocolName
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
-_PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
 class PromptProtocol(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class PromptProtocol(msgspec.Struct, frozen=True):
     name: ProtocolName
     planner: str
     sub_agent: str
-    prompts: str = ""
+    prompts_digest: str = ""
     """A hash of the user's own prompts; empty for the bundled ones."""
 
     @property
@@ -35,23 +35,23 @@ class PromptProtocol(msgspec.Struct, frozen=True):
 
     @property
     def signature(self) -> str:
-        """The protocol as in a signature."""
-        return f"{self.name}+{self.prompts}" if self.prompts else self.name
+        """The protocol as part of a run's signature."""
+        return f"{self.name}+{self.prompts_digest}" if self.prompts_digest else self.name
 
-    def planner_system(self, known: str, cards: Cards) -> str:
+    def planner_system(self, system_info: str, cards: Cards) -> str:
         """The planner's system prompt."""
         described = [_describe(card, self.is_public) for card in cards.by_id.values()]
         values = {
-            "system_info": known if known or self.is_public else "Nothing.",
+            "system_info": system_info if system_info or self.is_public else "Nothing.",
             "workflows": "NONE",
             "agent_cards": "\n".join(described) if self.is_public else "\n\n".join(described),
         }
         return _fill(self.planner, values)
 
-    def sub_agent_system(self, known: str) -> str:
+    def sub_agent_system(self, system_info: str) -> str:
         """A sub-agent's system prompt, preceded by the system information."""
         heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
-        return f"{heading}\n{known}\n\n{self.sub_agent}" if known else self.sub_agent
+        return f"{heading}\n{system_info}\n\n{self.sub_agent}" if system_info else self.sub_agent
 
 
 @cache
@@ -77,12 +77,12 @@ def with_public_prompts(text: str) -> PromptProtocol:
 
 
 def _prompt(config: Any, name: str) -> str:
-    found = config
+    value = config
     for key in ("prompts", name, "prompt"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    if not isinstance(found, str) or not found.strip():
+        value = value.get(key) if isinstance(value, Mapping) else None
+    if not isinstance(value, str) or not value.strip():
         raise DataError("missing; expected a text", field=f"prompts.{name}.prompt")
-    return found
+    return value
 
 
 def _template(name: str) -> str:
@@ -93,15 +93,16 @@ def _template(name: str) -> str:
 def _fill(template: str, values: Mapping[str, str]) -> str:
     """Fill the template in one pass, so that placeholders in a value are not replaced."""
 
-    def value(place: re.Match[str]) -> str:
-        return values.get(place.group(1) or place.group(2), place.group())
+    def value(match: re.Match[str]) -> str:
+        return values.get(match.group(1) or match.group(2), match.group())
 
-    return _PLACE.sub(value, template)
+    return _PLACEHOLDER.sub(value, template)
 
 
 def _describe(card: Card, is_public: bool) -> str:
+    """An agent card as text for the planner."""
     skills = [f"  - {skill.id}: {skill.description}" for skill in card.skills]
     heading = ["- Skills:"] if is_public and skills else []
     ending = [""] if is_public else []
-    about = [f"**{card.name} ({card.agent_id})**", f"- {card.description}"]
-    return "\n".join([*about, *heading, *skills, *ending])
+    title = [f"**{card.name} ({card.agent_id})**", f"- {card.description}"]
+    return "\n".join([*title, *heading, *skills, *ending])
