@@ -21,6 +21,7 @@ from callscore.suites.orchestration.extra_statistics import (
     progress_rate,
     run_consistency,
 )
+from callscore.suites.orchestration.plan.parse import READING_REPAIRS
 from callscore.suites.orchestration.step_record import StepRecord
 
 
@@ -110,3 +111,14 @@ def test_nothing_measured_is_none_and_not_zero() -> None:
     found = plan_statistics(())
     assert found["node_f1"] is None
     assert found["exact_plan_rate"] is None
+
+
+def test_c_128_plans_that_were_repaired_are_listed_by_repair() -> None:
+    first, second = READING_REPAIRS[:2]
+    flags = {"EN/1#1": (first,), "EN/2#1": (), "EN/3#1": (first, second, "cycle")}
+    steps = [
+        StepRecord(case, 1, case[3], "plan", "planner", flags=given)
+        for case, given in flags.items()
+    ]
+    found = plan_statistics(steps)["read_leniently"]
+    assert found == {first: ["EN/1#1", "EN/3#1"], second: ["EN/3#1"]}
