@@ -451,6 +451,7 @@ def test_c98_one_run_is_not_run(tmp_path: Path) -> None:
 
 
 def test_c99_w_bm_6_nine_of_eleven_meet_the_advice_and_eight_do_not() -> None:
+    """W-BM-6"""
     nine, eight = binaries(*[True] * 9, False, False), binaries(*[True] * 8, False, False, False)
     assert [nine.score, eight.score] == [pytest.approx(9 / 11), pytest.approx(8 / 11)]
     assert (nine.meets_recommended, eight.meets_recommended) == (True, False)

@@ -152,10 +152,10 @@ PROOFS: Mapping[str, Proof] = {
     "S-14": Proof(
         {
             _ADDRESSES: (
-                "test_a_base_url_that_cannot_be_is_refused_before_anything_is_sent",
+                "test_an_unacceptable_base_url_is_refused_before_anything_is_sent",
                 "test_allowing_http_allows_no_metadata",
                 "test_the_address_that_a_name_resolves_to_is_checked_at_the_connection",
-                "test_the_connection_itself_refuses_what_slipped_past_every_other_check",
+                "test_the_connection_refuses_addresses_that_no_other_check_saw",
             ),
             _HTTP: ("test_a_redirect_is_not_followed_and_stops_the_model",),
             "threats/test_key_bindings.py": (
@@ -174,8 +174,8 @@ PROOFS: Mapping[str, Proof] = {
     "S-15": Proof(
         {
             _ADDRESSES: (
-                "test_a_key_goes_to_no_other_host_than_its_own",
-                "test_s15_a_well_known_key_is_for_its_home_alone",
+                "test_a_key_is_not_sent_to_another_host",
+                "test_s15_a_well_known_key_is_sent_to_its_own_domain_only",
                 "test_the_usual_key_is_not_sent_to_a_host_that_a_config_names",
             )
         }
