@@ -68,3 +68,22 @@ def test_another_programs_database_is_refused(path: Path, database: sqlite3.Conn
     database.execute("CREATE TABLE recipes (name)")
     with pytest.raises(StoreError, match="another program's database"):
         migrate(database, path)
+
+
+def test_a_journal_that_another_process_creates_between_two_reads_is_accepted(path: Path) -> None:
+    class Interleaved(sqlite3.Connection):
+        """Another process creates the journal after the first read."""
+
+        def execute(self, sql: str, *args: object) -> sqlite3.Cursor:
+            found = super().execute(sql, *args)  # type: ignore[arg-type]
+            if sql == "PRAGMA application_id" and not other.in_transaction:
+                rows = found.fetchall()
+                migrate(other, path)
+                found = super().execute(f"SELECT {rows[0][0]}")
+            return found
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        with closing(sqlite3.connect(path, isolation_level=None, factory=Interleaved)) as ours:
+            migrate(ours, path)
+            assert ours.execute("PRAGMA user_version").fetchone() == (NOW,)

@@ -212,9 +212,16 @@ def migrate(
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    alone = not connection.in_transaction
+    if alone:
+        connection.execute("BEGIN")  # another process may create the journal between the reads
+    try:
+        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    finally:
+        if alone:
+            connection.execute("ROLLBACK")  # nothing was written
     if application != APPLICATION_ID and (application or version or tables):
         raise StoreError(f"{path}: is another program's database; expected a Callscore journal")
     return version
