@@ -23,6 +23,12 @@ class Price(msgspec.Struct, frozen=True):
         """(input tokens · input price + output tokens · output price) / 1,000,000        C-83"""
         return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
 
+    def of_reply(self, reply: Reply) -> float | None:
+        """The cost of a reply; None if its tokens are unknown."""
+        if reply.input_tokens is None or reply.output_tokens is None:
+            return None
+        return self.of(reply.input_tokens, reply.output_tokens)
+
 
 class Limits(msgspec.Struct, frozen=True):
     """Limits for requests to a model; the engine lowers the concurrency if a provider objects."""

@@ -129,12 +129,9 @@ class ModelQueue:
 
     def cost_usd(self, reply: Reply) -> float | None:
         """The cost of a reply: as the provider reports it, else price · tokens, else unknown."""
-        price, sent, received = self.spec.price, reply.input_tokens, reply.output_tokens
         if reply.cost_usd is not None:
             return reply.cost_usd
-        if price is None or sent is None or received is None:
-            return None
-        return price.of(sent, received)
+        return None if self.spec.price is None else self.spec.price.of_reply(reply)
 
     def stop(self, why: str) -> None:
         """Send no more requests to this model; the first reason is kept."""

@@ -114,12 +114,13 @@ class ModelHandle(msgspec.Struct, frozen=True):
 
     def at_price(self, reply: Reply) -> Reply:
         """The reply at the price of this model, unless its provider reported a cost."""
-        price, sent, received = self.spec.price, reply.input_tokens, reply.output_tokens
-        reported = reply.cost_usd is not None and self.spec.provider not in NEVER_REPORT_COST
-        if reported or price is None or sent is None or received is None:
+        is_reported = reply.cost_usd is not None and self.spec.provider not in NEVER_REPORT_COST
+        if is_reported or self.spec.price is None:
             return reply
-        cost = price.of(sent, received)
-        return reply if cost == reply.cost_usd else msgspec.structs.replace(reply, cost_usd=cost)
+        cost = self.spec.price.of_reply(reply)
+        if cost is None or cost == reply.cost_usd:
+            return reply
+        return msgspec.structs.replace(reply, cost_usd=cost)
 
 
 class PreparedRun(msgspec.Struct, frozen=True):
