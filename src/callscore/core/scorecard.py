@@ -259,6 +259,14 @@ class RankingLine(msgspec.Struct, frozen=True):
     quality_band: tuple[int, int] | None = None
 
 
+class DecisionLine(msgspec.Struct, frozen=True):
+    """One statement of the decision (C-138): its word, the models it names, and why."""
+
+    word: str
+    models: Sequence[str]
+    why: str
+
+
 class ZeroedRankingLine(msgspec.Struct, frozen=True):
     """One line of the ranking with blocked calls counted as 0; never official (C-129)."""
 
@@ -331,6 +339,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """How `ci95` was computed; null if no intervals were requested."""
     contrasts: Sequence[ModelContrast] = ()
     """Every pair of models that are ranked together; the basis of rank bands (STATS §3)."""
+    decision: Sequence[DecisionLine] = ()
+    """Which model to take, and how certain that is; most important line first (C-138)."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
     """The result of the race; absent in the JSON if the run was not a race."""
     documents: Documents = msgspec.field(default=msgspec.UNSET, name="orchestration")
