@@ -248,9 +248,13 @@ def test_tokens_and_cost_are_by_step_and_scenario_and_repeat_to_the_byte(tmp_pat
     )
     tokens = [line["metrics"]["orchestration.input_tokens"] for line in lines]
     assert sum(tokens) == usage["input_tokens"] > 0
-    assert all(line["metrics"]["orchestration.latency_ms"] >= 0 for line in lines)
     answered = [line for line in read_lines(log) if line["event"] == "answered"]
-    assert all(line["latency_ms"] > 0 for line in answered)
+    measured = {(line["case_id"], line["run"]): line["latency_ms"] for line in answered}
+    assert measured == {
+        (line["case_id"], line["run"]): line["metrics"]["orchestration.latency_ms"]
+        for line in lines
+    }
+    assert all(isinstance(latency, float) for latency in measured.values())
     assert "latency" not in (tmp_path / "a.json").read_text()
 
 
@@ -290,7 +294,7 @@ def test_trajectories_tell_what_was_sent_answered_due_and_decided(tmp_path: Path
     assert first["history"] == "gold"
     assert first["request"]["messages"][0]["role"] == "system"
     assert "workflow_1" in first["gold"]["plan"]
-    assert first["reply"]["latency_ms"] >= 0
+    assert isinstance(first["reply"]["latency_ms"], float)
     called = next(line for line in lines if line["kind"] == "call")
     assert called["request"]["tools"]
     assert {"name", "key", "value"} >= set(called["verdict"].get("metrics", {}))
