@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from callscore.stats.contributions import call_key
 from callscore.stats.intervals import Interval
 from callscore.stats.matrix import MAX_UNITS, CallMatrix, ResamplingUnits
-from callscore.stats.resampling import RESAMPLES, make_replicates
+from callscore.stats.resampling import RESAMPLES, Replicates, make_replicates
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
@@ -95,11 +95,6 @@ def prediction_powered_mean(
     the call of each labelled item and of each other one, by default one of its own. Calls are
     resampled with all their items, and λ is estimated again in each resample.
     """
-    import numpy as np
-
-    from callscore.stats.bca import bca_interval
-    from callscore.stats.rates import rule_of_three_interval
-
     n = len(human)
     if n != len(judge):
         raise ValueError(f"{n} human labels for {len(judge)} verdicts of the judge")
@@ -109,6 +104,53 @@ def prediction_powered_mean(
         [f"labelled {at}" for at in range(n)],
         [f"other {at}" for at in range(len(judge_alone))],
     )
+    sums = _sums_by_call(human, judge, judge_alone, labelled_calls, other_calls)
+    (found,) = make_replicates([sums], _statistic, seed, resamples)
+    distinct = len(dict.fromkeys(labelled_calls))
+    agrees = all(y == f for y, f in zip(human, judge, strict=True))
+    value = found["mean",].estimate
+    return CorrectedMean(
+        _clip(value),
+        Interval(*map(_clip, _limits(found["mean",], distinct, agrees=agrees))),
+        found["trust",].estimate,
+        correlation(human, judge),
+        n,
+    )
+
+
+def _limits(replicates: Replicates, calls: int, *, agrees: bool) -> Interval:
+    """BCa over calls; the rule of three if nothing varies, or if no label differs"""
+    from callscore.stats.bca import bca_interval
+    from callscore.stats.rates import rule_of_three_interval
+
+    value = replicates.estimate
+    limits = bca_interval(replicates, calls)
+    if limits is None or limits.method == "all_equal":
+        limits = rule_of_three_interval(value, calls, SHARE)
+    interval = Interval(limits.low, limits.high)
+    return widen_for_agreement(value, interval, calls) if agrees else interval
+
+
+def _clip(value: float) -> float:
+    return min(SHARE[1], max(SHARE[0], value))
+
+
+def _statistic(found: Sequence[Floats]) -> Sequence[dict[tuple[str, ...], Floats]]:
+    sums = LabelSums(*found[0])
+    weights = judge_weights(sums)
+    return [{("mean",): corrected_means(sums, weights), ("trust",): weights}]
+
+
+def _sums_by_call(
+    human: Sequence[float],
+    judge: Sequence[float],
+    judge_alone: Sequence[float],
+    labelled_calls: Sequence[str],
+    other_calls: Sequence[str],
+) -> CallMatrix:
+    """The sums of every call, in the order of `LabelSums`."""
+    import numpy as np
+
     place = _units_of([*labelled_calls, *other_calls])
     size = max(place.values()) + 1
     lines = np.zeros((len(LabelSums._fields), size))
@@ -116,30 +158,7 @@ def prediction_powered_mean(
         lines[:5, place[call]] += (1, y, f, y * f, f * f)
     for f, call in zip(judge_alone, other_calls, strict=True):
         lines[5:, place[call]] += (1, f, f * f)
-
-    def statistic(found: Sequence[Floats]) -> Sequence[dict[tuple[str, ...], Floats]]:
-        sums = LabelSums(*found[0])
-        weights = judge_weights(sums)
-        return [{("mean",): corrected_means(sums, weights), ("trust",): weights}]
-
-    units = ResamplingUnits(np.arange(size, dtype=np.uint64), size)
-    (found,) = make_replicates([CallMatrix(units, {}, lines)], statistic, seed, resamples)
-    labelled = len(dict.fromkeys(labelled_calls))
-    value = found["mean",].estimate
-    limits = bca_interval(found["mean",], labelled)
-    if limits is None or limits.method == "all_equal":
-        limits = rule_of_three_interval(value, labelled, SHARE)
-    interval = Interval(limits.low, limits.high)
-    if all(y == f for y, f in zip(human, judge, strict=True)):
-        interval = widen_for_agreement(value, interval, labelled)
-    low, high = SHARE
-    return CorrectedMean(
-        min(high, max(low, value)),
-        Interval(max(low, interval.low), min(high, interval.high)),
-        found["trust",].estimate,
-        correlation(human, judge),
-        n,
-    )
+    return CallMatrix(ResamplingUnits(np.arange(size, dtype=np.uint64), size), {}, lines)
 
 
 def _units_of(calls: Sequence[str]) -> dict[str, int]:
