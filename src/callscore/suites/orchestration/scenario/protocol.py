@@ -54,7 +54,7 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         """A sub-agent's system prompt, preceded by the system information.
 
         The prompt of Callscore names the agent and its task. A small model repeats the plan that it
-        sees in the history unless it is told what to do now.
+        sees in the history unless the prompt says what to do now.
         """
         heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
         prompt = self.sub_agent
