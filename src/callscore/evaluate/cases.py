@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -16,7 +15,7 @@ from callscore.core.nearest import nearest
 from callscore.core.suite import Suite
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
+from callscore.store.files import Block, Line, Source, blocks_of, lines_in, lines_of
 from callscore.store.input_records import (
     canonical_case,
     read_case,
@@ -90,7 +89,7 @@ def load_case(
 
 def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
     """The tasks, with the settings of a config."""
-    return config.catalog.tasks(NamesInData(config.cases))
+    return config.catalog.tasks(NamesInData(config.case_sources))
 
 
 class NamesInData:
@@ -99,7 +98,7 @@ class NamesInData:
     All lines are read, even if few cases are selected, so that prompts stay the same.
     """
 
-    def __init__(self, cases: Sequence[Path]) -> None:
+    def __init__(self, cases: Sequence[Source]) -> None:
         self._cases = cases
         self._found: dict[str, Sequence[str]] = {}
 
@@ -123,7 +122,7 @@ def duplicate_id(case_id: str, line: Line) -> DataError:
 def case_positions(config: ScoreConfig) -> dict[str, int]:
     """The id of every case in the files and its position, selected or not."""
     ids: dict[str, int] = {}
-    for block in blocks_of(config.cases):
+    for block in blocks_of(config.case_sources):
         at_once = read_case_ids(block.lines)
         if at_once and len(set(at_once)) == len(at_once) and ids.keys().isdisjoint(at_once):
             for case_id in at_once:
@@ -230,7 +229,7 @@ class CaseReader:
     def __iter__(self) -> Iterator[IndexedCase]:
         """Read the files once, one case at a time."""
         config, next_position, given = self._config, 0, 0
-        for line in lines_of(config.cases):
+        for line in lines_of(config.case_sources):
             if config.limit is not None and given >= config.limit:
                 return
             try:
