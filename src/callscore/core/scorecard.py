@@ -72,6 +72,10 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
+    """How many supported claims were left out as padding (C-136)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -140,6 +144,9 @@ class CriterionScore(msgspec.Struct, frozen=True):
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
 
 
 class BenchmarkScore(msgspec.Struct, frozen=True):
@@ -286,6 +293,7 @@ class ZeroedRankingLine(msgspec.Struct, frozen=True):
 RowKind = Literal[
     "section",
     "metric",
+    "figure",
     "subscore",
     "task",
     "criterion",
@@ -312,6 +320,8 @@ class TemplateRow(msgspec.Struct, frozen=True):
     """Shown on request only; not in the template of the framework."""
     remark: str = ""
     """A remark that reports print next to the value."""
+    unit: str = ""
+    """The unit of a figure; every other value has its own."""
 
 
 SKIPPED = "skipped: "

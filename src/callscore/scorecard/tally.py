@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -46,6 +47,8 @@ class MetricTally(msgspec.Struct):
     open_numerator: float = 0
     open_denominator: float = 0
     """The counts of decided items in the cases that wait (C-75)."""
+    left_out: float = 0
+    """Items that are left out of both counts (C-136)."""
     lowest: float = float("inf")
     """Like `highest` and `positive`, only if the formula watches the metric."""
     highest: float = float("-inf")
@@ -66,7 +69,7 @@ class MetricTally(msgspec.Struct):
         without_value = 0
         for measure in measures:
             value = measure.value
-            if value is None or measure.vacuous or measure.approximate:
+            if value is None or measure.vacuous or measure.approximate or measure.left_out:
                 self._count_properties(measure)
                 if value is None:
                     without_value += 1
@@ -104,6 +107,7 @@ class MetricTally(msgspec.Struct):
             self.vacuous += measure.vacuous
             self.approximate += measure.approximate
             self.estimated += measure.estimated
+            self.left_out += measure.left_out
             return
         absence = measure.absence
         if absence == "absent":
@@ -347,6 +351,18 @@ class TaskTally(msgspec.Struct):
         )
 
 
+class Padding(NamedTuple):
+    """The value of a rate over all claims, and how many the official value leaves out (C-136)."""
+
+    plain: float
+    left_out: float
+
+
+def to_count(count: float) -> float:
+    """A count as a whole number; the mean of several runs may not be one."""
+    return int(count) if float(count).is_integer() else count
+
+
 def _secondary_of(replies: Sequence[ScoredReply]) -> Mapping[str, Measure]:
     if len(replies) == 1:
         return replies[0].measured.secondary
@@ -396,4 +412,5 @@ def mean_of_runs(runs: Sequence[Measure]) -> Measure:
         vacuous=all(run.vacuous for run in values),
         approximate=any(run.approximate for run in values),
         estimated=any(run.estimated for run in values),
+        left_out=math.fsum(run.left_out for run in values) / len(values),
     )
