@@ -108,12 +108,15 @@ def test_c136_the_plain_rate_and_the_claims_left_out_stand_beside(tmp_path: Path
     scored = score([case], [output("c1", answer)], tmp_path, verdicts, benchmarks=True)
     rate = scored.task("text").metrics["text.hallucination_rate"]
     assert rate.value == pytest.approx(100 / 25)
-    assert (rate.plain, rate.claims_left_out) == (pytest.approx(100 / 251), 226)
+    assert rate.plain == pytest.approx(100 / 251)
+    assert rate.claims_left_out == 226
     free = scored.task("text").metrics["text.fabrication_free"]
-    assert (free.plain, free.claims_left_out) == (pytest.approx(250 / 251), 226)
+    assert free.plain == pytest.approx(250 / 251)
+    assert free.claims_left_out == 226
     faithful = scored.model.benchmarks.criteria["bench.faithfulness"]
     assert faithful.value == pytest.approx(24 / 25)
-    assert (faithful.plain, faithful.claims_left_out) == (pytest.approx(250 / 251), 226)
+    assert faithful.plain == pytest.approx(250 / 251)
+    assert faithful.claims_left_out == 226
     shown = terminal(scored.card, all_rows=True)
     assert "0.996 (226 claims left out)" in row_of(shown, "plain")
 
@@ -145,7 +148,8 @@ def test_c136_plain_rates_pool_over_calls_and_runs(tmp_path: Path) -> None:
     scored = score([long, short], runs, tmp_path, [*verdicts, *second, *more])
     rate = scored.task("text").metrics["text.hallucination_rate"]
     assert rate.value == pytest.approx(100 * 2 / (25 + 10))
-    assert (rate.plain, rate.claims_left_out) == (pytest.approx(100 * 2 / (251 + 10)), 226)
+    assert rate.plain == pytest.approx(100 * 2 / (251 + 10))
+    assert rate.claims_left_out == 226
 
 
 def test_c136_a_factor_below_0_is_refused(tmp_path: Path) -> None:
