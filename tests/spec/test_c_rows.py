@@ -41,7 +41,7 @@ def unspoken(scored: Scorecard) -> float | None:
     return metric.secondary["unspoken_entities"]
 
 
-def test_c45_a_configured_entity_that_nobody_said_is_counted_beside(tmp_path: Path) -> None:
+def test_c45_a_configured_entity_that_is_not_spoken_is_counted_separately(tmp_path: Path) -> None:
     answers = [output("c1", entity_output(["refund"], ["billing", "account_management"]))]
     official = score([UNSPOKEN], answers, tmp_path)
     assert (official.value(FABRICATED), unspoken(official.card)) == (0, 1)
@@ -103,7 +103,7 @@ def padded(supported: int, case_id: str = "c1") -> tuple[Json, Json, Sequence[Js
     return text_case(expected, case_id), answer, verdicts
 
 
-def test_c136_the_plain_rate_and_the_claims_left_out_stand_beside(tmp_path: Path) -> None:
+def test_c136_the_plain_rate_and_the_claims_left_out_are_shown(tmp_path: Path) -> None:
     case, answer, verdicts = padded(250)
     scored = score([case], [output("c1", answer)], tmp_path, verdicts, benchmarks=True)
     rate = scored.task("text").metrics["text.hallucination_rate"]

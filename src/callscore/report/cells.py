@@ -19,8 +19,8 @@ from callscore.core.scorecard import (
     Scorecard,
     SubScore,
     TaskScore,
-    TemplateRow,
 )
+from callscore.core.template import TemplateRow
 from callscore.report.figures import figure_of
 from callscore.report.numbers import (
     show,

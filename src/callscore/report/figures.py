@@ -1,10 +1,11 @@
-"""The figures that stand beside a metric or a criterion, outside its value (C-35, C-45, C-136)."""
+"""Figures next to a metric or a criterion, outside its value (C-35, C-45, C-136)."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.core.scorecard import ModelScore
+from callscore.core.template import TemplateRow
 from callscore.scorecard.template import PLAIN
 
 

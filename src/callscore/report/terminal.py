@@ -11,9 +11,9 @@ from callscore.core.scorecard import (
     Blocker,
     RankingLine,
     Scorecard,
-    TemplateRow,
     ZeroedRankingLine,
 )
+from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     Cell,
     ScorecardRow,

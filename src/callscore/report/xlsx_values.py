@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from callscore.core.scorecard import ModelScore, Scorecard, TemplateRow
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.template import TemplateRow
 from callscore.report.figures import figure_of
 from callscore.report.source import ReportSource
 

@@ -20,7 +20,7 @@ from callscore.core.scorecard import (
 from callscore.core.spec import Benchmarks, Criterion, ScoreSettings, Spec, holds
 from callscore.scorecard.criteria import CriterionTally
 from callscore.scorecard.formula import weighted_sum
-from callscore.scorecard.tally import Padding, to_count
+from callscore.scorecard.metric_tally import Padding, to_count
 
 SUM_TOLERANCE = 1e-9
 

@@ -17,8 +17,9 @@ from callscore.scorecard.formula import (
     part_score,
     task_score,
 )
+from callscore.scorecard.metric_tally import MetricTally, Padding, to_count
 from callscore.scorecard.strata import mean_of_strata
-from callscore.scorecard.tally import MetricTally, Padding, TaskTally, to_count
+from callscore.scorecard.tally import TaskTally
 from callscore.stats.intervals import clopper_pearson
 
 AWAITED = {

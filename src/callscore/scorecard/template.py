@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from callscore.core.scorecard import TemplateRow
 from callscore.core.spec import Band, MetricSpec, Rating, Spec
+from callscore.core.template import TemplateRow
 
 PLAIN = "plain"
 """The figure with the value of a rate of claims if none were left out (C-136)."""
@@ -17,7 +17,7 @@ def template_rows(spec: Spec) -> Sequence[TemplateRow]:
 
 
 def _figures(metric: MetricSpec) -> Mapping[str, str]:
-    """The units of the figures beside a metric, by their names in the JSON   C-35, C-45, C-136"""
+    """The units of the figures next to a metric, by their names in the JSON   C-35, C-45, C-136"""
     return {**metric.secondary, **({PLAIN: metric.unit} if metric.limits_padding else {})}
 
 
