@@ -524,3 +524,20 @@ def test_recorded_answers_to_gold_history_are_no_free_run(tmp_path: Path) -> Non
 def test_the_public_protocol_has_no_free_runs(tmp_path: Path) -> None:
     data = scenario_data(protocol="public", history="own")
     assert "gold history only" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
+
+
+def test_c121_the_directory_of_a_run_is_its_output_folder_and_the_model(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [{**PERFECT, "name": "org/model"}], data=SCENARIOS)
+    (tmp_path / "results").mkdir()
+    for json_file, export, directory in (
+        ("results/run.json", None, "results/org_model"),
+        ("run.json", None, "org_model"),
+        (f"{tmp_path}/results/run.json", None, "results/org_model"),
+        ("run.json", "out/new", "out/new/org_model"),
+        ("run.json", f"{tmp_path}/exported", "exported/org_model"),
+    ):
+        exporting = [] if export is None else ["--export", export]
+        done = run("run", path, "--json", json_file, *exporting, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert read_json(tmp_path / json_file)["directory"] == directory
+    assert (tmp_path / "out" / "new" / "org_model" / "EN" / "1_out.json").is_file()

@@ -179,11 +179,12 @@ class LanguageResult(msgspec.Struct, frozen=True):
     def _standard_extension(self, *, has_intervals: bool) -> Json:
         records = self.records
         open_items = extra_statistics.undecided_values(records)
-        positive = self.overall.call.value_positive_only.value
+        calls = self.overall.call
         return {
             "approximate": self.approximate,
             "undecided": {"count": len(open_items), "items": open_items},
-            "value_score_positive_only": positive,
+            "value_score_answered_only": calls.value_answered_only.value,
+            "value_score_positive_only": calls.value_positive_only.value,
             "choice": extra_statistics.decision_statistics(self.overall.confusion, records),
             "plan": extra_statistics.plan_statistics(records),
             "runs": extra_statistics.run_consistency(records, has_intervals=has_intervals),

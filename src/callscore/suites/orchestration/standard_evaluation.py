@@ -11,7 +11,7 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import DataFinding, OpenStep
-from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
+from callscore.suites.orchestration.call.measures import NO_CALL, Difference, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
@@ -181,9 +181,11 @@ def _agent_record(
         flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
     )
     wrong = _decision_difference(step, prediction, confusion)
+    is_comparable = isinstance(step.due, CallsDue) and step.due.readable
     if wrong is not None:
-        return msgspec.structs.replace(record, differences=(wrong,))
-    if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and step.due.readable:
+        score = NO_CALL if is_comparable else None
+        return msgspec.structs.replace(record, call=score, differences=(wrong,))
+    if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and is_comparable:
         score = measure_calls(
             prediction.calls,
             step.due.calls,
@@ -255,12 +257,15 @@ def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
 
 
 def _call_row(records: Sequence[StepRecord]) -> CallRow:
-    """Means over the steps where a call was due and made, zeros included        C-115"""
-    pairs = [record.call for record in records if record.call is not None]
+    """Means over the steps where a call was due; 0 if none was made        C-115"""
+    due = [record.call for record in records if record.call is not None]
     return CallRow(
-        name=_mean([pair.name for pair in pairs]),
-        key=_mean([pair.key for pair in pairs]),
-        value=_mean([pair.value for pair in pairs]),
-        value_positive_only=_mean([pair.value for pair in pairs if pair.value > 0]),
+        name=_mean([call.name for call in due]),
+        key=_mean([call.key for call in due]),
+        value=_mean([call.value for call in due]),
+        value_positive_only=_mean([call.value for call in due if call.value > 0]),
+        value_answered_only=_mean(
+            [r.call.value for r in records if r.call is not None and r.confusion.fc_fc]
+        ),
         perfect=sum(record.success for record in records),
     )
