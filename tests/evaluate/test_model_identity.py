@@ -62,7 +62,7 @@ def test_an_alias_is_noted_with_the_name_that_answered() -> None:
 
 def test_a_file_on_the_server_is_no_other_model_and_its_folder_is_not_shown() -> None:
     counted = ModelIdentities({"m": "qwen"})
-    counted.count("m", "/home/someone/weights/qwen-q4.gguf")
+    counted.count("m", "/srv/weights/qwen-q4.gguf")
     counted.count("m", "C:\\Users\\someone\\qwen-q4.gguf")
     assert counted.notes() == ["m: asked for qwen, answered from the file qwen-q4.gguf (2 answers)"]
     assert counted.identity("m") == ("qwen-q4.gguf",)
