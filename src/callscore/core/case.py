@@ -64,8 +64,8 @@ class Prompt(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     schema: JsonObject | None = None
     tools: Sequence[Tool] = ()
-    max_tokens: int | None = None
-    """A limit of the reply below that of the model's parameters. Only `openai`, the API of local
+    max_tokens: int | msgspec.UnsetType = msgspec.UNSET
+    """A limit of the reply below that of the model's parameters, if set. Only `openai`, the API of local
     servers, sends it: other APIs may refuse a limit that leaves no room for thoughts."""
 
 

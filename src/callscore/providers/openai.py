@@ -117,7 +117,7 @@ class ChatCompletions:
         if prompt.tools:
             built["tools"] = _tools(prompt.tools)
         body = merge_params(built, self._params)
-        return body if prompt.max_tokens is None else _limit(body, prompt.max_tokens)
+        return body if prompt.max_tokens is msgspec.UNSET else _limit(body, prompt.max_tokens)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""

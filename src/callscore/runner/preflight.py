@@ -80,7 +80,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 def small_prompt(work: Prompt | None, *, is_local: bool = False) -> Prompt:
     """A small request with the schema and the tools of a real one."""
-    max_tokens = LOCAL_TOKENS if is_local else None
+    max_tokens = LOCAL_TOKENS if is_local else msgspec.UNSET
     if work is None:
         return msgspec.structs.replace(PROMPT, max_tokens=max_tokens)
     if work.schema is not None:
