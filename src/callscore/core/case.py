@@ -65,7 +65,7 @@ class Prompt(msgspec.Struct, frozen=True):
     schema: JsonObject | None = None
     tools: Sequence[Tool] = ()
     max_tokens: int | msgspec.UnsetType = msgspec.UNSET
-    """A limit of the reply below that of the model's parameters, if set. Only `openai`, the API of local
+    """A limit of the reply below that of the model's parameters. Only `openai`, the API of local
     servers, sends it: other APIs may refuse a limit that leaves no room for thoughts."""
 
 
