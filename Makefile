@@ -8,11 +8,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 .PHONY: demo test check slow coverage bench docs site pictures lock fix clean
 
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
-	$(BIN)/callscore demo
+	@$(BIN)/callscore demo
 
 test: export PYTHONDONTWRITEBYTECODE =   # or every process of the tests compiles all modules again
 test: $(VENV)/.ready                ## the default tests
-	$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS)
 
 check: $(VENV)/.ready               ## lint, format, types, layers
 	$(BIN)/ruff check .
@@ -54,7 +54,8 @@ clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 
 $(VENV)/.ready: requirements.lock pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --require-hashes -r requirements.lock
-	$(PIP) install --quiet --no-deps --no-build-isolation -e .
-	touch $@
+	@echo "Installing Callscore and its tools in $(VENV) (once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
