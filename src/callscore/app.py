@@ -285,9 +285,7 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case like scoring, without stopping at the first problem."""
-    from callscore.evaluate.data_statistics import (
-        DataStatistics,  # imports scipy, which scoring does not need
-    )
+    from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
 
     config = read_single_cases(ScoreConfig(cases=paths), need_output=False)
     tasks = tasks_for(config)
