@@ -71,6 +71,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    decides: bool = True
+    """Whether a Fail of this row keeps the model from being recommended (C-138)."""
     plain: float | None = None
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
@@ -242,6 +244,8 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     answered_by: Sequence[str] = ()
     """Model names other than the requested one under which the model replied; part of its
     identity (R-26)."""
+    origin: str = ""
+    """The provider, if no model was asked in the run: `simulated`, `baseline` or `replay`."""
 
 
 class RankingLine(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner, JudgingCost
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
+from callscore.report.decision_lines import with_decision
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
@@ -36,7 +37,7 @@ def scorecard(
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
-    context = CardContext(spec, final, result.floors)
+    context = CardContext(spec, final, result.floors, result.origins)
     models = [
         _model_score(model, tallies, config, context) for model, tallies in result.tallies.items()
     ]
@@ -64,6 +65,7 @@ def scorecard(
         else None,
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
+    card = with_decision(card, spec, config.decide)
     if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
@@ -73,6 +75,12 @@ def scorecard(
         result.scenarios,
         lambda language: scorecard(config, restrict_to_language(result, language), None),
     )
+
+
+def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:
+    """The same card with its decision, after something was added that may change it."""
+    tasks = {task: None for model in card.models for task in model.tasks}
+    return with_decision(card, config.catalog.spec_with(tasks), config.decide)
 
 
 def joint_scorecard(
@@ -151,11 +159,12 @@ def final_weights(config: ScoreConfig, result: ScoringResult) -> FinalWeights:
 
 
 class CardContext(NamedTuple):
-    """What the columns of all models share: spec, weights of the Final Score, floors."""
+    """What the columns of all models share."""
 
     spec: Spec
     final: FinalWeights
     floors: Mapping[str, Floor]
+    origins: Mapping[str, str]
 
 
 def _model_score(
@@ -186,6 +195,7 @@ def _model_score(
         cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+        origin=context.origins.get(model, ""),
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from callscore.core.race import RaceCard, RaceExit
-from callscore.report.safe_text import plain
+from collections.abc import Sequence
 
-MAX_NAME_LENGTH = 40
+from callscore.core.decide import Decide
+from callscore.core.race import RaceCard, RaceExit, RacingModel
+from callscore.core.scorecard import DecisionLine, Scorecard
+from callscore.report.names import MAX_NAME_LENGTH
+from callscore.report.safe_text import plain
+from callscore.scorecard.decision import STAND_INS
 
 
 def describe_decision(race: RaceCard) -> str:
     """Describe what the race decided, after how many requests."""
-    cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
-    paid = f"after {race.requests:,} of {race.of_requests:,} requests{cost}"
+    paid = _paid(race)
     names = " and ".join(map(_name, race.tie_band))
     if race.status == "decided":
         return f"{_name(race.decision or '')} is best: decided {paid}"
@@ -22,6 +25,58 @@ def describe_decision(race: RaceCard) -> str:
     return f"not decided {paid}; still in the race: {names}; {race.stopped}"
 
 
+def _paid(race: RaceCard) -> str:
+    cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
+    return f"after {race.requests:,} of {race.of_requests:,} requests{cost}"
+
+
+def race_result(race: RaceCard, rivals: Sequence[str], margin: float) -> DecisionLine:
+    """Return what a race decides: best quality, a tie, or nothing        C-138 rule 6
+
+    `rivals` are cheaper models that left the race within the margin of the best one.
+    """
+    paid = _paid(race)
+    if race.status == "tie":
+        return DecisionLine("TIE", race.tie_band, f"by quality: ended {paid}; {race.stopped}")
+    if race.status == "none":
+        return DecisionLine("NONE PASSES", [], f"no model is valid: decided {paid}")
+    if race.decision is None:
+        return DecisionLine("NOT DECIDED", race.tie_band, f"in the race {paid}; {race.stopped}")
+    names = " and ".join(map(_name, rivals))
+    lost = f"; not by price, as {names} left the race less than {margin:g} below" if rivals else ""
+    return DecisionLine("BEST QUALITY", [race.decision], f"decided {paid}{lost}")
+
+
+def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequence[str]:
+    """The cheaper models that might be not worse than the winner if they were finished    C-138"""
+    winner = race.decision
+    if winner is None or decide.by == "quality":
+        return []
+    means = {model.model: model.mean_score for model in race.models}
+    best, price = means[winner], card.model(winner).cost.per_1000_calls
+
+    def is_rival(model: RacingModel) -> bool:
+        score, own = card.model(model.model), means[model.model]
+        is_out = model.out is not None and model.out.why in ("call_gate", "rate_gate")
+        if is_out or score.origin in STAND_INS or model.requests >= model.of_requests:
+            return False
+        cost = score.cost.per_1000_calls
+        if cost is not None and price is not None and cost >= price:
+            return False
+        return own is None or best is None or best[0] - own[1] <= decide.margin
+
+    return [model.model for model in race.models if model.model != winner and is_rival(model)]
+
+
+def race_exits(race: RaceCard) -> list[DecisionLine]:
+    """Return when and why models left the race."""
+    return [
+        DecisionLine("OUT", [model.model], _why_out(model.out))
+        for model in race.models
+        if model.out is not None
+    ]
+
+
 def describe_guarantee(race: RaceCard) -> str:
     """Describe what the race guarantees."""
     about = "this data set (pool)" if race.about == "pool" else "future calls (future)"
@@ -30,6 +85,10 @@ def describe_guarantee(race: RaceCard) -> str:
 
 def describe_exit(model: str, out: RaceExit) -> str:
     """Describe when and why a model left the race."""
+    return f"{_name(model)} is out {_why_out(out)}"
+
+
+def _why_out(out: RaceExit) -> str:
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {
         "worse": f"worse than {by}",
@@ -38,7 +97,7 @@ def describe_exit(model: str, out: RaceExit) -> str:
         "rate_gate": f"invalid, {out.gate} is beyond its limit",
         "withdrawn": "it cannot be asked any more",
     }
-    return f"{_name(model)} is out after {out.after_blocks} {blocks}: {why[out.why]}"
+    return f"after {out.after_blocks} {blocks}: {why[out.why]}"
 
 
 def race_notes(race: RaceCard) -> list[str]:

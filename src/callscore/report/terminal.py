@@ -41,7 +41,7 @@ STYLES: Mapping[Tone, str] = {
 INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6}
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
-KEYWORD_WIDTH = 10
+KEYWORD_WIDTH = 17
 """The indentation of the sentences of the decision."""
 
 

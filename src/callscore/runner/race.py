@@ -30,6 +30,7 @@ from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.scorecards import decide_again
 from callscore.report.race_text import race_notes
 from callscore.runner.cases import CaseFiles, CasePrompt, ScenarioSteps, work_of
 from callscore.runner.prepare import PreparedRun
@@ -373,7 +374,8 @@ class RaceRun:
         race = make_race_card(
             self._race.state(), self._schedule, self._rules, self._accounts, status
         )
-        return msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        card = msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        return decide_again(self._prepared.config.scoring, card)
 
 
 OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]

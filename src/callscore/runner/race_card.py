@@ -12,7 +12,8 @@ from callscore.core.case import Failed, Reply
 from callscore.core.race import RaceCard, RaceExit, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
+from callscore.report.names import MAX_NAME_LENGTH
+from callscore.report.race_text import describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Elimination, RaceState

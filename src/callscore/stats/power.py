@@ -110,3 +110,21 @@ def _smallest(suffices: Callable[[int], bool]) -> int | None:
         else:
             low = middle
     return high
+
+
+def calls_for_claim(
+    difference: float, deviation: float, margin: float, alpha: float = ALPHA, power: float = POWER
+) -> int | None:
+    """n = max(ln α / ln(1 − m), ((z(1 − α) + z(power)) · sd / m)²), m = margin − difference
+
+    About how many calls show that a difference is at most the margin, one-sided at 1 − α: as many
+    as rule out failures not seen, and as the spread of the difference needs (STATS §2, C-138).
+    None if the difference is not below the margin, or the sample would be too large.
+    """
+    room = margin - difference
+    if not 0 < room < 1:
+        return None
+    unseen = math.log(alpha) / math.log1p(-room)
+    spread = ((NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)) * deviation / room) ** 2
+    calls = max(unseen, spread)
+    return math.ceil(calls) if calls <= MAX_CALLS else None
