@@ -52,7 +52,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
         status=status,
         score=_multiply(rows_score, unblocked) if status == "valid" else None,
         ungated_score=_multiply(rows_score, _readable_share(formula.task, tally)),
-        zeroed_score=_zeroed_score(rows_score, unblocked) if status == "invalid" else None,
+        zeroed_score=_zeroed_score(rows_score, tally) if status == "invalid" else None,
         unblocked_share=unblocked,
         blocked_share_ci95=_blocked_interval(tally, status),
         reasons=gating or _open_rows(formula, values, status),
@@ -75,9 +75,10 @@ def _multiply(rows_score: float | None, share: float | None) -> float | None:
     return None if rows_score is None or share is None else rows_score * share
 
 
-def _zeroed_score(rows_score: float | None, unblocked: float | None) -> float | None:
-    """formula(rows) × the share of calls that no call gate blocks; 0 if none is left      C-129"""
-    return 0.0 if unblocked == 0 else _multiply(rows_score, unblocked)
+def _zeroed_score(rows_score: float | None, tally: TaskTally) -> float | None:
+    """formula(rows) × the share of calls that breach no gate on their own; 0 if all do    C-129"""
+    passed = tally.evaluated - len(tally.blocked)
+    return _multiply(rows_score, passed / tally.evaluated) if passed else 0.0
 
 
 def _unblocked_share(tally: TaskTally) -> float | None:
@@ -94,10 +95,11 @@ def _readable_share(task: str, tally: TaskTally) -> float:
 
 
 def _blocked_interval(tally: TaskTally, status: Status) -> tuple[float, float] | None:
-    """Clopper–Pearson of calls in breach of a call gate / calls        C-129"""
-    if not tally.call_blocked and status != "invalid":
+    """Clopper–Pearson of the calls that count 0 / calls; none for a single call        C-129"""
+    zeros = tally.blocked if status == "invalid" else tally.call_blocked
+    if (not zeros and status != "invalid") or tally.evaluated < 2:
         return None
-    interval = clopper_pearson(len(tally.call_blocked), tally.evaluated)
+    interval = clopper_pearson(len(zeros), tally.evaluated)
     return (interval.low, interval.high) if interval is not None else None
 
 
