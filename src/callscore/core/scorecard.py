@@ -109,8 +109,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     unblocked_share: float | None = None
     """The share of calls that no call gate blocks (C-03)."""
     blocked_share_ci95: tuple[float, float] | None = None
-    """The interval of the share of calls that count 0, if there are any or the task is invalid: those
-    in breach of any gate if it is, otherwise of a call gate."""
+    """The interval of the share of calls that count 0, if there are any or the task is invalid: of
+    those in breach of any gate if it is, otherwise of a call gate."""
     answers: int = 0
     """Answers that were evaluated: calls times runs."""
     malformed: Mapping[str, int] = {}
@@ -180,6 +180,9 @@ class FinalScore(msgspec.Struct, frozen=True):
     b: float | None
     reasons: Sequence[str]
     weights: Mapping[str, float]
+    over: Sequence[str] = ()
+    """The tasks that the Final Score is over: those with cases in the data, narrowed by `tasks`
+    and by weights of 0 (C-82)."""
     zeroed_final: float | None = None
     """The formula over official or zeroed task scores; never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
@@ -291,6 +294,8 @@ class ZeroedRankingLine(msgspec.Struct, frozen=True):
     band: tuple[int, int] | None = None
 
 
+FINAL = "Final Score"
+"""The heading of a Final Score over every task of the framework."""
 SKIPPED = "skipped: "
 """Prefix of a note about an unusable case (C-20)."""
 
@@ -312,6 +317,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
     title: str = ""
     """The title of reports: `Call Intelligence`."""
+    final_heading: str = FINAL
+    """How reports head the Final Score: `Final over QA` if it is over some tasks only (C-82)."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null if no intervals were requested."""
     contrasts: Sequence[ModelContrast] = ()
