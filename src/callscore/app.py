@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from callscore.config.decide import read_decide
 from callscore.config.score import (
     DEFAULT_STORE,
     ScoreConfig,
@@ -67,6 +68,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
+    decide: Mapping[str, Any] | None = None,
     workload: Mapping[str, float] | None = None,
     cost_per_1000: Mapping[str, float] | None = None,
     tasks: Sequence[str] = (),
@@ -96,6 +98,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         store: Store the replies of judges here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
         weights: Task weights.
+        decide: What the recommended model is chosen by: `by`, `margin`, `allow_fail`.
         workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
@@ -119,6 +122,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         store=as_path(store) or DEFAULT_STORE,
         settings=settings or {},
         weights=weights or {},
+        decide=read_decide(decide or {}),
         workload=workload or {},
         cost_per_1000=cost_per_1000 or {},
         tasks=tasks,

@@ -11,7 +11,7 @@ import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.html_report import HtmlReport
-from callscore.cli.pairs import parse_numbers, weights_option
+from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
@@ -43,6 +43,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
+@decide_option
 @click.option("--budget", type=float, help="Stop before this many dollars are exceeded.")
 @click.option(
     "--yes",
@@ -100,6 +101,7 @@ def run(
     engine: str,
     limit: int | None,
     weights: tuple[str, ...],
+    decide: tuple[str, ...],
     budget: float | None,
     yes: bool,
     race: bool,
@@ -163,6 +165,7 @@ def run(
     )
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, no_intervals, redaction_choice(redact, names))
+    config = config.with_decide(parse_pairs("--decide", decide))
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         HtmlReport(html, config) as report,

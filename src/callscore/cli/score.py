@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.pairs import parse_numbers, parse_pairs, weights_option
+from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import VariadicCommand
@@ -68,6 +68,7 @@ FILE = click.Path(path_type=Path)
     "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
 @weights_option
+@decide_option
 @click.option(
     "--workload",
     multiple=True,
@@ -97,6 +98,7 @@ def score(
     save_verdicts: Path | None,
     open_items: Path | None,
     weights: tuple[str, ...],
+    decide: tuple[str, ...],
     workload: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
@@ -124,6 +126,7 @@ def score(
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
     from callscore.cli.progress import ProgressLine
+    from callscore.config.decide import read_decide
     from callscore.config.score import DEFAULT_STORE, ScoreConfig
 
     who = judge_choice(judge)
@@ -138,6 +141,7 @@ def score(
         settings=parse_pairs("--set", settings),
         metrics=metrics,
         weights=parse_numbers("--weights", weights),
+        decide=read_decide(parse_pairs("--decide", decide)),
         workload=parse_numbers("--workload", workload),
         cost_per_1000=parse_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,

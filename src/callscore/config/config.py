@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from callscore.config.decide import read_decide
 from callscore.config.file import (
     SAMPLE,
     SCENARIOS,
@@ -26,6 +27,7 @@ from callscore.config.file import (
 from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
 from callscore.config.models import embedder_of, judge_of, read_model
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.core.decide import Decide
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 REDACTED = "redacted"
 """The folder with redacted copies of case files, next to the store."""
+NOT_IN_HASH = ("store", "budget_usd", "attempts", "decide")
+"""Keys that change no score."""
 ABOUT = ("pool", "future")
 """What a race is about: this data set, or future calls."""
 
@@ -81,6 +85,13 @@ class EvalConfig(msgspec.Struct, frozen=True):
     def without_intervals(self) -> EvalConfig:
         """The same config, without intervals."""
         scoring = msgspec.structs.replace(self.scoring, intervals=False)
+        return msgspec.structs.replace(self, scoring=scoring)
+
+    def with_decide(self, given: Mapping[str, Any]) -> EvalConfig:
+        """The same config, read as given instead of as in the file        C-138"""
+        if not given:
+            return self
+        scoring = msgspec.structs.replace(self.scoring, decide=read_decide(given))
         return msgspec.structs.replace(self, scoring=scoring)
 
 
@@ -163,9 +174,18 @@ def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: P
         benchmarks=_benchmarks(document, file.benchmarks),
         store=store,
         intervals=file.intervals,
+        decide=_decide(document, file),
     )
     _check_scoring(document, scoring)
     return scoring
+
+
+def _decide(document: Document, file: EvalFile) -> Decide:
+    try:
+        return read_decide(file.decide)
+    except ConfigError as error:
+        part, _, problem = str(error).partition(": ")
+        raise document.error(part, problem) from None
 
 
 def _models(
@@ -374,8 +394,8 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
 
 
 def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Templates]) -> str:
-    """Hash of the file's content, without limits, retries and the store."""
-    kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
+    """Hash of the file's content, without limits, retries, the store and how results are read."""
+    kept = {key: value[key] for key in value if key not in NOT_IN_HASH}
     kept["models"] = [
         {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
     ]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from callscore.core.scorecard import DecisionLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.cells import Tone, tasks_run
-from callscore.report.names import marked_name, marked_names
+from callscore.report.names import Origins, marked_name, marked_names, origins_of
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
@@ -54,7 +54,8 @@ def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision of a scorecard, most important statement first        C-138"""
     out = [line for line in card.decision if line.word == "OUT"]
     hidden = out[MODELS_SHOWN:]
-    shown = [_statement(card, line) for line in card.decision if line not in hidden]
+    origins = origins_of(card.models)
+    shown = [state_line(line, origins) for line in card.decision if line not in hidden]
     if hidden:
         more = show_count(len(hidden), "more model")
         place = 1 + max(at for at, one in enumerate(shown) if one.keyword == "OUT")
@@ -62,8 +63,9 @@ def state_decision(card: Scorecard) -> list[Statement]:
     return [*shown, *islice(_malformed_replies(card), MODELS_SHOWN)]
 
 
-def _statement(card: Scorecard, line: DecisionLine) -> Statement:
-    names = f"{marked_names(card, line.models)}: " if line.models else ""
+def state_line(line: DecisionLine, origins: Origins) -> Statement:
+    """Return one line of a decision with the names of its models in front."""
+    names = f"{marked_names(line.models, origins)}: " if line.models else ""
     text = plain(f"{names}{line.why}.", MAX_LENGTH)
     return Statement(plain(line.word, 20), text, TONES_OF_WORDS.get(line.word, "plain"))
 
@@ -85,6 +87,6 @@ def _malformed_replies(card: Scorecard) -> Iterator[Statement]:
                 continue
             cause, number = max(score.malformed.items(), key=lambda entry: entry[1])
             why = REMEDIES.get(cause, cause.replace("_", " "))
-            name = marked_name(card, model.model)
+            name = marked_name(model.model, origins_of([model]))
             text = f"{name}, {task}: {number} of {score.answers} answers {why}."
             yield Statement("MALFORMED", text, "bad")

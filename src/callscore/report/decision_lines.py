@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.race import RaceCard
-from callscore.core.scorecard import FINAL, DecisionLine, ModelScore, Scorecard
+from callscore.core.scorecard import DecisionLine, Scorecard
 from callscore.core.spec import TOLERANCE, Spec
-from callscore.report.cells import show_score_interval
-from callscore.report.names import join_words, marked_name, marked_names
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.card_facts import CardFacts
+from callscore.report.names import join_words
+from callscore.report.numbers import show, show_count
 from callscore.report.obstacles import describe_obstacles
 from callscore.report.race_text import (
     describe_guarantee,
@@ -20,8 +20,7 @@ from callscore.report.race_text import (
     race_result,
     unfinished_rivals,
 )
-from callscore.report.safe_text import plain
-from callscore.report.ties import describe_separation, sampled_unit
+from callscore.report.ties import describe_separation
 from callscore.scorecard.decision import (
     Choice,
     Difference,
@@ -31,15 +30,15 @@ from callscore.scorecard.decision import (
     closest_first,
     considered,
     could_still_pass,
-    difference,
     failing_rows,
     final_floor,
-    is_in_question,
 )
 from callscore.stats.claims import unseen_share
 from callscore.stats.power import ALPHA, calls_for_claim
 
 ROWS_NAMED = 2
+OF_CALLS: Collection[Doubt] = ("few_calls", "no_intervals")
+"""Doubts that a tie does not name: that the calls cannot tell models apart says it."""
 
 
 def with_decision(card: Scorecard, spec: Spec, decide: Decide = AS_RECOMMENDED) -> Scorecard:
@@ -53,31 +52,36 @@ def decision_lines(
     """Return what a card decides, and what that rests on, the most important first        C-138"""
     if not card.models:
         return []
-    facts = _Facts(card, spec, decide)
+    facts = CardFacts(card, spec, decide)
     if card.race is not msgspec.UNSET:
         return list(_race(facts, card.race))
     choice = choose(card, decide)
     lines = [*_choice(facts, choice)]
     if len(card.models) > 1:
-        lines += [*_best_quality(facts), *_first_rank(facts)]
+        lines += [*_best_quality(facts, choice), *_first_rank(facts)]
     lines += _kept_out(facts)
     if choice.word != "NOT DECIDED":
-        models = considered(card)
-        lines += _open_models(facts, [m.model for m in models if could_still_pass(m)])
+        lines += _open_models(facts, [m.model for m in considered(card) if could_still_pass(m)])
+        lines += _not_compared(facts, choice)
     return [*lines, *_how_sure(facts, choice)]
 
 
-def _race(facts: _Facts, race: RaceCard) -> Iterator[DecisionLine]:
+def _race(facts: CardFacts, race: RaceCard) -> Iterator[DecisionLine]:
     """State what a race decides; it recommends only if every cheaper model is decided    C-138"""
     rivals = unfinished_rivals(facts.card, race, facts.decide)
     if race.decision is not None and not rivals:
         yield from _race_choice(facts, race.decision)
-    yield race_result(race, rivals, facts.decide.margin)
+    if race.decision is not None and facts.is_kept_out(facts.card.model(race.decision)):
+        why = "best in the race, but kept out; the other models were not finished"
+        yield DecisionLine("NOT DECIDED", [race.decision], why)
+        yield from _kept_out(facts, [race.decision])
+    else:
+        yield race_result(race, rivals, facts.decide.margin)
     yield from race_exits(race)
     yield DecisionLine("HOW SURE", [], describe_guarantee(race))
 
 
-def _race_choice(facts: _Facts, winner: str) -> Iterator[DecisionLine]:
+def _race_choice(facts: CardFacts, winner: str) -> Iterator[DecisionLine]:
     """State the recommendation: by the rule if several were finished, else the winner."""
     choice = choose(facts.card, facts.decide)
     if winner not in choice.candidates:
@@ -92,51 +96,7 @@ def _race_choice(facts: _Facts, winner: str) -> Iterator[DecisionLine]:
     yield DecisionLine(word, [winner], ". ".join(parts))
 
 
-class _Facts:
-    """The numbers of a card as words."""
-
-    def __init__(self, card: Scorecard, spec: Spec, decide: Decide) -> None:
-        self.card, self.spec, self.decide = card, spec, decide
-        self.unit = sampled_unit(card)
-        heading = plain(card.final_heading, 80)
-        self.heading = "Final" if heading == FINAL else heading
-
-    def name(self, model: str) -> str:
-        """The marked name of a model."""
-        return marked_name(self.card, model)
-
-    def cost(self, model: str) -> float | None:
-        """The cost of 1000 calls."""
-        return self.card.model(model).cost.per_1000_calls
-
-    def price(self, *models: str, joint: str = " and ") -> str:
-        """Return `$1.20 per 1000 calls`, of several models each different price once."""
-        costs = [self.cost(model) for model in models]
-        known = [show_money(cost) for cost in costs if cost is not None]
-        if len(known) < len(costs):
-            return "price unknown"
-        return f"{joint.join(dict.fromkeys(known))} per 1000 {self.unit}s"
-
-    def score(self, model: str) -> str:
-        """Return `0.912 [0.880–0.940]`."""
-        final = self.card.model(model).final
-        return f"{show(final.score or 0.0)} {show_score_interval(final)}".strip()
-
-    def above(self, one: str, other: str) -> Difference:
-        """How far one model is above another."""
-        return difference(self.card, one, other)
-
-    def is_in_question(self, model: ModelScore) -> bool:
-        """Whether a model may be recommended."""
-        return is_in_question(model, self.decide.allow_fail)
-
-    def these_calls(self, model: str) -> str:
-        """Return `these 50 calls`."""
-        calls = calls_of(self.card.model(model))
-        return f"this one {self.unit}" if calls == 1 else f"these {calls:,} {self.unit}s"
-
-
-def _choice(facts: _Facts, choice: Choice) -> Iterator[DecisionLine]:
+def _choice(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
     """State what to take, why, and every doubt        C-138 rules 2 and 3"""
     if choice.word == "NOT DECIDED":
         yield from _open_models(facts, choice.models)
@@ -144,60 +104,72 @@ def _choice(facts: _Facts, choice: Choice) -> Iterator[DecisionLine]:
     if choice.word == "NONE PASSES":
         yield DecisionLine(choice.word, choice.models, _why_none(facts, choice.models))
         return
-    parts = [_reason(facts, choice), _numbers(facts, choice), *_unrated(facts, choice.models[0])]
-    doubts = [*_not_shown(facts, choice), *(_doubt(facts, choice, one) for one in choice.doubts)]
+    parts = [_reason(facts, choice), _numbers(facts, choice), *_weak_rows(facts, choice)]
+    known = [one for one in choice.doubts if choice.word != "TIE" or one not in OF_CALLS]
+    doubts = [*_not_shown(facts, choice), *(_doubt(facts, choice, one) for one in known)]
     if doubts:
         parts.append(f"Not certain: {'; '.join(doubts)}")
     yield DecisionLine(choice.word, choice.models, ". ".join(parts))
 
 
-def _reason(facts: _Facts, choice: Choice) -> str:
-    chosen, best = choice.models[0], choice.candidates[0]
+def _reason(facts: CardFacts, choice: Choice) -> str:
+    chosen = choice.models[0]
     if len(choice.candidates) == 1:
         return _reason_of_one(facts, chosen, choice.word)
     if len(choice.models) > 1:
-        same = _why_quality(facts, choice) if choice.basis == "quality" else "the same price"
-        if choice.basis == "efficiency":
-            same = "by cost efficiency, as `decide` says"
-        cheaper = "" if best in choice.models else f", cheaper than {facts.name(best)}"
-        return f"{facts.these_calls(chosen)} cannot tell them apart; {same}{cheaper}"
+        return f"{facts.these_calls(chosen)} cannot tell them apart{_why_tied(facts, choice)}"
     if choice.basis == "efficiency":
-        return "best cost efficiency, as `decide` says"
+        return "best cost efficiency, as decide says"
     if choice.basis == "quality":
         return f"best quality; {_why_quality(facts, choice)}"
     return _reason_of_price(facts, choice)
 
 
-def _reason_of_one(facts: _Facts, name: str, word: str) -> str:
-    failing = failing_rows(facts.card.model(name))
-    rows = f"{show_count(len(failing), 'row')} rated Fail" if failing else "no row rated Fail"
-    models = considered(facts.card)
-    waiting = any(could_still_pass(model) for model in models if model.model != name)
-    if len(models) == 1 or waiting:
-        return f"passes: no blocker, {rows}"
-    only = "" if word == "ONLY ONE PASSES" else "only one passes: "
-    return f"{only}of {len(models)} models, only this one has no blocker and {rows}"
+def _reason_of_one(facts: CardFacts, name: str, word: str) -> str:
+    rows = _failing(facts, name) or "no row rated Fail"
+    others = [model for model in considered(facts.card) if model.model != name]
+    if others and all(map(facts.is_kept_out, others)):
+        return f"the only one of {len(others) + 1} models that passes: no blocker, {rows}"
+    return f"{'' if word == 'PASSES' else 'passes: '}no blocker, {rows}"
 
 
-def _why_quality(facts: _Facts, choice: Choice) -> str:
-    """Return why prices do not count: unknown, all zero, or `decide` says so."""
+def _failing(facts: CardFacts, name: str) -> str:
+    """Return `3 rows rated Fail`; empty if there is none."""
+    rows = len(failing_rows(facts.card.model(name)))
+    return f"{show_count(rows, 'row')} rated Fail" if rows else ""
+
+
+def _why_tied(facts: CardFacts, choice: Choice) -> str:
+    """Return why prices do not separate the models of a tie."""
+    if choice.basis == "quality":
+        return f"; {_why_quality(facts, choice)}"
+    if choice.basis == "efficiency":
+        return " by cost efficiency, as decide says"
+    best = choice.candidates[0]
+    cheaper = "" if best in choice.models else f", less than {facts.name(best)}"
+    return f", and they cost the same{cheaper}"
+
+
+def _why_quality(facts: CardFacts, choice: Choice) -> str:
+    """Return why prices do not count: unknown, all zero, or decide says so."""
     if facts.decide.by == "quality":
-        return "by quality, as `decide` says"
+        return "by quality, as decide says"
     unknown = [name for name in choice.candidates if facts.cost(name) is None]
     if unknown:
-        names = marked_names(facts.card, unknown)
-        return f"by quality alone, as the price of {names} is unknown"
+        return f"by quality alone, as the price of {facts.names(unknown)} is unknown"
     return "by quality alone, as all are free"
 
 
-def _reason_of_price(facts: _Facts, choice: Choice) -> str:
+def _reason_of_price(facts: CardFacts, choice: Choice) -> str:
     chosen, best = choice.models[0], choice.candidates[0]
     cost = facts.cost(chosen) or 0.0
     if chosen != best:
         share = cost / (facts.cost(best) or 1.0)
         price = f"at {100 * share:.2g} % of its price" if share else "and free"
-        margin = facts.decide.margin
-        if facts.above(best, chosen).is_at_most(margin) is False:
+        above, margin = facts.above(best, chosen), facts.decide.margin
+        if above.ci95 is None:
+            return f"{above.value:.3f} below {facts.name(best)}, {price}"
+        if above.is_at_most(margin) is False:
             return f"cannot be told apart from {facts.name(best)}, {price}"
         return f"not worse than {facts.name(best)} by more than {margin:g}, {price}"
     others = choice.candidates[1:]
@@ -208,7 +180,7 @@ def _reason_of_price(facts: _Facts, choice: Choice) -> str:
     return f"best quality; {worse} cheaper and worse"
 
 
-def _numbers(facts: _Facts, choice: Choice) -> str:
+def _numbers(facts: CardFacts, choice: Choice) -> str:
     """Return Final and price; for a cheaper model also those of the best one."""
     chosen, best = choice.models[0], choice.candidates[0]
     if chosen != best and len(choice.models) == 1:
@@ -218,8 +190,11 @@ def _numbers(facts: _Facts, choice: Choice) -> str:
     return f"{facts.heading} {scores}, {facts.price(*choice.models)}"
 
 
-def _unrated(facts: _Facts, name: str) -> Iterator[str]:
-    """Name the rows without a rating: they neither pass nor fail        C-138 rule 1"""
+def _weak_rows(facts: CardFacts, choice: Choice) -> Iterator[str]:
+    """Name the rows without a rating, which neither pass nor fail, and those allowed to fail."""
+    name = choice.models[0]
+    if len(choice.candidates) > 1 and (failing := _failing(facts, name)):
+        yield f"{failing}, as decide allows"
     rated = {s for s, rule in facts.spec.metrics.items() if rule.bands and rule.template_row}
     rows = [
         facts.spec.metrics[slug].label
@@ -232,7 +207,7 @@ def _unrated(facts: _Facts, name: str) -> Iterator[str]:
         yield f"Not rated: {', '.join(rows[:ROWS_NAMED])}" + (f", {more} more" if more > 0 else "")
 
 
-def _not_shown(facts: _Facts, choice: Choice) -> Iterator[str]:
+def _not_shown(facts: CardFacts, choice: Choice) -> Iterator[str]:
     """Say what the claim limits do not show yet, and how many calls would show it."""
     if choice.is_shown or len(choice.models) > 1 or "no_intervals" in choice.doubts:
         return
@@ -245,7 +220,9 @@ def _not_shown(facts: _Facts, choice: Choice) -> Iterator[str]:
     alpha = ALPHA / max(1, len(choice.candidates) - 1)
     needed = calls_for_claim(above.value, above.deviation or 0.0, margin, alpha)
     these = facts.these_calls(chosen)
-    if needed is None:
+    if above.upper_claim is None:
+        yield "no limit was computed for it"
+    elif needed is None:
         yield f"it is {above.value:.3f} lower so far, and {these} cannot tell if that is chance"
     elif needed > calls_of(facts.card.model(chosen)):
         yield f"{these} cannot show it, about {needed:,} {facts.unit}s would show it"
@@ -260,7 +237,7 @@ def _highest(above: Difference) -> float:
     return above.value if above.ci95 is None else above.ci95[1]
 
 
-def _doubt(facts: _Facts, choice: Choice, doubt: Doubt) -> str:
+def _doubt(facts: CardFacts, choice: Choice, doubt: Doubt) -> str:
     model, judging = facts.card.model(choice.models[0]), facts.card.judging
     is_offline = judging is not None and (judging.judge or "").startswith("offline")
     why = "built-in rules replace a judge" if is_offline else "some rows are approximate"
@@ -274,19 +251,20 @@ def _doubt(facts: _Facts, choice: Choice, doubt: Doubt) -> str:
     return texts[doubt]
 
 
-def _why_none(facts: _Facts, models: Sequence[str]) -> str:
+def _why_none(facts: CardFacts, models: Sequence[str]) -> str:
     final = facts.card.model(models[0]).final
     score = final.zeroed_final if final.score is None else final.score
     remark = " with blocked calls counted as 0 (not official)" if final.score is None else ""
     shown = "" if score is None else f", {facts.heading} {show(score)}{remark}"
     if len(models) == 1:
         return f"it is kept out{shown}"
-    return f"all {len(models)} are kept out; the closest is {facts.name(models[0])}{shown}"
+    number = "both" if len(models) == 2 else f"all {len(models)}"
+    return f"{number} are kept out; the closest is {facts.name(models[0])}{shown}"
 
 
-def _open_models(facts: _Facts, names: Sequence[str]) -> Iterator[DecisionLine]:
+def _open_models(facts: CardFacts, names: Sequence[str]) -> Iterator[DecisionLine]:
     """Name what is missing for a Final, once for all models that lack the same        C-82"""
-    reasons = {line.model: line.reason or "" for line in facts.card.ranking}
+    reasons = {line.model: line.reason or "" for line in facts.ranking}
     by_reason: dict[str, list[str]] = {}
     for name in names:
         by_reason.setdefault(reasons.get(name, ""), []).append(name)
@@ -295,47 +273,61 @@ def _open_models(facts: _Facts, names: Sequence[str]) -> Iterator[DecisionLine]:
     for reason, models in by_reason.items():
         tasks = facts.card.model(models[0]).tasks.values()
         waits = any(task.n == task.cases and task.status == "incomplete" for task in tasks)
-        remedy = "; --judge or --verdicts decides them" if waits and not is_judged else ""
+        remedy = ", which --judge or --verdicts gives" if waits and not is_judged else ""
         yield DecisionLine("NOT DECIDED", models, reason + remedy)
 
 
-def _best_quality(facts: _Facts) -> Iterator[DecisionLine]:
+def _not_compared(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
+    """Name the models in question that cannot be compared with the others    C-79, C-125"""
+    for line in facts.ranking:
+        model = facts.card.model(line.model)
+        if model not in considered(facts.card) or not facts.is_in_question(model):
+            continue
+        if line.model not in choice.candidates:
+            estimate = "an estimate, which is not compared with official scores"
+            yield DecisionLine("NOT DECIDED", [line.model], line.reason or estimate)
+
+
+def _best_quality(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
     names = {model.model for model in considered(facts.card)}
-    ranked = [line for line in facts.card.ranking if line.model in names and line.quality_rank]
+    ranked = [line for line in facts.ranking if line.model in names and line.quality_rank]
     ranked = [line for line in ranked if not line.estimate] or ranked
     if not ranked:
         return
     top = min(line.quality_rank or 0 for line in ranked)
     best = [line.model for line in ranked if line.quality_rank == top]
-    is_out = not facts.is_in_question(facts.card.model(best[0]))
-    why = f"{facts.heading} {facts.score(best[0])}, {facts.price(*best)}"
-    yield DecisionLine("BEST QUALITY", best, why + ("; kept out, see below" if is_out else ""))
+    why = f"{facts.heading} {facts.score(best[0])}"
+    if best != choice.models:
+        why += f", {facts.price(*best)}"
+    if not facts.is_in_question(facts.card.model(best[0])):
+        why += "; kept out, see below"
+    yield DecisionLine("BEST QUALITY", best, why)
 
 
-def _first_rank(facts: _Facts) -> Iterator[DecisionLine]:
+def _first_rank(facts: CardFacts) -> Iterator[DecisionLine]:
     """State the framework's first rank, and how many of its rows are rated Fail        C-86"""
-    first = [line for line in facts.card.ranking if line.rank == 1]
+    first = [line for line in facts.ranking if line.rank == 1]
     first = [line for line in first if not line.estimate] or first
     if not first:
         return
     models = [line.model for line in first]
-    rows = len(failing_rows(facts.card.model(models[0])))
     score = show(facts.card.model(models[0]).final.score or 0.0)
     why = f"by cost efficiency, {facts.heading} {score} at {facts.price(*models)}"
-    fails = f"; {show_count(rows, 'row')} rated Fail" if rows else ""
-    yield DecisionLine("RANK 1", models, why + fails)
+    failing = _failing(facts, models[0])
+    yield DecisionLine("RANK 1", models, "; ".join(filter(None, [why, failing])))
 
 
-def _kept_out(facts: _Facts) -> Iterator[DecisionLine]:
+def _kept_out(facts: CardFacts, only: Sequence[str] = ()) -> Iterator[DecisionLine]:
     """State what keeps models out, the closest first        C-138 rule 4"""
-    reasons = {line.model: line.reason or "" for line in facts.card.ranking}
-    for model in sorted(considered(facts.card), key=closest_first):
-        if not facts.is_in_question(model) and not could_still_pass(model):
+    reasons = {line.model: line.reason or "" for line in facts.ranking}
+    models = [m for m in considered(facts.card) if not only or m.model in only]
+    for model in sorted(models, key=closest_first):
+        if facts.is_kept_out(model):
             why = describe_obstacles(model, facts.spec, allow_fail=facts.decide.allow_fail)
             yield DecisionLine("OUT", [model.model], why or reasons.get(model.model, ""))
 
 
-def _how_sure(facts: _Facts, choice: Choice) -> Iterator[DecisionLine]:
+def _how_sure(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
     """State the calls, the share that may fail unseen, and what separates first and second."""
     calls = max(calls_of(facts.card.model(name)) for name in choice.models)
     if not calls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import ModelScore
 from callscore.report.safe_text import plain
 
 NAMES_SHOWN = 3
@@ -16,16 +16,23 @@ MARKS: Mapping[str, str] = {
 }
 """The mark of a model by its provider (C-138)."""
 
+Origins = Mapping[str, str]
+"""The provider of every model that was not asked, by its name."""
 
-def marked_name(card: Scorecard, name: str) -> str:
+
+def origins_of(models: Iterable[ModelScore]) -> Origins:
+    """Return the providers of the models that were not asked."""
+    return {model.model: model.origin for model in models if model.origin}
+
+
+def marked_name(name: str, origins: Origins) -> str:
     """Return the name of a model, marked if its answers are simulated, by rules or recorded."""
-    origin = next((model.origin for model in card.models if model.model == name), "")
-    return plain(name, MAX_NAME_LENGTH) + MARKS.get(origin, "")
+    return plain(name, MAX_NAME_LENGTH) + MARKS.get(origins.get(name, ""), "")
 
 
-def marked_names(card: Scorecard, names: Sequence[str]) -> str:
+def marked_names(names: Sequence[str], origins: Origins) -> str:
     """Return several names, the last ones as a number."""
-    shown = [marked_name(card, name) for name in names[:NAMES_SHOWN]]
+    shown = [marked_name(name, origins) for name in names[:NAMES_SHOWN]]
     more = len(names) - len(shown)
     return f"{', '.join(shown)} and {more} more" if more > 0 else join_words(shown)
 

@@ -34,7 +34,9 @@ def describe_obstacles(model: ModelScore, spec: Spec, *, allow_fail: bool = Fals
 
 def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
     """Return `QA, Compliance False Pass Rate: 16.88 % [9.30–27.10], limit 3 %`."""
-    metric, task = spec.metrics[blocker.metric], model.tasks[blocker.task]
+    metric, task = spec.metrics.get(blocker.metric), model.tasks.get(blocker.task)
+    if metric is None or task is None:  # of a package that is not installed
+        return f"{blocker.metric}: {blocker.value:.4g}, limit {blocker.limit:g}"
     name = f"{_task(blocker.task, spec)}, {metric.label}"
     if metric.gate is not None and metric.gate.kind == "call":
         share = binomial_interval(len(blocker.cases), task.n) if task.n else (0.0, 1.0)

@@ -10,6 +10,7 @@ from callscore.core.scorecard import DecisionLine, Scorecard
 from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.safe_text import plain
 from callscore.scorecard.decision import STAND_INS
+from callscore.stats.claims import unseen_share
 
 
 def describe_decision(race: RaceCard) -> str:
@@ -44,7 +45,20 @@ def race_result(race: RaceCard, rivals: Sequence[str], margin: float) -> Decisio
         return DecisionLine("NOT DECIDED", race.tie_band, f"in the race {paid}; {race.stopped}")
     names = " and ".join(map(_name, rivals))
     lost = f"; not by price, as {names} left the race less than {margin:g} below" if rivals else ""
-    return DecisionLine("BEST QUALITY", [race.decision], f"decided {paid}{lost}")
+    return DecisionLine("BEST QUALITY", [race.decision], f"decided {paid}{lost}{_risk(race)}")
+
+
+def _risk(race: RaceCard) -> str:
+    """Return what may still keep the winner out, if some of its requests are open    STATS §4.7"""
+    winner = next(model for model in race.models if model.model == race.decision)
+    left = winner.of_requests - winner.requests
+    if left <= 0:
+        return ""
+    share = f"{100 * unseen_share(winner.blocks):.1f} %"
+    return (
+        f"; with 95 % confidence at most {share} of calls breach a call gate, and one of the"
+        f" {left:,} open requests is enough"
+    )
 
 
 def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequence[str]:
@@ -69,11 +83,11 @@ def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequen
 
 
 def race_exits(race: RaceCard) -> list[DecisionLine]:
-    """Return when and why models left the race."""
+    """Return when and why models left the race before its end."""
     return [
         DecisionLine("OUT", [model.model], _why_out(model.out))
         for model in race.models
-        if model.out is not None
+        if model.out is not None and model.requests < model.of_requests
     ]
 
 

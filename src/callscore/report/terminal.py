@@ -18,7 +18,6 @@ from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     Cell,
     ScorecardRow,
-    Tone,
     scorecard_rows,
     show_flip_rate,
     show_score_interval,
@@ -28,21 +27,12 @@ from callscore.report.decision import state_decision
 from callscore.report.layout import GAP, Column, Line, StyledText, paragraph, table, table_width
 from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
+from callscore.report.statement_lines import STYLES, statement_lines
 from callscore.report.ties import sampled_unit, show_rank
 
-STYLES: Mapping[Tone, str] = {
-    "plain": "",
-    "good": "green",
-    "middling": "yellow",
-    "bad": "red",
-    "blocked": "bold red",
-    "quiet": "dim",
-}
 INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6}
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
-KEYWORD_WIDTH = 17
-"""The indentation of the sentences of the decision."""
 
 
 class TableLayout(NamedTuple):
@@ -99,15 +89,8 @@ def scorecard_lines(
 
 
 def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
-    """Yield the statements of the decision, each indented after its keyword."""
-    for statement in state_decision(card):
-        style = STYLES[statement.tone]
-        keyword = StyledText(f"{statement.keyword:<{KEYWORD_WIDTH}}", f"bold {style}".strip())
-        indent = StyledText(" " * KEYWORD_WIDTH)
-        for number, line in enumerate(
-            paragraph([StyledText(statement.text)], max(20, width - KEYWORD_WIDTH))
-        ):
-            yield [indent if number else keyword, *line]
+    """Yield the statements of the decision, each indented after its word."""
+    yield from statement_lines(state_decision(card), width)
 
 
 def _template(

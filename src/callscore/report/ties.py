@@ -8,25 +8,23 @@ from callscore.scorecard.decision import Difference
 
 def describe_separation(above: Difference, one: str, other: str, unit: str = "call") -> str:
     """Return what separates two models, or how many calls would show that        STATS §3, §8"""
-    gap = abs(above.value)
+    gap = f"{abs(above.value):.3f}"
     if above.significant:
         first, second = (one, other) if above.value > 0 else (other, one)
-        return f"{first} is {gap:.3f}{_show_limits(above)} above {second}"
+        return f"{first} is {gap}{_show_limits(above)} above {second}"
     if above.ci95 is not None and not any(above.ci95):
-        return f"{one} and {other} have the same score on every {unit}; they may be equal"
-    apart = f"{one} and {other} differ by {above.value:.3f}{_show_limits(above)}, maybe by chance"
+        return f"{one} and {other} have the same score on every {unit}"
+    apart = f"{one} and {other} cannot be told apart ({above.value:+.3f}{_show_limits(above)})"
     if above.calls_needed is None:
         return f"{apart}; no number of {unit}s is promised, they may be equal"
     needed = round_up_calls(above.calls_needed)
-    return f"{apart}; about {needed} {unit}s would show a difference of {gap:.3f}"
+    return f"{apart}; about {needed} {unit}s would show a difference of {gap}"
 
 
 def _show_limits(above: Difference) -> str:
     if above.ci95 is None:
         return ""
-    low, high = above.ci95
-    if above.significant:
-        low, high = sorted(map(abs, above.ci95))
+    low, high = sorted(map(abs, above.ci95)) if above.significant else above.ci95
     return f" [{low:.3f}, {high:.3f}]"
 
 

@@ -28,6 +28,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     resume: bool = False,
     limit: int | None = None,
     weights: Mapping[str, float] | None = None,
+    decide: Mapping[str, Any] | None = None,
     intervals: bool = True,
     budget_usd: float | None = None,
     preflight: bool = True,
@@ -52,6 +53,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
         weights: Weights of the tasks in the Final Score; by default as in the file.
+        decide: What the recommended model is chosen by; by default as in the file.
         intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
@@ -90,7 +92,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         accept_changed=accept_changed,
     )
     source = config if isinstance(config, Mapping) else Path(config)
-    loaded = load_eval(source, as_path(store))
+    loaded = load_eval(source, as_path(store)).with_decide(decide or {})
     loaded = loaded if intervals else loaded.without_intervals()
     return _run(loaded, options, on_event, trust_config=trust_config)
 

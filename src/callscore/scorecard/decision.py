@@ -137,6 +137,11 @@ def could_still_pass(model: ModelScore) -> bool:
     )
 
 
+def is_kept_out(model: ModelScore, allow_fail: bool = False) -> bool:
+    """Whether a gate, a row rated Fail or the floor keeps a model out        C-138"""
+    return not is_in_question(model, allow_fail) and not could_still_pass(model)
+
+
 def difference(card: Scorecard, one: str, other: str, of: str = "final") -> Difference:
     """How far one model is above another: by the card's contrast, else by their scores."""
     for pair in card.contrasts:
@@ -215,12 +220,11 @@ def closest_first(model: ModelScore) -> tuple[float, str]:
 
 
 def _only_choice(card: Scorecard, name: str, decide: Decide) -> Choice:
-    """One passes: of several that are kept out, or the only one with a Final        C-138"""
+    """One passes: of several that are kept out, or the only one that is compared        C-138"""
     others = [model for model in considered(card) if model.model != name]
     doubts = _doubts(card, name, decide)
-    word: Word = "PASSES"
-    if others and not any(map(could_still_pass, others)):
-        word = "ONLY ONE PASSES"
+    are_out = all(is_kept_out(model, decide.allow_fail) for model in others)
+    word: Word = "ONLY ONE PASSES" if others and are_out else "PASSES"
     return Choice("LIKELY" if doubts else word, [name], [name], doubts=doubts, is_shown=True)
 
 

@@ -22,7 +22,6 @@ from callscore.report.svg.cost_quality import (
 )
 from callscore.report.ties import show_band
 
-MAX_STATEMENT_LENGTH = 600
 MAX_NOT_DRAWN = 6
 """Models without a point that a caption names."""
 NO_INTERVAL = "no interval"
@@ -48,10 +47,8 @@ def _decision(card: Scorecard) -> Html:
     statements = [
         tag(
             "li",
-            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}")
-            if statement.keyword
-            else None,
-            tag("span", plain(statement.text, MAX_STATEMENT_LENGTH)),
+            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}"),
+            tag("span", statement.text),
         )
         for statement in state_decision(card)
     ]
