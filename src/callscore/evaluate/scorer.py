@@ -12,6 +12,7 @@ from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import MALFORMED, Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.suite import BenchmarkLayer, Metric
+from callscore.core.task import Measured
 from callscore.evaluate.case_steps import (
     JudgedCase,
     MeasuredCase,
@@ -24,6 +25,7 @@ from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, verdict_record
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
+from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, Record, records_of
 from callscore.scorecard.formula import TaskFormula, score_case
@@ -71,6 +73,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Called with every item that still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
+    ranges: bool = False
+    """Whether undecided replies are also measured at their worst and best (C-137)."""
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
     intervals: bool = True
@@ -105,6 +109,7 @@ class Scorer:
         self._on_case = options.on_case
         self._estimates = options.estimates
         self._whole = options.whole
+        self._ranges = options.ranges
         self._intervals = options.intervals
         self._of_task: dict[str, _TaskFormulas] = {}
         self.tallies: Tallies = {model: {} for model in models}
@@ -127,7 +132,9 @@ class Scorer:
         tallies = self.tallies[model]
         tally = tallies.get(task)
         if tally is None:
-            kept = TaskContributions() if self._intervals else None
+            settings = self._catalog.settings_of(self._catalog.suite_of(task))
+            keeps_open = settings.coverage_required < 1
+            kept = TaskContributions(keeps_open=keeps_open) if self._intervals else None
             tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
@@ -196,7 +203,7 @@ class Scorer:
             for parsed in runs:
                 if isinstance(parsed, ParsedReply):
                     found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
-                    done.append(self._measure_reply(parsed_case.loaded, parsed, found, frozen))
+                    done.append(self._measure_reply(parsed_case, parsed, found, frozen))
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()
@@ -312,11 +319,29 @@ class Scorer:
                     found.append(case_id)
 
     def _measure_reply(
-        self, loaded: LoadedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
+        self, parsed_case: ParsedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
     ) -> MeasuredReply:
+        loaded = parsed_case.loaded
         verdicts: Verdicts = parsed.given
         if found.verdicts or frozen.verdicts:
             verdicts = {**frozen.verdicts, **found.verdicts, **parsed.given}
+        measured = self._measures(loaded, parsed, verdicts, found)
+        formulas = self._formulas_of(loaded.task.name)
+        layer_two = NO_BENCHMARKS
+        if formulas.layer is not None:
+            failures = {**frozen.failures, **found.failures}
+            layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
+            layer_two = loaded.rules.with_failures(layer_two, failures)
+        extremes = None
+        if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
+            extremes = self._extremes(parsed_case, parsed, measured, verdicts)
+        scored = ScoredReply(measured, score_case(formulas.formula, measured), layer_two, extremes)
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts)
+
+    def _measures(
+        self, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts, found: Judgement
+    ) -> Measured:
+        """All measures of a reply with these verdicts; `found` says which of them are missing."""
         measured = loaded.task.measure(loaded.reference, parsed.output, verdicts)
         if added := self._catalog.metrics_of(loaded.task.name):
             own = {
@@ -330,14 +355,25 @@ class Scorer:
             measured = with_whole_scores(measured, loaded, parsed, verdicts)
         if found is not NO_JUDGEMENT or self._estimates:
             measured = with_judgement(loaded.rules, measured, verdicts, found)
-        formulas = self._formulas_of(loaded.task.name)
-        layer_two = NO_BENCHMARKS
-        if formulas.layer is not None:
-            failures = {**frozen.failures, **found.failures}
-            layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
-            layer_two = loaded.rules.with_failures(layer_two, failures)
-        scored = ScoredReply(measured, score_case(formulas.formula, measured), layer_two)
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts)
+        return measured
+
+    def _extremes(
+        self, parsed_case: ParsedCase, parsed: ParsedReply, measured: Measured, verdicts: Verdicts
+    ) -> tuple[ScoredReply, ScoredReply]:
+        """The reply with the worst and the best verdicts on its undecided items        C-137"""
+        loaded = parsed_case.loaded
+        formula = self._formulas_of(loaded.task.name).formula
+        if self._whole:
+            ends = extreme_scores(loaded.rules, measured.measures, verdicts)
+        else:
+            ends = extreme_verdicts(parsed_case, parsed, measured.measures, verdicts)
+        worst, best = (
+            self._measures(loaded, parsed, end, Judgement(end)) for end in (ends.worst, ends.best)
+        )
+        return (
+            ScoredReply(worst, score_case(formula, worst)),
+            ScoredReply(best, score_case(formula, best)),
+        )
 
     def _second_layer(
         self, layer: BenchmarkLayer, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
