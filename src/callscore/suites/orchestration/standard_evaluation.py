@@ -15,6 +15,7 @@ from callscore.suites.orchestration.call.measures import NO_CALL, Difference, To
 from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
+    REPEATS_PLAN,
     NoDecision,
     Prediction,
     ToolCalls,
@@ -205,6 +206,8 @@ def _decision_difference(
 ) -> Difference | None:
     """The error of the decision itself, by the error taxonomy; None if the decision is right."""
     if isinstance(prediction, NoDecision):
+        if prediction.why == REPEATS_PLAN:
+            return Difference(REPEATS_PLAN, f"a plan where {_due_name(step)} was due")
         return Difference("failed_answer", prediction.why)
     if isinstance(prediction, ToolCalls):
         names = ", ".join(call.name for call in prediction.calls)
