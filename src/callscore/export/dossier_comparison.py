@@ -39,7 +39,16 @@ UNJUDGED_KEYS = frozenset(
     | {"provisional_range", "open_calls"}
 )
 """Keys that tell a failed verdict from one never requested; verification requests none."""
-SIGNATURE_PARTS = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
+SIGNATURE_PARTS = (
+    "suite",
+    "framework",
+    "data",
+    "repeats",
+    "settings",
+    "over",
+    "weights",
+    "workload",
+)
 EMPTY: Mapping[str, Any] = {}
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from callscore.core.interval import GateClaim
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
+    FINAL,
     Blocker,
     RankingLine,
     Scorecard,
@@ -302,7 +303,8 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    title = "Ranking (a call is one telephone call with all its tasks)"
+    final = "" if card.final_heading == FINAL else f", {plain(card.final_heading, 80)}"
+    title = f"Ranking{final} (a call is one telephone call with all its tasks)"
     yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]

@@ -13,8 +13,9 @@ import msgspec
 from callscore.core.scorecard import TaskScore
 from callscore.core.spec import ScoreSettings, holds
 from callscore.scorecard.formula import TaskFormula, task_score
+from callscore.scorecard.metric_tally import MetricTally
 from callscore.scorecard.model_score import ScoredTask, score_task
-from callscore.scorecard.tally import MetricTally, TaskTally
+from callscore.scorecard.tally import TaskTally
 
 Range = tuple[float, float]
 
