@@ -174,7 +174,7 @@ def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
 
 
 def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
-    """Explain the brackets        STATS §7"""
+    """Explain the brackets        STATS §8"""
     method = card.intervals
     if method is None:
         return
