@@ -58,6 +58,10 @@ class JudgingCost(msgspec.Struct):
     similarities: int = 0
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many judge requests raised each flag."""
+    stored: int = 0
+    """Answers of the judge that came from the store; all other counts are of this run (C-140)."""
+    unusable: dict[str, int] = msgspec.field(default_factory=dict)
+    """By reason: answers of the judge that could not be used, entirely or in part."""
     flips: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     """By call with items that were judged twice: how many changed, of how many."""
 
@@ -70,6 +74,9 @@ class JudgingCost(msgspec.Struct):
         self.requests += judged.requests
         self.input_tokens += judged.input_tokens
         self.output_tokens += judged.output_tokens
+        self.stored += judged.stored
+        for why, number in judged.unusable.items():
+            self.unusable[why] = self.unusable.get(why, 0) + number
         if isinstance(judged, Failed):
             self.failed += 1
             return

@@ -224,6 +224,8 @@ def judging_of(
         similarities=spent.similarities,
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
+        stored=spent.stored,
+        unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
     )
@@ -326,9 +328,23 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     ]
     if judge_runner is None:
         return notes
-    if judge_runner.why_failed is not None:
-        notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
+    notes += _judge_notes(judge_runner)
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
+
+
+def _judge_notes(judge_runner: JudgeRunner) -> Iterator[str]:
+    """Notes on answers of the judge that could not be used, by reason, and on missing verdicts."""
+    spent, why_failed = judge_runner.spent, judge_runner.why_failed
+    if spent.unusable:
+        answers = spent.requests + spent.stored
+        reasons = sorted(spent.unusable.items(), key=lambda reason: (-reason[1], reason[0]))
+        listed = "; ".join(f"in {number} of {answers} requests {why}" for why, number in reasons)
+        yield (
+            f"judge: {listed}. A judge that is not able to do this is tested with `callscore judge "
+            "check`; `items_per_request` makes its requests smaller"
+        )
+    if why_failed is not None and not why_failed.startswith(tuple(spent.unusable)):
+        yield f"items got no verdict, for example: {why_failed}"
 
 
 def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:

@@ -138,8 +138,11 @@ def _template(
 def _judging(judging: Judging) -> str:
     """Describe the judge and its cost, which is not part of a model's cost."""
     parts = [f"judge  {judging.judge or 'none'}", f"{show_count(judging.items, 'item')}"]
+    if judging.requests or judging.stored:
+        parts.append(f"{show_count(judging.requests, 'request')} sent")
+    if judging.stored:
+        parts.append(f"{judging.stored} from the store")
     if judging.requests:
-        parts.append(show_count(judging.requests, "request"))
         tokens = judging.input_tokens + judging.output_tokens
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
