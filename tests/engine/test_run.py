@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest,
 from callscore.core.run import Completed, Limits, Price, Progress, Retry, Work
 from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
+from callscore.runner.log import EventLog
+from callscore.store.journal import Journal
 from engine_runs import RunResult, attempt_failed, planned_model, run_models, scripted_provider
+from eval_files import read_lines
 from run_cases import work_for
 
 QUICK = EngineOptions(backoff_first_s=0.001, backoff_cap_s=0.005, retry_after_cap_s=0.02)
@@ -26,6 +30,23 @@ def test_every_case_is_answered_and_kept(tmp_path: Path) -> None:
     assert ran.summary.status == "complete"
     assert ran.summary.models["m"].answered == 30
     assert {text for text, _ in ran.answers().values()} == {"ok"}
+
+
+def test_a_latency_keeps_its_fraction_of_a_millisecond_in_reply_journal_and_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([7_000_000, 7_031_245])
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: next(clock))
+    with EventLog(tmp_path / "log.jsonl") as log:
+        model = planned_model(ScriptedProvider(), 1)
+        ran = run_models(tmp_path, [model], on_event=lambda event, stop: log(event))
+    (outcome,) = ran.outcomes
+    with Journal(ran.path) as journal:
+        stored = journal.replies_to(ran.run_id, outcome.work.case_id)["m"][1]
+    (logged,) = read_lines(tmp_path / "log.jsonl")
+    assert isinstance(outcome.answer, Reply)
+    assert isinstance(stored, Reply)
+    assert outcome.answer.latency_ms == stored.latency_ms == logged["latency_ms"] == 0.031245
 
 
 def test_a_second_run_makes_no_request(tmp_path: Path) -> None:

@@ -85,11 +85,23 @@ def n1(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", visible).split())
 
 
+APOSTROPHES = dict.fromkeys((0x2018, 0x2019, 0x02BC, 0xFF07, 0x60, 0xB4), "'")
+
+
+@cache
+def searchable(text: str) -> str:
+    """The form in which terms and names are sought (C-71, C-72)"""
+    return n1(text).translate(APOSTROPHES)
+
+
 @cache
 def n2(text: str) -> str:
     """C-18 N2"""
-    folded = unicodedata.normalize("NFKC", n1(text).replace("\u200c", "").replace("\u200d", ""))
-    folded = unicodedata.normalize("NFKC", folded.casefold())
+    visible = searchable(text).replace("\u200c", "").replace("\u200d", "")
+    folded = unicodedata.normalize("NFKC", visible).casefold()
+    letters = unicodedata.normalize("NFKD", folded).replace("\N{DEVANAGARI SIGN NUKTA}", "")
+    plain = "".join(str(unicodedata.decimal(char, char)) for char in letters)
+    folded = unicodedata.normalize("NFC", plain)
     form = " ".join(folded.replace("_", " ").replace("-", " ").split())
     while form and (form[0] == " " or unicodedata.category(form[0]).startswith("P")):
         form = form[1:]

@@ -18,6 +18,7 @@ from exact_twin.exact import (
     is_empty,
     n1,
     n2,
+    searchable,
     share,
     spoken_text,
     vacuous,
@@ -134,15 +135,15 @@ def _names(
     fold = str.casefold if is_noun else str
     handled = []
     for entry in case["expected_outcome"][part]:
-        form = fold(n1(entry["handled_as"]))
+        form = fold(searchable(entry["handled_as"]))
         places = [
             key
             for key, sentence in sentences.items()
-            if contains_words(form, fold(n1(sentence["translated_text"])))
+            if contains_words(form, fold(searchable(sentence["translated_text"])))
         ]
         is_reference = all(_equals_human(sentences[key], texts[key]) for key in sentences)
-        whole = any(contains_words(form, fold(n1(given))) for given in texts.values())
-        right = all(contains_words(form, fold(n1(texts[key]))) for key in places)
+        whole = any(contains_words(form, fold(searchable(given))) for given in texts.values())
+        right = all(contains_words(form, fold(searchable(texts[key]))) for key in places)
         right = right if places else whole or is_reference
         lines = words.get(("translation.proper_nouns", entry.get("entity", "")), ())
         accepted = bool(lines) and all(line["verdict"] == "same_name" for line in lines)
@@ -157,13 +158,13 @@ def _facts(
     given, is_listed = _expected_facts(case, sentences)
     is_reference = all(_equals_human(sentences[key], texts[key]) for key in sentences)
     is_estimate = not (is_listed or is_reference)
-    said = [n1(given_text).casefold() for given_text in texts.values()]
+    said = [searchable(given_text).casefold() for given_text in texts.values()]
     stated = [s[key] for s in sentences.values() for key in ("source_text", "translated_text")]
     allowed = set(re.findall(r"\d+", "\n".join((*stated, spoken_text(case)))))
     added = len(set(re.findall(r"\d+", "\n".join(said))) - allowed)
     lost = outcomes = awaiting = 0
     for place, fact in enumerate(given, start=1):
-        if any(contains_words(fact.casefold(), line) for line in said):
+        if any(contains_words(searchable(fact).casefold(), line) for line in said):
             continue
         if fact.isdigit():
             lost += 1

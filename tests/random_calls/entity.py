@@ -17,7 +17,12 @@ from random_calls.dice import (
     turns,
 )
 
-KNOWN = ("refund", "Loan", "account_management", "KYC", "रिफंड", "café", "card block", "返金")
+KNOWN = (
+    *("refund", "Loan", "account_management", "KYC", "रिफंड", "café", "card block", "返金"),
+    *("children's card", "फ़ोन", "plan 12"),
+)
+OTHER_LETTERS = str.maketrans({"'": "’", "1": "१", "2": "２", "़": ""})
+"""Letters that people write in several ways, and one that they leave out (C-18)."""
 ALIASES = {
     "refund": ["money return", "Reembolso"],
     "Loan": ["borrowed money"],
@@ -85,7 +90,8 @@ def _respell(dice: Random, case: Json, form: str, noise: float) -> str:
     aliases = case["config"].get("aliases", {}).get(form)
     if aliases and chance(dice, 0.5):
         return str(dice.choice(aliases))
-    return dice.choice((form.upper(), f" {form} ", form.replace("_", " "), f"{form}."))
+    forms = (form.upper(), f" {form} ", form.replace("_", " "), f"{form}.")
+    return dice.choice((*forms, form.translate(OTHER_LETTERS)))
 
 
 def _extra_entity(dice: Random, case: Json) -> Any:
@@ -120,7 +126,7 @@ def _is_unique(form: str, reported: list[Any], case: Json) -> bool:
 
 
 def _simplify(entry: Any) -> str:
-    return str(entry).casefold().strip(" .").replace("_", " ")
+    return str(entry).translate(OTHER_LETTERS).casefold().strip(" .").replace("_", " ")
 
 
 ENTITY = Recipe(_make, _mutate, _spoil)

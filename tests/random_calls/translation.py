@@ -19,7 +19,7 @@ from random_calls.dice import (
 )
 
 TERMS = ("KYC", "PrepaidPlus", "सिमकार्ड", "FlexiPlan")
-NOUNS = ("Marta", "प्रिया शर्मा", "Łódź", "Ravindra")
+NOUNS = ("Marta", "प्रिया शर्मा", "Łódź", "Ravindra", "O'Brien")
 OUTCOMES = ("supervisor informed", "ticket closed")
 TERM_LIST, NOUN_LIST = "domain_terms_handled", "named_entities_handled"
 
@@ -125,7 +125,7 @@ def _reword(dice: Random, item: Json, noise: float) -> Any:
 def _other_word(dice: Random, word: str) -> str:
     if word.isdigit():
         return dice.choice(("mas", "975"))
-    return dice.choice((word.lower(), word.upper(), f"{word}s", "mas"))
+    return dice.choice((word.lower(), word.upper(), f"{word}s", word.replace("'", "´"), "mas"))
 
 
 def reword_outcomes(answer: Json) -> None:

@@ -72,10 +72,20 @@ def test_c13_no_overlap_is_f1_zero() -> None:
         ("“refund”", "refund", True),
         ("₹", "$", False),
         ("खाता", "खात", False),
+        ("Children’s Palace", "Children's Palace", True),
+        ("plan १२", "plan 12", True),
+        ("फोन", "फ़ोन", True),
     ],
 )
 def test_c18_entities_are_compared_under_n2(detected: str, expected: str, matches: bool) -> None:
     assert keyword_scores([detected], [expected])[2] == float(matches)
+
+
+def test_c18_an_entity_spelt_with_another_apostrophe_digit_or_nukta_is_not_fabricated() -> None:
+    spoken = "Agent: the Children's Palace, plan 12, फ़ोन"
+    for entity in ("Children’s Palace", "plan १२", "फोन"):
+        assert fabricated(entity, spoken) == 0
+    assert fabricated("plan १३", spoken) == 1
 
 
 @pytest.mark.parametrize(

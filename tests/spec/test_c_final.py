@@ -10,8 +10,6 @@ import msgspec
 import pytest
 
 from builders import (
-    entity_case,
-    entity_output,
     form,
     output,
     qa_case,
@@ -20,7 +18,7 @@ from builders import (
     text_case,
     text_outcome,
 )
-from calls_suite import final_score, option_weights, rank, template
+from calls_suite import final_weights, rank, template
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.scorecard import (
     BenchmarkScore,
@@ -31,6 +29,7 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.report.cells import scorecard_rows
+from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import model_cost
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
@@ -65,7 +64,8 @@ def final(
     weights: Mapping[str, float] | None = None,
 ) -> FinalScore:
     done = BenchmarkScore("valid", benchmark, {}) if benchmark is not None else NOT_RUN
-    return final_score(tasks(*scores), done, spec.make_settings(settings), weights)
+    rule = final_weights(spec.make_settings(settings), weights)
+    return final_score(rule, tasks(*scores), done)
 
 
 def model(
@@ -157,7 +157,7 @@ def test_examples_weights_w_wt_and_w_fs() -> None:
     for name, (printed, weights) in percent.items():
         assert [100 * weight for weight in weights.values()] == pytest.approx(printed), name
         assert sum(weights.values()) == pytest.approx(1), name
-    exact = option_weights("b", spec.make_settings({"weights": "proportional"}), None)
+    exact = final_weights(spec.make_settings({"weights": "proportional"})).of("b")
     assert [100 * weight for weight in exact.values()] == pytest.approx(  # W-FS-1
         [35.714285714285715, 28.571428571428573, 21.428571428571427, 14.285714285714286]
     )
@@ -167,20 +167,6 @@ def test_c81_an_invalid_task_leaves_no_final_score_but_a_floor() -> None:
     result = final(0.9, None, 0.7, 0.6)
     assert (result.status, result.score, result.reasons) == ("invalid", None, ["entity"])
     assert result.floor_score == pytest.approx(0.545)
-
-
-def test_c82_a_task_not_run_makes_the_final_score_incomplete(tmp_path: Path) -> None:
-    cases = [
-        qa_case([question()], "q"),
-        entity_case(["refund"], configured=["refund"], case_id="e"),
-    ]
-    outputs = [output("q", form(question())), output("e", entity_output(["refund"]))]
-    scored = score(cases, outputs, tmp_path)
-    assert (scored.model.final.status, scored.model.final.score) == ("incomplete", None)
-    own = score(cases, outputs, tmp_path, weights={"qa": 0.5, "entity": 0.5})
-    assert own.model.final.score == pytest.approx(1.0)
-    assert "entity=0.5,qa=0.5" in own.card.signature
-    assert "custom weights of the Final Score: qa 0.5, entity 0.5" in own.card.notes
 
 
 @pytest.mark.parametrize(
@@ -358,13 +344,42 @@ def test_c129_the_closest_model_is_named_where_none_passes(tmp_path: Path) -> No
     assert first.obstacles == ["Text: Response Structure Compliance, 3 of 1000 calls"]
 
 
-def test_c129_a_task_that_a_rate_gate_blocks_enters_with_its_ungated_score(tmp_path: Path) -> None:
-    cases = [qa_case([question("Q1", 0), question("Q2")])]
-    given = [output("c1", form(question("Q1", 5), question("Q2")))]
+def test_c129_a_call_that_breaches_a_rate_gate_on_its_own_counts_0(tmp_path: Path) -> None:
+    cases = [qa_case([question("Q1", 0), question("Q2")], f"c{i}") for i in range(4)]
+    right = form(question("Q1", 0), question("Q2"))
+    wrong = form(question("Q1", 5), question("Q2"))
+    given = [output(f"c{i}", wrong if i == 0 else right) for i in range(4)]
     scored = score(cases, given, tmp_path, weights={"qa": 1.0})
-    (entry,) = scored.card.zeroed_ranking
-    assert scored.model.final.zeroed_final == scored.task().ungated_score == entry.zeroed_final
-    assert entry.obstacles == ["QA: Compliance False Pass Rate 50 %, above 3"]
+    task, (entry,) = scored.task(), scored.card.zeroed_ranking
+    assert (task.status, task.unblocked_share, task.blocked_calls) == ("invalid", 1, 1)
+    assert task.ungated_score is not None
+    assert task.zeroed_score == pytest.approx(task.ungated_score * 3 / 4)
+    assert scored.model.final.zeroed_final == task.zeroed_score == entry.zeroed_final
+    low, high = task.blocked_share_ci95 or (0, 0)
+    assert low < 1 / 4 < high
+    assert entry.obstacles == ["QA: Compliance False Pass Rate 12.5 %, above 3"]
+
+
+def test_c129_a_false_pass_in_most_calls_is_below_a_model_without_a_blocker(tmp_path: Path) -> None:
+    cases = [qa_case([question("Q1", 0), question("Q2")], f"c{i}") for i in range(10)]
+    wrong = form(question("Q1", 5), question("Q2"))
+    modest = form(question("Q1", 0), question("Q2", 0))
+    outputs = [
+        output(f"c{i}", answer, model)
+        for model, answer in (("lenient", wrong), ("strict", modest))
+        for i in range(10)
+    ]
+    cost = {"lenient": 1, "strict": 1}
+    scored = score(cases, outputs, tmp_path, weights={"qa": 1.0}, cost_per_1000=cost)
+    assert [line.model for line in scored.card.zeroed_ranking] == ["strict", "lenient"]
+    assert scored.card.zeroed_ranking[1].zeroed_final == 0
+
+
+def test_c129_an_incomplete_model_is_not_ranked_with_blocked_calls_as_0(tmp_path: Path) -> None:
+    cases = [qa_case([question()], f"c{i}") for i in range(2)]
+    outputs = [output("c0", form(question()))]
+    scored = score(cases, outputs, tmp_path, weights={"qa": 1.0})
+    assert (scored.model.final.status, scored.card.zeroed_ranking) == ("incomplete", [])
 
 
 def test_c129_tasks_that_were_not_run_are_left_out_and_named(tmp_path: Path) -> None:

@@ -182,6 +182,7 @@ def test_c70_a_copied_sentence_still_has_its_terms() -> None:
         ("KYC를 완료했습니다", "KYC", "KYC는 끝났습니다", True),
         ("서울역에서 뵙겠습니다", "서울역", "서울역으로 오세요", True),
         ("Der Premiumtarif gilt", "Premium", "Die Premiumkunden", True),
+        ("El plan D'Or sigue", "D’Or", "Sigue el plan D´Or", True),
     ],
 )
 def test_c71_a_form_is_matched_exactly_at_word_boundaries(
@@ -200,6 +201,7 @@ def test_c71_a_form_is_matched_exactly_at_word_boundaries(
         ("Petrova", "Petrovu gesehen", False, True),
         ("Ivan", "Ivanka", False, True),
         ("Ali", "Alis Anruf", False, False),
+        ("O'Brien", "Anruf von O’BRIEN", True, False),
     ],
 )
 def test_c72_names_match_in_any_case_but_not_inflected(

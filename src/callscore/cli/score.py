@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.pairs import parse_numbers, parse_pairs, weights_option
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import VariadicCommand
@@ -20,29 +21,9 @@ if TYPE_CHECKING:
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scoring_pass import OnProgress
+    from callscore.store.files import Source
 
 FILE = click.Path(path_type=Path)
-
-
-def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
-    """`name=value` entries, several of them separated by commas, as a mapping."""
-    found: dict[str, str] = {}
-    for entry in entries:
-        for pair in entry.split(","):
-            name, equals, value = pair.rpartition("=")
-            if not equals or not name.strip():
-                raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
-            if name.strip() in found:
-                raise click.BadParameter(f"{name.strip()!r} is given twice", param_hint=option)
-            found[name.strip()] = value.strip()
-    return found
-
-
-def _parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
-    try:
-        return {name: float(value) for name, value in parse_pairs(option, entries).items()}
-    except ValueError as error:
-        raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
 
 @click.command(cls=VariadicCommand)
@@ -86,7 +67,7 @@ def _parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]
 @click.option(
     "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
-@click.option("--weights", multiple=True, help="Task weights, e.g. qa=0.5,entity=0.5.")
+@weights_option
 @click.option(
     "--workload",
     multiple=True,
@@ -129,13 +110,15 @@ def score(
 ) -> None:
     """Score stored model outputs against their cases.
 
-    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome).
-    Prints the scorecard with models side by side; blockers are marked [!].
+    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome), or
+    .json files with one case each (transcript, expected_outcome, model_output). Prints the
+    scorecard with models side by side; blockers are marked [!].
 
     \b
     callscore score cases.jsonl --outputs a.jsonl b.jsonl --json card.json
     callscore score cases.jsonl --outputs a.jsonl --judge offline
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
+    callscore score case.json
     """
     from callscore.app import OutputPaths
     from callscore.cli import output
@@ -154,9 +137,9 @@ def score(
         store=store or DEFAULT_STORE,
         settings=parse_pairs("--set", settings),
         metrics=metrics,
-        weights=_parse_numbers("--weights", weights),
-        workload=_parse_numbers("--workload", workload),
-        cost_per_1000=_parse_numbers("--cost", cost),
+        weights=parse_numbers("--weights", weights),
+        workload=parse_numbers("--workload", workload),
+        cost_per_1000=parse_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
@@ -165,7 +148,7 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        with _redact(config, redaction_choice(redact, names)) as config:
+        with _read_cases(config, redaction_choice(redact, names)) as config:
             card = _score(config, targets, progress)
     finally:
         progress.close()
@@ -177,8 +160,11 @@ def score(
 
 
 @contextmanager
-def _redact(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
-    """The config with copies of its files in which personal data is replaced, if wanted."""
+def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
+    """The config with the cases of files that have only one, and redacted copies if wanted."""
+    from callscore.evaluate.single_cases import read_single_cases
+
+    config = read_single_cases(config)
     if options is None:
         yield config
         return
@@ -187,11 +173,15 @@ def _redact(config: ScoreConfig, options: RedactOptions | None) -> Iterator[Scor
     from callscore.cli.safe_echo import say
     from callscore.config.redaction import redacted_copies
 
-    files = {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
+    files: dict[str, Sequence[Source]] = {
+        "cases": config.case_sources,
+        "outputs": config.outputs,
+        "verdicts": config.verdicts,
+    }
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():
             say(line, err=True)
-        yield msgspec.structs.replace(config, **copies)
+        yield msgspec.structs.replace(config, single_cases={}, **copies)
 
 
 def _score(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:

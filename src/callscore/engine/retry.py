@@ -6,6 +6,7 @@ First the client, then the waits between attempts, then the deadline of each att
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable
 from itertools import count
@@ -148,13 +149,13 @@ class RetryingClient:
         task = asyncio.current_task()
         self.sending.add(task)
         spent = uncertain = most
-        began = self._loop.time()
+        began = time.perf_counter_ns()  # uvloop's clock has no fractions of a millisecond
         try:
             result = await self._attempt(queue, request)
             if isinstance(result, ProviderResponse):
                 cost = queue.cost_usd(result.reply)
                 spent, uncertain = most if cost is None else cost, 0.0
-                latency_ms = (self._loop.time() - began) * 1000
+                latency_ms = (time.perf_counter_ns() - began) / 1e6
                 reply = msgspec.structs.replace(result.reply, cost_usd=cost, latency_ms=latency_ms)
                 queue.count_paid(reply)
                 return msgspec.structs.replace(result, reply=reply)

@@ -15,6 +15,12 @@ from typing import Final, Literal
 _INVISIBLE: Final = "\ufeff\u200b\u00ad"
 _INVISIBLE_AND_JOINERS: Final = _INVISIBLE + "\u200c\u200d"
 _EDGE_OF_ASCII: Final = " !\"#%&'()*,-./:;?@[\\]_{}"
+_APOSTROPHES: Final = (
+    "\u2018\u2019\u02bc\uff07\u0060\u00b4"
+    "\u1fef\u1ffd\uff40"  # forms of the grave and the acute accent
+)
+_WITHOUT_NUKTA: Final = (("\u093c", ""), ("\u0929", "न"), ("\u0931", "र"), ("\u0934", "ळ"))
+"""The nukta itself, and the letters that NFKC composes with it."""
 _NON_ASCII_DIGIT: Final = re.compile(r"[^\D0-9]")
 _UNSPACED: Final = (  # the first and the last character of each range, in ascending order
     "\u0e01\u0e3a\u0e40\u0e7f"  # Thai, without the sign of the baht
@@ -58,7 +64,11 @@ def n1(text: str) -> str:
 
 
 def n2(text: str) -> str:
-    """N1 after NFKC, case-folded, `_` and `-` as space, surrounding punctuation off      C-18 N2"""
+    """N1 after NFKC, case-folded, `_` and `-` as space, surrounding punctuation off      C-18 N2
+
+    Apostrophes of every kind are equal, and so are the digits of every script; the Devanagari nukta
+    does not count.
+    """
     return _n2_cached(text) if len(text) <= _LONGEST_CACHED else _n2(text)
 
 
@@ -116,8 +126,18 @@ def has_form(text: str, form: str, reference: Callable[[], str]) -> bool:
 
 
 def search_form(text: str, ignore_case: bool) -> str:
-    """N1, folded if case does not matter        C-71, C-72"""
-    return n1(text).casefold() if ignore_case else n1(text)
+    """N1 with plain apostrophes, folded if case does not matter        C-71, C-72"""
+    form = plain_apostrophes(n1(text))
+    return form.casefold() if ignore_case else form
+
+
+def plain_apostrophes(text: str) -> str:
+    """Every mark that people write for an apostrophe as '; the length stays the same      C-18"""
+    if text.isascii():
+        return text.replace("`", "'")
+    for mark in _APOSTROPHES:
+        text = text.replace(mark, "'")
+    return text
 
 
 def digits_to_ascii(text: str) -> str:
@@ -133,12 +153,22 @@ def _ascii_digit(match: re.Match[str]) -> str:
 
 def _n2(text: str) -> str:
     if text.isascii():
-        return _collapse_separators(text.lower()).strip(_EDGE_OF_ASCII)
-    folded = _normalise("NFKC", _remove(_INVISIBLE_AND_JOINERS, text))
+        return _collapse_separators(plain_apostrophes(text.lower())).strip(_EDGE_OF_ASCII)
+    # NFKC would turn an acute accent into a space and a mark, and makes an apostrophe of U+0149.
+    marked = _remove(_INVISIBLE_AND_JOINERS, text).replace("\u0149", "'n")
+    folded = _fold(plain_apostrophes(marked))
     # Folding can undo the normal form and the normal form can undo folding (U+0345, U+1E9E).
-    while (again := _normalise("NFKC", folded.casefold())) != folded:
+    while (again := _fold(folded.casefold())) != folded:
         folded = again
-    return _strip_edges(_collapse_separators(folded))
+    return _strip_edges(_collapse_separators(digits_to_ascii(folded)))
+
+
+def _fold(text: str) -> str:
+    """NFKC without the nukta        C-18"""
+    text = _normalise("NFKC", text)
+    for letter, bare in _WITHOUT_NUKTA:
+        text = text.replace(letter, bare)
+    return text
 
 
 _n2_cached = lru_cache(maxsize=32768)(_n2)

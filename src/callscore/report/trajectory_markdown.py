@@ -82,7 +82,7 @@ def _reply_cost(reply: Json) -> str:
     tokens = f"{_count(reply['input_tokens'])} + {_count(reply['output_tokens'])} tokens"
     cost, latency = reply["cost_usd"], reply["latency_ms"]
     parts = [tokens, "cost unknown" if cost is None else show_money(cost)]
-    parts += [] if latency is None else [f"{latency:.0f} ms"]
+    parts += [] if latency is None else [f"{latency:.1f} ms"]
     return ", ".join(parts)
 
 

@@ -78,7 +78,7 @@ def _outcome(event: Completed) -> dict[str, Any]:
         "input_tokens": answer.input_tokens,
         "output_tokens": answer.output_tokens,
         "cost_usd": answer.cost_usd,
-        "latency_ms": None if answer.latency_ms is None else round(answer.latency_ms, 1),
+        "latency_ms": answer.latency_ms,
         "answered_by": answer.model,
     }
 

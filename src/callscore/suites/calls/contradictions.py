@@ -12,7 +12,7 @@ from functools import lru_cache
 from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
-from callscore.metrics.text import n1
+from callscore.metrics.text import search_form
 from callscore.suites.calls.entity.reference import (
     NOT_CONFIGURED,
     EntityReference,
@@ -105,11 +105,10 @@ def _occurs_in_translation(
     for sentence in sentences:
         if form in sentence.translation:
             return True
-    form = n1(form)
+    form = search_form(form, ignore_case)
     if not ignore_case:
-        return any(form in sentence.n1_text for sentence in sentences)
-    form = form.casefold()
-    return any(form in sentence.n1_text.casefold() for sentence in sentences)
+        return any(form in sentence.search_text for sentence in sentences)
+    return any(form in sentence.search_text.casefold() for sentence in sentences)
 
 
 def _lost_facts(reference: TranslationReference) -> Iterator[DataError]:

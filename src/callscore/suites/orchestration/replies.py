@@ -104,11 +104,6 @@ def reply_text(reply: Reply) -> str:
     return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
 
 
-def rounded_latency(reply: Reply) -> float | None:
-    """The latency of a reply in the run that sent it, to a tenth of a millisecond."""
-    return None if reply.latency_ms is None else round(reply.latency_ms, 1)
-
-
 class ReplyUsage(msgspec.Struct, frozen=True):
     """Tokens and cost of several replies; unknown values are counted, not taken as 0."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from callscore.core.case import Failed, Reply
 from callscore.core.scenarios import STEP_TASK
 from callscore.core.scorecard import CaseResult, Status
-from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies, rounded_latency
+from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies
 from callscore.suites.orchestration.step_record import StepRecord
 
 
@@ -29,7 +29,7 @@ def step_result(
             "orchestration.input_tokens": reply.input_tokens,
             "orchestration.output_tokens": reply.output_tokens,
             "orchestration.cost_usd": reply.cost_usd,
-            "orchestration.latency_ms": rounded_latency(reply),
+            "orchestration.latency_ms": reply.latency_ms,
         }
     return CaseResult(
         record.case_id,

@@ -13,7 +13,6 @@ from callscore.suites.orchestration.replies import (
     ScenarioReplies,
     StepReply,
     reply_text,
-    rounded_latency,
 )
 from callscore.suites.orchestration.scenario.gold import gold_reply
 from callscore.suites.orchestration.step_record import StepRecord
@@ -62,7 +61,7 @@ def _reply(reply: Reply) -> Json:
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
         "cost_usd": reply.cost_usd,
-        "latency_ms": rounded_latency(reply),
+        "latency_ms": reply.latency_ms,
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.metrics.text import contains, n2, search_form
+from callscore.metrics.text import contains, n2, plain_apostrophes, search_form
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
 from callscore.suites.calls.items import is_empty
@@ -83,7 +83,10 @@ def _count_kept(part: str, reference: TranslationReference) -> tuple[int, int]:
     terms: Sequence[TermTranslation] = reference.terms[part]
     if not terms:
         return 0, 0
-    sentences = [(one.source, one.translation) for one in reference.sentences.values()]
+    sentences = [
+        (plain_apostrophes(one.source), plain_apostrophes(one.translation))
+        for one in reference.sentences.values()
+    ]
     is_noun = part == NOUNS
     if is_noun:
         sentences = [(source.casefold(), human.casefold()) for source, human in sentences]

@@ -54,7 +54,7 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def located_terms(self) -> Mapping[str, Sequence[LocatedTerm]]:
         """Terms and nouns, with the sentences that have them; nouns ignore case        C-72"""
-        sentences = {key: sentence.n1_text for key, sentence in self.sentences.items()}
+        sentences = {key: sentence.search_text for key, sentence in self.sentences.items()}
         return {
             part: locate_terms(terms, sentences, ignore_case=part == NOUNS)
             for part, terms in self.terms.items()

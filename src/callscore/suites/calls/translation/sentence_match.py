@@ -9,7 +9,7 @@ from functools import cache, cached_property
 import msgspec
 
 from callscore.core.spec import holds
-from callscore.metrics.text import n1, n2
+from callscore.metrics.text import n1, n2, plain_apostrophes
 from callscore.suites.calls.items import PLACEHOLDERS, is_empty
 
 NEARLY_EQUAL, CLEARLY_MORE, FEWEST_LETTERS = 0.9, 0.1, 12
@@ -31,6 +31,11 @@ class SourceSentence(msgspec.Struct, frozen=True, dict=True):
     def n1_text(self) -> str:
         """The human translation as N1."""
         return n1(self.translation)
+
+    @cached_property
+    def search_text(self) -> str:
+        """The human translation, prepared for searching        C-71"""
+        return plain_apostrophes(self.n1_text)
 
 
 class SentenceState(Enum):
@@ -69,18 +74,18 @@ class ModelTranslation(msgspec.Struct, frozen=True, dict=True):
         return "\n".join([sentence.text.replace("\n", " ") for sentence in self.by_id.values()])
 
     @cached_property
-    def n1_text(self) -> str:
-        """The text of the reply as N1."""
+    def search_text(self) -> str:
+        """The text of the reply, prepared for searching        C-71"""
         forms = [
             sentence.expected.n1_text if sentence.state is SentenceState.SAME else sentence.n1_text
             for sentence in self.by_id.values()
         ]
-        return " ".join(filter(None, forms))
+        return plain_apostrophes(" ".join(filter(None, forms)))
 
     @cached_property
     def folded_text(self) -> str:
-        """The text of the reply, case-folded."""
-        return self.n1_text.casefold()
+        """The text of the reply, prepared for searching and case-folded        C-72"""
+        return self.search_text.casefold()
 
 
 def classify_sentence(sentence: SourceSentence, text: str) -> ModelSentence:

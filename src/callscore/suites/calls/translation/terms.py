@@ -10,7 +10,7 @@ from itertools import islice
 
 import msgspec
 
-from callscore.metrics.text import contains, n2, search_form
+from callscore.metrics.text import contains, n2, plain_apostrophes, search_form
 from callscore.suites.calls.translation.sentence_match import ModelTranslation, SentenceState
 
 SHORTEST_STEM = 4
@@ -51,7 +51,7 @@ def locate_terms(
 ) -> Sequence[LocatedTerm]:
     """Every distinct name, with the human sentences that contain its forms        C-70
 
-    `sentences` has the human translation by source id, as N1.
+    `sentences` has the human translation by source id, as a `search_form`.
     """
     if not terms:
         return ()
@@ -90,7 +90,7 @@ def has_term(term: LocatedTerm, translation: ModelTranslation) -> bool:
     """
     if term.located:
         return not missing_forms(term, translation)
-    whole = translation.folded_text if term.ignore_case else translation.n1_text
+    whole = translation.folded_text if term.ignore_case else translation.search_text
     return translation.is_reference or any(contains(whole, form) for form in term.forms)
 
 
@@ -102,7 +102,7 @@ def missing_forms(term: LocatedTerm, translation: ModelTranslation) -> Sequence[
             sentence = translation.by_id[key]
             if sentence.state is SentenceState.SAME:
                 continue
-            text = sentence.n1_text
+            text = plain_apostrophes(sentence.n1_text)
             searched = text.casefold() if term.ignore_case else text
             has = at.form in searched if at.inside_words else contains(searched, at.form)
             if not has:
