@@ -346,23 +346,8 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     ]
     if judge_runner is None:
         return notes
-    notes += _judge_notes(judge_runner)
+    notes += judge_runner.failure_notes()
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
-
-
-def _judge_notes(judge_runner: JudgeRunner) -> Iterator[str]:
-    """Notes on answers of the judge that could not be used, by reason, and on missing verdicts."""
-    spent, why_failed = judge_runner.spent, judge_runner.why_failed
-    if spent.unusable:
-        answers = spent.requests + spent.stored
-        reasons = sorted(spent.unusable.items(), key=lambda reason: (-reason[1], reason[0]))
-        listed = "; ".join(f"in {number} of {answers} requests {why}" for why, number in reasons)
-        yield (
-            f"judge: {listed}. A judge that is not able to do this is tested with `callscore judge "
-            "check`; `items_per_request` makes its requests smaller"
-        )
-    if why_failed is not None and not why_failed.startswith(tuple(spent.unusable)):
-        yield f"items got no verdict, for example: {why_failed}"
 
 
 def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
