@@ -76,7 +76,7 @@ def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> S
         _score_criteria(shape, model_sums, values)
         for key, weights in (("final", shape.final), ("zeroed", shape.zeroed)):
             if weights:
-                values[key,] = _final(weights, values, sums.shape[1])
+                values[key,] = final_score(weights, values, sums.shape[1])
         values["cost",] = _cost(shape, model_sums, sums.shape[1])
     return values
 
@@ -176,7 +176,7 @@ def _weighted_sum(terms: Sequence[tuple[float, Floats]]) -> Floats:
     return total
 
 
-def _final(weights: Mapping[str, float], values: Scores, size: int) -> Floats:
+def final_score(weights: Mapping[str, float], values: Scores, size: int) -> Floats:
     """Σ weight × task score; NaN if one is missing        003 Final Scoring"""
     import numpy as np
 
