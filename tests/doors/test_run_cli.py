@@ -238,7 +238,7 @@ def test_a_budget_counts_what_the_run_spent_before(tmp_path: Path) -> None:
     cases_file(tmp_path, 40)
     with serving(FaultyChat(right_answer)) as stub:
         model = remote_model(
-            stub.url, params={"max_tokens": 100}, price={"input": 0, "output": 1000}
+            stub.url, params={"max_tokens": 60}, price={"input": 0, "output": 1000}
         )
         path = eval_file(tmp_path, [model], budget_usd=0.15)
         assert run("run", path).returncode == 0

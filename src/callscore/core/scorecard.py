@@ -13,7 +13,6 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
-from callscore.core.spec import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
 """The status of a result (C-01). `invalid` counts against the model, `error` does not."""
@@ -72,6 +71,10 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
+    """How many supported claims were left out as padding (C-136)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -140,6 +143,9 @@ class CriterionScore(msgspec.Struct, frozen=True):
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
 
 
 class BenchmarkScore(msgspec.Struct, frozen=True):
@@ -281,37 +287,6 @@ class ZeroedRankingLine(msgspec.Struct, frozen=True):
     """Why the model has no official score."""
     ci95: Interval | None = None
     band: tuple[int, int] | None = None
-
-
-RowKind = Literal[
-    "section",
-    "metric",
-    "subscore",
-    "task",
-    "criterion",
-    "benchmarks",
-    "final_a",
-    "final_b",
-    "cost",
-    "rank",
-    "blocker",
-]
-
-
-class TemplateRow(msgspec.Struct, frozen=True):
-    """One row of the scorecard template: its label, and the key of its value."""
-
-    kind: RowKind
-    label: str
-    key: str
-    threshold: str = ""
-    is_blocker: bool = False
-    bands: tuple[Band, ...] = ()
-    """Limits that a rounded value must not appear to meet (C-09)."""
-    is_detail: bool = False
-    """Shown on request only; not in the template of the framework."""
-    remark: str = ""
-    """A remark that reports print next to the value."""
 
 
 SKIPPED = "skipped: "

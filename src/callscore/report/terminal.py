@@ -11,9 +11,9 @@ from callscore.core.scorecard import (
     Blocker,
     RankingLine,
     Scorecard,
-    TemplateRow,
     ZeroedRankingLine,
 )
+from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     Cell,
     ScorecardRow,
@@ -37,6 +37,7 @@ STYLES: Mapping[Tone, str] = {
     "blocked": "bold red",
     "quiet": "dim",
 }
+INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6}
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
 KEYWORD_WIDTH = 10
@@ -249,7 +250,7 @@ def _body(
         if kind == "section" and lines:
             lines.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
-        mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
+        mark = "[!] " if row.template.is_blocker else INDENTS.get(kind, "")
         remark = row.template.remark if any(not cell.why for cell in row.cells[visible]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [

@@ -81,6 +81,13 @@ class RunOptions(msgspec.Struct, frozen=True):
             self.results, self.records, self.save_verdicts, self.card, self.open_items
         )
 
+    @property
+    def output_folder(self) -> Path | None:
+        """The folder that the run writes to: that of `--export`, else that of `--json`."""
+        if self.export is not None or self.card is None:
+            return self.export
+        return self.card.parent
+
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse files that cannot be written or that the run reads."""
         check_targets((*self.targets.files, self.log, self.trajectories), config.files)

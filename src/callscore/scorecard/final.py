@@ -20,6 +20,7 @@ from callscore.core.scorecard import (
 from callscore.core.spec import Benchmarks, Criterion, ScoreSettings, Spec, holds
 from callscore.scorecard.criteria import CriterionTally
 from callscore.scorecard.formula import weighted_sum
+from callscore.scorecard.metric_tally import Padding, to_count
 
 SUM_TOLERANCE = 1e-9
 
@@ -220,6 +221,8 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
     value = None
     if why is None:
         value = math.fsum(tally.total / tally.n for tally in tallies) / len(tallies)
+    is_limited = criterion.limits_padding and value is not None
+    padding = _padding_of(tallies) if is_limited else None
     return CriterionScore(
         value=value,
         binary=None if value is None else int(criterion.passes(value)),
@@ -228,7 +231,15 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
         case_pass_rate=sum(tally.passed for tally in tallies) / n if n else None,
         n=n,
         approximate=any(tally.approximate for tally in tallies),
+        plain=None if padding is None else padding.plain,
+        claims_left_out=None if padding is None else padding.left_out,
     )
+
+
+def _padding_of(tallies: Sequence[CriterionTally]) -> Padding:
+    """The value over all claims, and how many are left out of the official one        C-136"""
+    plain = math.fsum(tally.plain_total / tally.n for tally in tallies) / len(tallies)
+    return Padding(plain, to_count(math.fsum(tally.left_out for tally in tallies)))
 
 
 def _why_none(tallies: Sequence[CriterionTally]) -> str | None:

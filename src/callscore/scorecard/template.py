@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from callscore.core.scorecard import TemplateRow
-from callscore.core.spec import Band, Rating, Spec
+from callscore.core.spec import Band, MetricSpec, Rating, Spec
+from callscore.core.template import TemplateRow
+
+PLAIN = "plain"
+"""The figure with the value of a rate of claims if none were left out (C-136)."""
 
 
 def template_rows(spec: Spec) -> Sequence[TemplateRow]:
     """003 Scorecard Template: sections, metrics, task scores, benchmarks, the final rows."""
     return tuple(_rows(spec))
+
+
+def _figures(metric: MetricSpec) -> Mapping[str, str]:
+    """The units of the figures next to a metric, by their names in the JSON   C-35, C-45, C-136"""
+    return {**metric.secondary, **({PLAIN: metric.unit} if metric.limits_padding else {})}
 
 
 def _rows(spec: Spec) -> Iterator[TemplateRow]:
@@ -31,6 +39,8 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
                 is_detail=not metric.template_row,
                 remark=metric.remark,
             )
+            for name, unit in _figures(metric).items():
+                yield TemplateRow("figure", name, f"{slug}/{name}", is_detail=True, unit=unit)
         for part, of in spec.scores[task].parts.items():
             yield TemplateRow(
                 "subscore",
@@ -58,5 +68,8 @@ def _benchmark_rows(spec: Spec) -> Iterator[TemplateRow]:
     for slug, criterion in spec.benchmarks.criteria.items():
         passing = Band(Rating.GOOD, criterion.comparison, criterion.limit)
         yield TemplateRow("criterion", criterion.label, slug, criterion.printed, bands=(passing,))
+        if criterion.limits_padding:
+            key = f"{slug}/{PLAIN}"
+            yield TemplateRow("figure", PLAIN, key, is_detail=True, unit=criterion.unit)
     minimum = spec.benchmarks.recommended_minimum
     yield TemplateRow("benchmarks", "Benchmark Score", "", f">= {minimum:.2f} recommended")

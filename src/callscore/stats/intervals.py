@@ -1,14 +1,10 @@
-"""Intervals: Clopper–Pearson of a proportion, percentile bootstrap of any statistic."""
+"""Intervals: Clopper–Pearson of a proportion."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-RESAMPLES = 2_000
 LEVEL = 0.95
-
-T = TypeVar("T")
 
 
 class Interval(NamedTuple):
@@ -35,31 +31,3 @@ def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interv
 
     low = betaincinv(successes, failures + 1, tail)
     return Interval(float(low), float(betaincinv(successes + 1, failures, 1 - tail)))
-
-
-def bootstrap(
-    statistic: Callable[[Sequence[T]], float | None],
-    data: Sequence[T],
-    seed: int,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> Interval | None:
-    """Percentiles of a statistic over resamples of the data        Efron 1979
-
-    Resamples on which the statistic is undefined are left out; None if none is left.
-    """
-    if len(data) < 2:
-        return None
-    import numpy as np
-
-    random = np.random.default_rng(seed)
-    values: list[float] = []
-    for _ in range(resamples):
-        resample = [data[at] for at in random.integers(0, len(data), len(data))]
-        value = statistic(resample)
-        if value is not None:
-            values.append(value)
-    if not values:
-        return None
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))

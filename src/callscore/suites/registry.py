@@ -15,7 +15,7 @@ import msgspec
 
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import plugin_names
-from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.core.scorecard import Scorecard
 from callscore.core.spec import (
     MetricSpec,
     ScoreSettings,
@@ -27,6 +27,7 @@ from callscore.core.spec import (
 )
 from callscore.core.suite import Floor, Floors, Metric, Suite
 from callscore.core.task import SCENARIO, Task
+from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template_rows

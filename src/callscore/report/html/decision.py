@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.interval import FEW_CALLS
-from callscore.core.scorecard import ModelScore, RankingLine, Scorecard, TemplateRow
+from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
+from callscore.core.template import TemplateRow
 from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
