@@ -55,6 +55,7 @@ def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
         "judging",
         "suite",
         "title",
+        "final_heading",
         "intervals",
         "contrasts",
         "decision",

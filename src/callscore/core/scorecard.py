@@ -178,6 +178,9 @@ class FinalScore(msgspec.Struct, frozen=True):
     b: float | None
     reasons: Sequence[str]
     weights: Mapping[str, float]
+    over: Sequence[str] = ()
+    """The tasks that the Final Score is over: those with cases in the data, narrowed by `tasks`
+    and by weights of 0 (C-82)."""
     zeroed_final: float | None = None
     """The formula over official or zeroed task scores; never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
@@ -289,6 +292,8 @@ class ZeroedRankingLine(msgspec.Struct, frozen=True):
     band: tuple[int, int] | None = None
 
 
+FINAL = "Final Score"
+"""The heading of a Final Score over every task of the framework."""
 SKIPPED = "skipped: "
 """Prefix of a note about an unusable case (C-20)."""
 
@@ -310,6 +315,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
     title: str = ""
     """The title of reports: `Call Intelligence`."""
+    final_heading: str = FINAL
+    """How reports head the Final Score: `Final over QA` if it is over some tasks only (C-82)."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null if no intervals were requested."""
     contrasts: Sequence[ModelContrast] = ()

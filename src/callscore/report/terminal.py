@@ -8,6 +8,7 @@ from typing import NamedTuple
 from callscore.core.interval import GateClaim
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
+    FINAL,
     Blocker,
     RankingLine,
     Scorecard,
@@ -173,7 +174,7 @@ def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
 
 
 def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
-    """Explain the brackets        STATS §7"""
+    """Explain the brackets        STATS §8"""
     method = card.intervals
     if method is None:
         return
@@ -302,7 +303,8 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    title = "Ranking (a call is one telephone call with all its tasks)"
+    final = "" if card.final_heading == FINAL else f", {plain(card.final_heading, 80)}"
+    title = f"Ranking{final} (a call is one telephone call with all its tasks)"
     yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]

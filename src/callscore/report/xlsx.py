@@ -187,7 +187,7 @@ def _write_ranking(book: _WorkbookWriter, source: ReportSource) -> None:
     columns = (
         ("Rank", 8),
         ("Model", 30),
-        ("Final score", 12),
+        (source.card.final_heading, 12),
         ("Quality rank", 12),
         ("USD per 1000 calls", 18),
         ("Efficiency", 12),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
+from callscore.core.scorecard import FINAL
 from callscore.core.spec import Band, MetricSpec, Rating, Spec
 from callscore.core.template import TemplateRow
 
@@ -14,6 +17,18 @@ PLAIN = "plain"
 def template_rows(spec: Spec) -> Sequence[TemplateRow]:
     """003 Scorecard Template: sections, metrics, task scores, benchmarks, the final rows."""
     return tuple(_rows(spec))
+
+
+def with_final_heading(rows: Sequence[TemplateRow], heading: str) -> Sequence[TemplateRow]:
+    """The same rows, those of the Final Score under its heading on a card        C-82"""
+    if heading == FINAL:
+        return rows
+    return tuple(
+        msgspec.structs.replace(row, label=row.label.replace(FINAL, heading))
+        if row.kind in ("final_a", "final_b")
+        else row
+        for row in rows
+    )
 
 
 def _figures(metric: MetricSpec) -> Mapping[str, str]:
@@ -54,10 +69,10 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
         yield from _benchmark_rows(spec)
     yield TemplateRow("section", "FINAL", "final")
     if "a" in spec.final:
-        yield TemplateRow("final_a", "Final Score (with benchmarks)", "", "Option A")
-        yield TemplateRow("final_b", "Final Score (without benchmarks)", "", "Option B")
+        yield TemplateRow("final_a", f"{FINAL} (with benchmarks)", "", "Option A")
+        yield TemplateRow("final_b", f"{FINAL} (without benchmarks)", "", "Option B")
     else:
-        yield TemplateRow("final_b", "Final Score", "", "0.0 – 1.0")
+        yield TemplateRow("final_b", FINAL, "", "0.0 – 1.0")
     yield TemplateRow("cost", "Cost per 1000 calls", "", "$")
     yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")
     yield TemplateRow("blocker", "Any Blocker Triggered?", "", "Yes / No")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from callscore.stats.beta import beta_quantile
+
 LEVEL = 0.95
 
 
@@ -17,8 +19,8 @@ class Interval(NamedTuple):
 def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval | None:
     """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; None without trials
 
-    No or all successes have a quantile in closed form, which needs no library. `stats/rates.py` has
-    the same interval for counts that are fractions, without scipy and to 13 digits.
+    No or all successes have a quantile in closed form. `stats/rates.py` has the same interval for
+    counts that are fractions.
     """
     if not trials:
         return None
@@ -27,7 +29,7 @@ def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interv
         return Interval(0.0, 1 - tail ** (1 / trials))
     if not failures:
         return Interval(tail ** (1 / trials), 1.0)
-    from scipy.special import betaincinv
-
-    low = betaincinv(successes, failures + 1, tail)
-    return Interval(float(low), float(betaincinv(successes + 1, failures, 1 - tail)))
+    return Interval(
+        beta_quantile(tail, successes, failures + 1),
+        beta_quantile(1 - tail, successes + 1, failures),
+    )

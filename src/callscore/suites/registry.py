@@ -30,7 +30,7 @@ from callscore.core.task import SCENARIO, Task
 from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
-from callscore.scorecard.template import template_rows
+from callscore.scorecard.template import template_rows, with_final_heading
 
 if TYPE_CHECKING:
     from callscore.core.labelling import Labelling
@@ -358,6 +358,10 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
+    return with_final_heading(_rows_of(card), card.final_heading)
+
+
+def _rows_of(card: Scorecard) -> Sequence[TemplateRow]:
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
     catalog = Catalog()
     suites, spec = catalog.suites_with(tasks), catalog.spec_with(tasks)

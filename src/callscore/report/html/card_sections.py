@@ -43,7 +43,8 @@ def ranks_section(card: Scorecard) -> Html:
         drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
         drawn = tag("p", "This scorecard has no rank bands.", class_="note")
-    headings = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
+    final = plain(card.final_heading, 120).replace("|", "/")
+    headings = f"Rank|Model|Efficiency|{final}|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
             "—" if entry.rank is None else str(entry.rank),

@@ -1,4 +1,4 @@
-"""Recordings in the public form, which `compat` reads: ORCHESTRATIONBENCH.md §2, §3.
+"""Recordings in the public form, which `compat` reads        C-128
 
 The label is built like that of the public runner, mistakes included (Q19).
 """
