@@ -51,13 +51,13 @@ def test_stats_2_equal_models_differ_by_no_more_than_what_is_unseen() -> None:
     assert pair.claim == pytest.approx((-unseen_share(CALLS), unseen_share(CALLS)), rel=0.03)
 
 
-def test_c138_the_limits_are_stricter_if_more_models_are_in_question() -> None:
+def test_stats_2_the_limits_are_stricter_if_more_models_are_in_question() -> None:
     pair = final_contrast(scored(perfect("a") + perfect("b") + perfect("c")), "a", "b")
     assert pair.claim is not None
     assert pair.claim[1] == pytest.approx(unseen_share(CALLS, 1 - 0.05 / 2), rel=0.03)
 
 
-def test_c138_a_model_that_is_not_in_question_has_no_claim() -> None:
+def test_stats_2_a_model_that_is_not_in_question_has_no_claim() -> None:
     poor = [answer(number, "poor", points=0) for number in range(CALLS)]
     card = scored(perfect("a") + poor)
     assert card.model("poor").tasks["qa"].metrics["qa.question_score_accuracy"].rating == "Fail"
