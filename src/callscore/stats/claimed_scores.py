@@ -35,6 +35,8 @@ MODELS_AT_A_TIME = 4
 """Their values under all weightings are in memory together: about 10 MB per model."""
 OF_ROWS = ("row", "part", "ungated")
 OF_SCORES = ("task", "final", "zeroed")
+FAILURES = ("blocked", "breached")
+"""Cases that a gate blocks; an unreadable one is among them."""
 FINALS: tuple[ScoreKey, ...] = (("final",), ("zeroed",))
 
 
@@ -120,7 +122,7 @@ class _ImaginaryCall:
         self.unreadable, self.lowest, self.highest = (np.zeros(len(self.place)) for _ in range(3))
         self.perfect = np.array([self.place[_perfect(key)] for key in self.place], np.intp)
         """The line that each line would be equal to if every call were perfect."""
-        self.is_blocked = np.array([key[2] == "blocked" for key in self.place], bool)
+        self.is_blocked = np.array([key[2] in FAILURES for key in self.place], bool)
         scales = {
             row.slug: (row.kind, 100.0 if row.percent else 1.0)
             for task in self.shape.tasks.values()
@@ -138,7 +140,7 @@ class _ImaginaryCall:
                 self._add_row(at, quantity, items, *scales[slug], is_structure=is_structure)
 
     def _add_task(self, at: int, quantity: str, cases: float) -> None:
-        if quantity in ("cases", "blocked"):
+        if quantity in ("cases", *FAILURES):
             self.unreadable[at] = cases
         if quantity == "cases":
             self.highest[at] = cases
@@ -169,7 +171,7 @@ class _ImaginaryCall:
 
 def _count_of(quantity: str) -> str:
     """The quantity that says how many cases or items a call has in a line."""
-    counts = {"total": "n", "numerator": "denominator", "blocked": "cases"}
+    counts = {"total": "n", "numerator": "denominator"} | dict.fromkeys(FAILURES, "cases")
     return counts.get(quantity, quantity)
 
 
@@ -206,8 +208,9 @@ class _Gathered:
         _fill(self.high, {key: high[key] for key in high if key[0] in OF_ROWS + OF_SCORES}, filled)
         for key, weighing in zip(FINALS, (call.shape.final, call.shape.zeroed), strict=True):
             if key in unreadable:
+                of_final = final_score(weighing, gain, len(weights), frozenset())
                 _fill(self.worst, {key: unreadable[key]}, filled)
-                _fill(self.gain, {key: final_score(weighing, gain, len(weights))}, filled)
+                _fill(self.gain, {key: of_final}, filled)
 
     def summary(self, without: Collection[ScoreKey]) -> ClaimedScores:
         """The limits of every value, and the final scores themselves."""
