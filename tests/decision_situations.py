@@ -55,7 +55,7 @@ SITUATIONS = [
         """
         LIKELY           a: passes: no blocker, no row rated Fail. Final 0.912, $1.000
                          per 1000 calls. Not certain: only 8 calls.
-        HOW SURE         8 calls: up to 31 % of calls could fail unseen.
+        HOW SURE         8 calls: up to 32 % of calls could fail unseen.
         """,
     ),
     Situation(
@@ -190,8 +190,8 @@ SITUATIONS = [
         RANK 1           small: by cost efficiency, Final 0.920 at $1.000 per 1000
                          calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; small and
-                         big cannot be told apart (-0.010 [-0.022, 0.002]); no number of
-                         calls is promised, they may be equal.
+                         big cannot be distinguished (-0.010 [-0.022, 0.002]); no number
+                         of calls is promised, they may be equal.
         """,
     ),
     Situation(
@@ -208,7 +208,7 @@ SITUATIONS = [
         BEST QUALITY     small and big: Final 0.900, $1.000 and $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.900 at $1.000 per 1000
                          calls.
-        HOW SURE         50 calls: up to 5.8 % of calls could fail unseen; small and big
+        HOW SURE         50 calls: up to 5.9 % of calls could fail unseen; small and big
                          have the same score on every call.
         """,
     ),
@@ -240,7 +240,7 @@ SITUATIONS = [
         LIKELY           small: not worse than big by more than 0.02, at 10 % of its
                          price. Final 0.920 [0.900–0.940] against 0.930 [0.910–0.950],
                          $1.000 against $10.00 per 1000 calls. Not certain: these 400
-                         calls cannot show it.
+                         calls cannot show it, about 479 calls would show it.
         BEST QUALITY     big: Final 0.930 [0.910–0.950], $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.920 at $1.000 per 1000
                          calls.
@@ -249,14 +249,14 @@ SITUATIONS = [
         """,
     ),
     Situation(
-        "the cheaper one is much lower, but cannot be told apart",
+        "the cheaper one is much lower, but cannot be distinguished",
         card(
             model("big", 0.9, 10.0, calls=20),
             model("small", 0.8, 1.0, calls=20),
             gaps=[gap("small", "big", 0.1, (-0.02, 0.22), (-0.1, 0.3), deviation=0.3, needed=73)],
         ),
         """
-        LIKELY           small: cannot be told apart from big, at 10 % of its price.
+        LIKELY           small: cannot be distinguished from big, at 10 % of its price.
                          Final 0.800 against 0.900, $1.000 against $10.00 per 1000
                          calls. Not certain: it is 0.100 lower so far, and these 20
                          calls cannot tell if that is chance.
@@ -264,12 +264,12 @@ SITUATIONS = [
         RANK 1           small: by cost efficiency, Final 0.800 at $1.000 per 1000
                          calls.
         HOW SURE         20 calls: up to 14 % of calls could fail unseen; small and big
-                         cannot be told apart (-0.100 [-0.220, 0.020]); about 73 calls
-                         would show a difference of 0.100.
+                         cannot be distinguished (-0.100 [-0.220, 0.020]); about 73
+                         calls would show a difference of 0.100.
         """,
     ),
     Situation(
-        "the cheaper one is close and cannot be told apart",
+        "the cheaper one is close and cannot be distinguished",
         card(
             model("big", 0.91, 10.0, calls=100),
             model("small", 0.9, 1.0, calls=100),
@@ -278,16 +278,16 @@ SITUATIONS = [
             ],
         ),
         """
-        LIKELY           small: cannot be told apart from big, at 10 % of its price.
+        LIKELY           small: cannot be distinguished from big, at 10 % of its price.
                          Final 0.900 against 0.910, $1.000 against $10.00 per 1000
-                         calls. Not certain: these 100 calls cannot show it, about 619
+                         calls. Not certain: these 100 calls cannot show it, about 750
                          calls would show it.
         BEST QUALITY     big: Final 0.910, $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.900 at $1.000 per 1000
                          calls.
-        HOW SURE         100 calls: up to 3 % of calls could fail unseen; small and big
-                         cannot be told apart (-0.010 [-0.040, 0.020]); about 800 calls
-                         would show a difference of 0.010.
+        HOW SURE         100 calls: up to 3.0 % of calls could fail unseen; small and
+                         big cannot be distinguished (-0.010 [-0.040, 0.020]); about 800
+                         calls would show a difference of 0.010.
         """,
     ),
     Situation(
@@ -326,15 +326,15 @@ SITUATIONS = [
         """,
     ),
     Situation(
-        "two free models that cannot be told apart",
+        "two free models that cannot be distinguished",
         card(
             model("a", 0.9, 0.0),
             model("b", 0.9, 0.0),
             gaps=[gap("a", "b", 0.0, (0.0, 0.0), (-0.01, 0.01))],
         ),
         """
-        TIE              a and b: these 400 calls cannot tell them apart; by quality
-                         alone, as all are free. Final 0.900, $0 per 1000 calls.
+        TIE              a and b: cannot be distinguished with these 400 calls; by
+                         quality alone, as all are free. Final 0.900, $0 per 1000 calls.
         BEST QUALITY     a and b: Final 0.900.
         RANK 1           a and b: by cost efficiency, Final 0.900 at $0 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a and b
@@ -342,19 +342,19 @@ SITUATIONS = [
         """,
     ),
     Situation(
-        "two models of one price that cannot be told apart",
+        "two models of one price that cannot be distinguished",
         card(
             model("a", 0.91, 1.0),
             model("b", 0.90, 1.0),
             gaps=[gap("b", "a", 0.01, (-0.01, 0.03), (-0.02, 0.04), needed=1200)],
         ),
         """
-        TIE              a and b: these 400 calls cannot tell them apart, and they cost
-                         the same. Final 0.910 and 0.900, $1.000 per 1000 calls.
+        TIE              a and b: cannot be distinguished with these 400 calls, and they
+                         cost the same. Final 0.910 and 0.900, $1.000 per 1000 calls.
         BEST QUALITY     a: Final 0.910, $1.000 per 1000 calls.
         RANK 1           a: by cost efficiency, Final 0.910 at $1.000 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a and b
-                         cannot be told apart (+0.010 [-0.010, 0.030]); about 1,200
+                         cannot be distinguished (+0.010 [-0.010, 0.030]); about 1,200
                          calls would show a difference of 0.010.
         """,
     ),
@@ -382,8 +382,8 @@ SITUATIONS = [
             gaps=[gap("b", "a", 0.08, (0.05, 0.11), (0.04, 0.12))],
         ),
         """
-        RECOMMENDED      a: best quality; by quality alone, as the price of a is
-                         unknown. Final 0.930, price unknown.
+        RECOMMENDED      a: best quality; by quality alone, as the price of a is unknown
+                         (--cost or price sets it). Final 0.930, price unknown.
         BEST QUALITY     a: Final 0.930.
         RANK 1           b: by cost efficiency, Final 0.850 at $1.000 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a is 0.080
@@ -391,20 +391,20 @@ SITUATIONS = [
         """,
     ),
     Situation(
-        "no price, and they cannot be told apart",
+        "no price, and they cannot be distinguished",
         card(
             model("a", 0.91, None),
             model("b", 0.90, 1.0),
             gaps=[gap("b", "a", 0.01, (-0.01, 0.03), (-0.02, 0.04))],
         ),
         """
-        TIE              a and b: these 400 calls cannot tell them apart; by quality
-                         alone, as the price of a is unknown. Final 0.910 and 0.900,
-                         price unknown.
+        TIE              a and b: cannot be distinguished with these 400 calls; by
+                         quality alone, as the price of a is unknown (--cost or price
+                         sets it). Final 0.910 and 0.900, price unknown.
         BEST QUALITY     a: Final 0.910, price unknown.
         RANK 1           b: by cost efficiency, Final 0.900 at $1.000 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a and b
-                         cannot be told apart (+0.010 [-0.010, 0.030]); no number of
+                         cannot be distinguished (+0.010 [-0.010, 0.030]); no number of
                          calls is promised, they may be equal.
         """,
     ),
@@ -422,8 +422,8 @@ SITUATIONS = [
         BEST QUALITY     big: Final 0.930 [0.910–0.950], $10.00 per 1000 calls.
         RANK 1           local: by cost efficiency, Final 0.920 at $0 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; local and
-                         big cannot be told apart (-0.010 [-0.022, 0.002]); no number of
-                         calls is promised, they may be equal.
+                         big cannot be distinguished (-0.010 [-0.022, 0.002]); no number
+                         of calls is promised, they may be equal.
         """,
     ),
     Situation(
@@ -439,7 +439,7 @@ SITUATIONS = [
         RANK 1           a: by cost efficiency, Final 0.880 at $1.000 per 1000 calls.
         OUT              b: QA, Response Structure Compliance: 1 of 300 calls, 0.33 %
                          [0.0–1.8].
-        HOW SURE         300 calls: up to 0.99 % of calls could fail unseen.
+        HOW SURE         300 calls: up to 1.00 % of calls could fail unseen.
         """,
     ),
     Situation(
@@ -478,7 +478,7 @@ SITUATIONS = [
         RANK 1           a: by cost efficiency, Final 0.880 at $1.000 per 1000 calls.
         OUT              b: QA, Response Structure Compliance: 2 of 8 calls, 25.00 %
                          [3.2–65.1].
-        HOW SURE         8 calls: up to 31 % of calls could fail unseen.
+        HOW SURE         8 calls: up to 32 % of calls could fail unseen.
         """,
     ),
     Situation(
@@ -788,7 +788,7 @@ SITUATIONS = [
             ],
         ),
         """
-        LIKELY           small: cannot be told apart from big, at 10 % of its price.
+        LIKELY           small: cannot be distinguished from big, at 10 % of its price.
                          Final 0.910 against 0.930 [0.910–0.950], $1.000 against $10.00
                          per 1000 calls. Not certain: it is 0.020 lower so far, and
                          these 400 calls cannot tell if that is chance.
@@ -796,7 +796,7 @@ SITUATIONS = [
         RANK 1           small: by cost efficiency, Final 0.910 at $1.000 per 1000
                          calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; small and
-                         big cannot be told apart (-0.020 [-0.044, 0.004]); about 900
+                         big cannot be distinguished (-0.020 [-0.044, 0.004]); about 900
                          calls would show a difference of 0.020.
         """,
     ),
@@ -813,8 +813,8 @@ SITUATIONS = [
             ],
         ),
         """
-        TIE              s1 and s2: these 400 calls cannot tell them apart, and they
-                         cost the same, less than big. Final 0.920, $1.000 per 1000
+        TIE              s1 and s2: cannot be distinguished with these 400 calls, and
+                         they cost the same, less than big. Final 0.920, $1.000 per 1000
                          calls.
         BEST QUALITY     big: Final 0.930 [0.910–0.950], $10.00 per 1000 calls.
         RANK 1           s1 and s2: by cost efficiency, Final 0.920 at $1.000 per 1000

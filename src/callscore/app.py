@@ -112,11 +112,10 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         progress: Called with the number of scored cases and of all.
         trust_config: Allow judge and embedder to send keys to new hosts.
     """
-    who = _judge(judge)
     config = ScoreConfig(
         cases=(),
-        judge=who,
-        embedder=_embedder(embedder, who),
+        judge=_judge(judge),
+        embedder=_embedder(embedder, judge),
         benchmarks=benchmarks,
         intervals=intervals,
         store=as_path(store) or DEFAULT_STORE,
@@ -130,8 +129,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    paths = (as_path(results), as_path(records), as_path(save_verdicts))
-    targets = OutputPaths(*paths, open_items=as_path(open_items))
+    targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 

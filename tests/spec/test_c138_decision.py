@@ -90,7 +90,7 @@ def test_c138_a_better_model_with_one_broken_reply_of_300_leaves_one_that_passes
     assert out.models == ["b"] and "1 of 300 calls, 0.33 % [0.0–1.8]" in out.why
 
 
-def test_c138_two_free_models_that_cannot_be_told_apart_tie(tmp_path: Path) -> None:
+def test_c138_two_free_models_that_cannot_be_distinguished_tie(tmp_path: Path) -> None:
     outputs = answers("a", 30, 0.0) + answers("b", 30, 0.0)
     assert words(score(calls(30), outputs, tmp_path).card)[0] == "TIE a b"
 

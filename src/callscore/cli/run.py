@@ -164,8 +164,7 @@ def run(
         on_scoring_result=tallies.append,
     )
     sending = not dry_run and rescore is None
-    config = _load_config(eval_file, store, no_intervals, redaction_choice(redact, names))
-    config = config.with_decide(parse_pairs("--decide", decide))
+    config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         HtmlReport(html, config) as report,
@@ -181,12 +180,17 @@ def run(
 
 
 def _load_config(
-    eval_file: Path, store: Path | None, no_intervals: bool, redact: RedactOptions | None
+    eval_file: Path,
+    store: Path | None,
+    redact: RedactOptions | None,
+    no_intervals: bool,
+    decide: tuple[str, ...],
 ) -> EvalConfig:
     from callscore.config.config import load_eval
 
     config = load_eval(eval_file, store, redact)
-    return config.without_intervals() if no_intervals else config
+    read_as = parse_pairs("--decide", decide)
+    return config.with_options(intervals=not no_intervals, decide=read_as)
 
 
 def _stop_if_interrupted(ran: RunResult, resume_command: str | None) -> None:

@@ -129,13 +129,12 @@ def score(
     from callscore.config.decide import read_decide
     from callscore.config.score import DEFAULT_STORE, ScoreConfig
 
-    who = judge_choice(judge)
     config = ScoreConfig(
         cases=cases,
         outputs=outputs,
         verdicts=verdicts,
-        judge=who,
-        embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
+        judge=judge_choice(judge),
+        embedder=default_embedder(judge) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
         settings=parse_pairs("--set", settings),

@@ -16,7 +16,7 @@ from callscore.report.decision_lines import decision_lines
 from callscore.report.names import marked_name, origins_of
 from callscore.report.numbers import show_count
 from callscore.report.ties import describe_separation
-from callscore.scorecard.decision import Difference, difference
+from callscore.scorecard.decision import ModelDifference, difference
 from callscore.scorecard.ranking import rank
 
 ALPHA = 0.05
@@ -59,7 +59,7 @@ def conclude(
     return Conclusion(above.significant, sentence, lines)
 
 
-def _detectable(final: RowDifference, above: Difference, unit: str) -> str:
+def _detectable(final: RowDifference, above: ModelDifference, unit: str) -> str:
     if above.significant or final.detectable is None:
         return ""
     return f"; this many {unit}s can show differences of {final.detectable:.3f} or more"

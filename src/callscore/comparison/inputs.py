@@ -170,7 +170,7 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> C
         label,
         rescored.card,
         scoring.catalog,
-        contributions_by_model(scored),
+        contributions_by_model(scored, rescored.card),
         results,
         rescored.caveats,
         decide=scoring.decide,
@@ -187,12 +187,16 @@ def _without_usage(result: CaseResult) -> CaseResult:
     return msgspec.structs.replace(result, metrics=scores)
 
 
-def contributions_by_model(results: Sequence[ScoringResult]) -> Mapping[str, Contributions]:
+def contributions_by_model(
+    results: Sequence[ScoringResult], card: Scorecard
+) -> Mapping[str, Contributions]:
     """The contributions of every model, from the tallies of its calls and its scenarios."""
     found: dict[str, dict[str, TaskContributions]] = {}
+    tasks = {model.model: model.tasks for model in card.models}
     for result in results:
         for model, of_model in result.tallies.items():
-            found.setdefault(model, {}).update(contributions_of(of_model))
+            known = contributions_of(of_model, tasks.get(model, {}))
+            found.setdefault(model, {}).update(known)
     return found
 
 

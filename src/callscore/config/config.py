@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.config.decide import read_decide
+from callscore.config.decide import decide_of, read_decide
 from callscore.config.file import (
     SAMPLE,
     SCENARIOS,
@@ -27,7 +27,6 @@ from callscore.config.file import (
 from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
 from callscore.config.models import embedder_of, judge_of, read_model
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
-from callscore.core.decide import Decide
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
@@ -82,16 +81,13 @@ class EvalConfig(msgspec.Struct, frozen=True):
         named = () if prompts is None else (prompts,)
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
-    def without_intervals(self) -> EvalConfig:
-        """The same config, without intervals."""
-        scoring = msgspec.structs.replace(self.scoring, intervals=False)
-        return msgspec.structs.replace(self, scoring=scoring)
-
-    def with_decide(self, given: Mapping[str, Any]) -> EvalConfig:
-        """The same config, read as given instead of as in the file        C-138"""
-        if not given:
-            return self
-        scoring = msgspec.structs.replace(self.scoring, decide=read_decide(given))
+    def with_options(self, *, intervals: bool, decide: Mapping[str, Any]) -> EvalConfig:
+        """The same config with options that override the file; they change no request."""
+        scoring = msgspec.structs.replace(
+            self.scoring,
+            intervals=self.scoring.intervals and intervals,
+            decide=read_decide(decide) if decide else self.scoring.decide,
+        )
         return msgspec.structs.replace(self, scoring=scoring)
 
 
@@ -174,18 +170,10 @@ def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: P
         benchmarks=_benchmarks(document, file.benchmarks),
         store=store,
         intervals=file.intervals,
-        decide=_decide(document, file),
+        decide=decide_of(document, file.decide),
     )
     _check_scoring(document, scoring)
     return scoring
-
-
-def _decide(document: Document, file: EvalFile) -> Decide:
-    try:
-        return read_decide(file.decide)
-    except ConfigError as error:
-        part, _, problem = str(error).partition(": ")
-        raise document.error(part, problem) from None
 
 
 def _models(

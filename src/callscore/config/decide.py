@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
-from callscore.core.decide import By, Decide
+from callscore.core.decide import BY, Decide
 from callscore.core.errors import ConfigError
 from callscore.core.nearest import nearest
+from callscore.store.strict_yaml import Document
 
 KEYS = Decide.__struct_fields__
 LOSS = "loss"
@@ -23,12 +24,11 @@ def read_decide(given: Mapping[str, Any]) -> Decide:
             near = nearest(key, KEYS)
             hint = f"did you mean {near}?" if near else f"expected {', '.join(KEYS)}"
             raise ConfigError(f"decide.{key}: unknown key; {hint}")
-    by, words = given.get("by", Decide().by), get_args(By)
+    by, expected = given.get("by", Decide().by), ", ".join(BY)
     if by == LOSS:
-        expected = ", ".join(words)
         raise ConfigError(f"decide.by: 'loss' needs prices of errors; expected one of {expected}")
-    if by not in words:
-        raise ConfigError(f"decide.by: {by!r}; expected one of {', '.join(words)}")
+    if by not in BY:
+        raise ConfigError(f"decide.by: {by!r}; expected one of {expected}")
     try:
         found = msgspec.convert({**given}, Decide, strict=False)
     except msgspec.ValidationError as error:
@@ -38,3 +38,12 @@ def read_decide(given: Mapping[str, Any]) -> Decide:
     if not 0 <= found.margin <= 1:
         raise ConfigError(f"decide.margin: {found.margin:g}; expected a number from 0 to 1")
     return found
+
+
+def decide_of(document: Document, given: Mapping[str, Any]) -> Decide:
+    """The settings in an eval file; an error names its line."""
+    try:
+        return read_decide(given)
+    except ConfigError as error:
+        part, _, problem = str(error).partition(": ")
+        raise document.error(part, problem) from None

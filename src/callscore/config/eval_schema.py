@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from callscore.config.file import PROVIDERS, SCENARIOS, EvalFile, ModelEntry, ScenarioEntry
-from callscore.core.decide import Decide
+from callscore.core.decide import BY, Decide
 from callscore.suites import registry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -53,6 +53,7 @@ def eval_schema() -> dict[str, Any]:
     whole["properties"]["tasks"]["items"] = {"enum": list(registry.task_names())}
     _, decide = msgspec.json.schema_components((Decide,), ref_template="#/$defs/{name}")
     parts |= decide
+    parts[Decide.__name__]["properties"]["by"]["enum"] = list(BY)
     whole["properties"]["decide"] = {
         "description": NOTES["decide"],
         "$ref": f"#/$defs/{Decide.__name__}",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-By = Literal["recommended", "quality", "efficiency"]
+BY = ("recommended", "quality", "efficiency")
 
 
 class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`decide`: what the recommended model is chosen by."""
 
-    by: By = "recommended"
+    by: str = BY[0]
     """`recommended`: the cheapest model that is not worse than the best. `quality`: the best.
     `efficiency`: the framework's cost efficiency."""
     margin: float = 0.02

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -13,16 +13,16 @@ from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
-from callscore.core.suite import Floor, Suite
-from callscore.core.version import __version__
+from callscore.core.suite import Floor
+from callscore.evaluate.card_signature import card_signature
 from callscore.evaluate.judging import JudgeRunner, JudgingCost
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.report.decision_lines import with_decision
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
-from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
+from callscore.scorecard.undecided import score_open_task
 from callscore.stats.contributions import Contributions
 
 WIDTH_95 = 1.96
@@ -46,7 +46,7 @@ def scorecard(
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
         final_heading=final.heading,
-        signature=_signature(config, result, suites, final.over, judge_runner),
+        signature=card_signature(config, result, suites, final.over, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
@@ -128,17 +128,28 @@ def _with_intervals(
 
     return with_intervals(
         card,
-        {model: contributions_of(tallies) for model, tallies in result.tallies.items()},
+        {
+            model.model: contributions_of(result.tallies[model.model], model.tasks)
+            for model in card.models
+        },
         config.catalog.formula,
         spec.benchmarks.criteria,
         about=f"future {spec.scores[spec.tasks[0]].unit}s",
+        decide=config.decide,
     )
 
 
-def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
-    """The contributions of a model's calls by task, if they were recorded."""
+def contributions_of(
+    tallies: Mapping[str, TaskTally], tasks: Mapping[str, TaskScore]
+) -> Contributions:
+    """The contributions of a model's calls by task, if they were recorded.
+
+    Undecided calls of a task that is scored by its worst case are at their worst (C-137).
+    """
     return {
-        task: tally.contributions
+        task: tally.contributions.at_worst()
+        if task in tasks and tasks[task].bounded
+        else tally.contributions
         for task, tally in tallies.items()
         if tally.contributions is not None
     }
@@ -172,7 +183,7 @@ def _model_score(
 ) -> ModelScore:
     catalog, settings = config.catalog, context.final.settings
     scored = {
-        task: score_task(
+        task: score_open_task(
             catalog.formula(task), tallies[task], catalog.settings_of(catalog.suite_of(task))
         )
         for task in context.spec.tasks
@@ -250,6 +261,8 @@ def judging_of(
         similarities=spent.similarities,
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
+        stored=spent.stored,
+        unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
     )
@@ -263,58 +276,6 @@ def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
 
     found = interval_of_counts(spent.flips)
     return msgspec.UNSET if found is None else (found.low, found.high)
-
-
-def _signature(
-    config: ScoreConfig,
-    result: ScoringResult,
-    suites: Sequence[Suite],
-    over: Sequence[str],
-    judge_runner: JudgeRunner | None,
-) -> str:
-    """The signature: what must be equal before two results may be compared (C-126)."""
-    judge = judge_runner.judge_signature if judge_runner is not None else None
-    embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [*result.judges, *([judge] if judge is not None else ())]
-    settings = [config.catalog.settings_of(suite) for suite in suites]
-    changed = {
-        key: value
-        for suite in suites
-        for key, value in config.catalog.changed_settings(suite).items()
-    }
-    specs = [config.catalog.spec_of(suite) for suite in suites]
-    parts = {
-        "suite": "+".join(suite.name for suite in suites),
-        "framework": "+".join(spec.framework for spec in specs),
-        "spec": "+".join(spec.digest for spec in specs),
-        **_identity(result),
-        "data": result.dataset if result.scenarios else result.dataset[:16],
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
-        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
-        "judge": "+".join(judges) or "none",
-        "embedder": embedder.signature if embedder is not None else "none",
-        "over": "+".join(over),
-        "weights": _list_numbers(config.weights) or settings[0].weights,
-        **({"workload": _list_numbers(config.workload)} if config.workload else {}),
-        "callscore": __version__,
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-def _list_numbers(numbers: Mapping[str, float]) -> str:
-    return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
-
-
-def _identity(result: ScoringResult) -> Mapping[str, str]:
-    """How scenarios were asked and read: the same for all models."""
-    return next((score.identity for score in result.scenarios.values()), {})
-
-
-def _repeats(result: ScoringResult) -> str:
-    """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (tally for tallies in result.tallies.values() for tally in tallies.values())
-    found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
-    return "+".join(map(str, found)) or "0"
 
 
 def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
@@ -354,8 +315,7 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     ]
     if judge_runner is None:
         return notes
-    if judge_runner.why_failed is not None:
-        notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
+    notes += judge_runner.failure_notes()
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
 
 
@@ -368,9 +328,16 @@ def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
     )
 
 
-def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
-    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
+def compare_with_floor(
+    score: float, floor: float, standard_error: float | None
+) -> Literal["better", "worse", "not distinguishable"]:
+    """|score − floor| > 1.96 × standard error; a single reply can only be lower        C-135"""
+    above = score - floor
+    if standard_error is None:
+        return "worse" if above < -TOLERANCE else "not distinguishable"
+    if abs(above) <= WIDTH_95 * standard_error + TOLERANCE:
+        return "not distinguishable"
+    return "better" if above > 0 else "worse"
 
 
 def floor_notes(
@@ -387,10 +354,11 @@ def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec
         score, floor = found.score, found.trivial_floor
         if score is None or floor is None or task not in tallies:
             continue
-        if is_distinguishable(score, floor, tallies[task].standard_error):
+        compared = compare_with_floor(score, floor, tallies[task].standard_error)
+        if compared == "better":
             continue
+        word = "worse than" if compared == "worse" else "not distinguishable from"
         yield (
-            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is not"
-            f" distinguishable from the {half_up(floor, 3)} of an answer that reads nothing"
-            f" ({found.trivial_strategy})"
+            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is {word} the"
+            f" {half_up(floor, 3)} of an answer that reads nothing ({found.trivial_strategy})"
         )

@@ -13,7 +13,7 @@ from callscore.report.numbers import show, show_money
 from callscore.report.safe_text import plain
 from callscore.report.ties import sampled_unit
 from callscore.scorecard.decision import (
-    Difference,
+    ModelDifference,
     calls_of,
     difference,
     is_in_question,
@@ -58,7 +58,7 @@ class CardFacts:
         final = self.card.model(model).final
         return f"{show(final.score or 0.0)} {show_score_interval(final)}".strip()
 
-    def above(self, one: str, other: str) -> Difference:
+    def above(self, one: str, other: str) -> ModelDifference:
         """How far one model is above another."""
         return difference(self.card, one, other)
 

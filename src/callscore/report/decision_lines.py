@@ -20,11 +20,11 @@ from callscore.report.race_text import (
     race_result,
     unfinished_rivals,
 )
-from callscore.report.ties import describe_separation
+from callscore.report.ties import describe_separation, describe_unseen
 from callscore.scorecard.decision import (
     Choice,
-    Difference,
     Doubt,
+    ModelDifference,
     calls_of,
     choose,
     closest_first,
@@ -33,12 +33,11 @@ from callscore.scorecard.decision import (
     failing_rows,
     final_floor,
 )
-from callscore.stats.claims import unseen_share
 from callscore.stats.power import ALPHA, calls_for_claim
 
 ROWS_NAMED = 2
 OF_CALLS: Collection[Doubt] = ("few_calls", "no_intervals")
-"""Doubts that a tie does not name: that the calls cannot tell models apart says it."""
+"""Doubts that a tie does not name: that models cannot be distinguished says it."""
 
 
 def with_decision(card: Scorecard, spec: Spec, decide: Decide = AS_RECOMMENDED) -> Scorecard:
@@ -117,7 +116,8 @@ def _reason(facts: CardFacts, choice: Choice) -> str:
     if len(choice.candidates) == 1:
         return _reason_of_one(facts, chosen, choice.word)
     if len(choice.models) > 1:
-        return f"{facts.these_calls(chosen)} cannot tell them apart{_why_tied(facts, choice)}"
+        these = facts.these_calls(chosen)
+        return f"cannot be distinguished with {these}{_why_tied(facts, choice)}"
     if choice.basis == "efficiency":
         return "best cost efficiency, as decide says"
     if choice.basis == "quality":
@@ -156,7 +156,8 @@ def _why_quality(facts: CardFacts, choice: Choice) -> str:
         return "by quality, as decide says"
     unknown = [name for name in choice.candidates if facts.cost(name) is None]
     if unknown:
-        return f"by quality alone, as the price of {facts.names(unknown)} is unknown"
+        names = facts.names(unknown)
+        return f"by quality alone, as the price of {names} is unknown (--cost or price sets it)"
     return "by quality alone, as all are free"
 
 
@@ -170,7 +171,7 @@ def _reason_of_price(facts: CardFacts, choice: Choice) -> str:
         if above.ci95 is None:
             return f"{above.value:.3f} below {facts.name(best)}, {price}"
         if above.is_at_most(margin) is False:
-            return f"cannot be told apart from {facts.name(best)}, {price}"
+            return f"cannot be distinguished from {facts.name(best)}, {price}"
         return f"not worse than {facts.name(best)} by more than {margin:g}, {price}"
     others = choice.candidates[1:]
     cheaper = [name for name in others if (facts.cost(name) or 0.0) < cost - TOLERANCE]
@@ -218,7 +219,7 @@ def _not_shown(facts: CardFacts, choice: Choice) -> Iterator[str]:
     others = [name for name in choice.candidates if name != chosen]
     above = max((facts.above(name, chosen) for name in others), key=_highest)
     alpha = ALPHA / max(1, len(choice.candidates) - 1)
-    needed = calls_for_claim(above.value, above.deviation or 0.0, margin, alpha)
+    needed = calls_for_claim(margin - above.value, above.deviation or 0.0, 1 - alpha)
     these = facts.these_calls(chosen)
     if above.upper_claim is None:
         yield "no limit was computed for it"
@@ -230,7 +231,7 @@ def _not_shown(facts: CardFacts, choice: Choice) -> Iterator[str]:
         yield f"{these} cannot show it"
 
 
-def _highest(above: Difference) -> float:
+def _highest(above: ModelDifference) -> float:
     """The highest value of a difference that its limits leave open."""
     if above.upper_claim is not None:
         return above.upper_claim
@@ -332,8 +333,7 @@ def _how_sure(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
     calls = max(calls_of(facts.card.model(name)) for name in choice.models)
     if not calls:
         return
-    share = f"{100 * unseen_share(calls):.2g} %"
-    parts = [f"{show_count(calls, facts.unit)}: up to {share} of {facts.unit}s could fail unseen"]
+    parts = [describe_unseen(calls, facts.unit)]
     first = choice.models[0]
     others = [name for name in choice.candidates if name != first]
     if others and facts.card.intervals is not None:

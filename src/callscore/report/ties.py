@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from callscore.core.scorecard import Scorecard
-from callscore.scorecard.decision import Difference
+from callscore.core.spec import TOLERANCE
+from callscore.report.numbers import show_count
+from callscore.scorecard.decision import ModelDifference
+from callscore.stats.claims import unseen_share
 
 
-def describe_separation(above: Difference, one: str, other: str, unit: str = "call") -> str:
+def describe_separation(above: ModelDifference, one: str, other: str, unit: str = "call") -> str:
     """Return what separates two models, or how many calls would show that        STATS §3, §8"""
     gap = f"{abs(above.value):.3f}"
     if above.significant:
@@ -14,18 +19,28 @@ def describe_separation(above: Difference, one: str, other: str, unit: str = "ca
         return f"{first} is {gap}{_show_limits(above)} above {second}"
     if above.ci95 is not None and not any(above.ci95):
         return f"{one} and {other} have the same score on every {unit}"
-    apart = f"{one} and {other} cannot be told apart ({above.value:+.3f}{_show_limits(above)})"
+    if abs(above.value) <= TOLERANCE:
+        return f"{one} and {other} have the same score"
+    apart = f"{one} and {other} cannot be distinguished ({above.value:+.3f}{_show_limits(above)})"
     if above.calls_needed is None:
         return f"{apart}; no number of {unit}s is promised, they may be equal"
     needed = round_up_calls(above.calls_needed)
     return f"{apart}; about {needed} {unit}s would show a difference of {gap}"
 
 
-def _show_limits(above: Difference) -> str:
+def _show_limits(above: ModelDifference) -> str:
     if above.ci95 is None:
         return ""
     low, high = sorted(map(abs, above.ci95)) if above.significant else above.ci95
     return f" [{low:.3f}, {high:.3f}]"
+
+
+def describe_unseen(calls: int, unit: str = "call") -> str:
+    """Return `13 calls: up to 21 % of calls could fail unseen`, with 95 % confidence    STATS §2"""
+    share = 100 * unseen_share(calls)
+    places = max(0, 1 - math.floor(math.log10(share)))
+    shown = f"{math.ceil(share * 10**places) / 10**places:.{places}f}"
+    return f"{show_count(calls, unit)}: up to {shown} % of {unit}s could fail unseen"
 
 
 def sampled_unit(card: Scorecard) -> str:

@@ -92,8 +92,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         accept_changed=accept_changed,
     )
     source = config if isinstance(config, Mapping) else Path(config)
-    loaded = load_eval(source, as_path(store)).with_decide(decide or {})
-    loaded = loaded if intervals else loaded.without_intervals()
+    loaded = load_eval(source, as_path(store))
+    loaded = loaded.with_options(intervals=intervals, decide=decide or {})
     return _run(loaded, options, on_event, trust_config=trust_config)
 
 

@@ -21,7 +21,6 @@ from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
-from callscore.evaluate.scorecards import decide_again
 from callscore.providers.local_server import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.preflight import (
@@ -354,8 +353,7 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
             if ran.card is not None and record.race is not None:
                 from callscore.runner.race_card import restore_race
 
-                card = restore_race(ran.card, record.race)
-                card = decide_again(prepared.config.scoring, card)
+                card = restore_race(ran.card, record.race, prepared.config.scoring)
                 ran = msgspec.structs.replace(ran, card=card)
             return ran
 

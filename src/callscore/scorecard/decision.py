@@ -17,7 +17,7 @@ from callscore.core.scorecard import MetricScore, ModelScore, RankingLine, Score
 from callscore.core.spec import TOLERANCE
 
 STAND_INS = ("simulated", "baseline")
-"""Providers that ask no model: never recommended beside a real one."""
+"""Providers that ask no model: never recommended next to a real one."""
 FAIL = "Fail"
 
 Word = Literal[
@@ -34,7 +34,7 @@ Doubt = Literal["estimate", "few_calls", "no_intervals", "floor"]
 Basis = Literal["price", "quality", "efficiency"]
 
 
-class Difference(NamedTuple):
+class ModelDifference(NamedTuple):
     """How far one model is above another, and what the data show about it."""
 
     value: float
@@ -142,25 +142,25 @@ def is_kept_out(model: ModelScore, allow_fail: bool = False) -> bool:
     return not is_in_question(model, allow_fail) and not could_still_pass(model)
 
 
-def difference(card: Scorecard, one: str, other: str, of: str = "final") -> Difference:
+def difference(card: Scorecard, one: str, other: str, of: str = "final") -> ModelDifference:
     """How far one model is above another: by the card's contrast, else by their scores."""
     for pair in card.contrasts:
         if pair.of == of and {pair.first, pair.second} == {one, other}:
             return _directed(pair, one)
     first, second = card.model(one).final.score, card.model(other).final.score
-    return Difference((first or 0.0) - (second or 0.0))
+    return ModelDifference((first or 0.0) - (second or 0.0))
 
 
-def _directed(pair: ModelContrast, upper: str) -> Difference:
+def _directed(pair: ModelContrast, upper: str) -> ModelDifference:
     """The contrast as `upper` minus the other; a contrast is second minus first."""
     if pair.second == upper:
         claim = None if pair.claim is None else pair.claim[1]
-        return Difference(
+        return ModelDifference(
             pair.difference, pair.ci95, pair.significant, claim, pair.calls_needed, pair.deviation
         )
     ci95 = None if pair.ci95 is None else (-pair.ci95[1], -pair.ci95[0])
     claim = None if pair.claim is None else -pair.claim[0]
-    return Difference(
+    return ModelDifference(
         -pair.difference, ci95, pair.significant, claim, pair.calls_needed, pair.deviation
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from callscore.stats.claims import unseen_share
 from callscore.stats.intervals import LEVEL
 from callscore.stats.rates import upper_limit
 
@@ -96,6 +97,23 @@ def calls_for_limit(
     return _smallest(suffices)
 
 
+def calls_for_claim(distance: float, deviation: float = 0.0, level: float = LEVEL) -> int | None:
+    """The fewest n with z(level) · sd / √n + 1 − (1 − level)^(1/n) ≤ distance        STATS §2
+
+    About the calls after which a claim limit holds, if it must be this near to the value: the
+    spread of the calls, and what they may leave unseen. At least ln 0.05 / ln(1 − distance). None
+    if the value is not on the right side of its limit, or the sample would be too large.
+    """
+    if not distance > 0:
+        return None
+    z = NORMAL.inv_cdf(level)
+
+    def suffices(calls: int) -> bool:
+        return z * deviation / math.sqrt(calls) + unseen_share(calls, level) <= distance
+
+    return _smallest(suffices)
+
+
 def _smallest(suffices: Callable[[int], bool]) -> int | None:
     """The smallest positive number that suffices, by bisection."""
     low, high = 0, 1
@@ -110,21 +128,3 @@ def _smallest(suffices: Callable[[int], bool]) -> int | None:
         else:
             low = middle
     return high
-
-
-def calls_for_claim(
-    difference: float, deviation: float, margin: float, alpha: float = ALPHA, power: float = POWER
-) -> int | None:
-    """n = max(ln α / ln(1 − m), ((z(1 − α) + z(power)) · sd / m)²), m = margin − difference
-
-    About how many calls show that a difference is at most the margin, one-sided at 1 − α: as many
-    as rule out failures not seen, and as the spread of the difference needs (STATS §2, C-138).
-    None if the difference is not below the margin, or the sample would be too large.
-    """
-    room = margin - difference
-    if not 0 < room < 1:
-        return None
-    unseen = math.log(alpha) / math.log1p(-room)
-    spread = ((NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)) * deviation / room) ** 2
-    calls = max(unseen, spread)
-    return math.ceil(calls) if calls <= MAX_CALLS else None
