@@ -144,7 +144,9 @@ def write_eval(folder: Path, second: Json, **extra: Any) -> Path:
 
 def test_c138_every_place_states_the_same_decision(tmp_path: Path) -> None:
     path = write_eval(tmp_path, {"provider": "baseline"})
-    run = commands.run("run", path, env={"COLUMNS": "400"})
+    summary = tmp_path / "summary.md"
+    job = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    run = commands.run("run", path, env={"COLUMNS": "400", **job})
     made = callscore.run(path)
     stated = [f"{each.keyword:<17}{each.text}" for each in state_decision(made)]
     assert all(line in run.stdout.splitlines() for line in stated)
@@ -153,6 +155,7 @@ def test_c138_every_place_states_the_same_decision(tmp_path: Path) -> None:
     notebook = made._repr_html_()
     for each in state_decision(made):
         assert each.text in markdown
+        assert each.text in summary.read_text(encoding="utf-8")
         for text in (page, notebook):
             assert each.text.replace("&", "&amp;").replace("'", "&#x27;") in text
             assert each.keyword.capitalize() in text

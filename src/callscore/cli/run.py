@@ -361,7 +361,7 @@ class _RunEnd(NamedTuple):
         if ran.summary.status == "unanswered":
             raise Inconclusive("every request failed; see the causes above")
         checks = check_run(prepared.config, ran, tallies)
-        publish_checks(checks, self.junit, prepared.config.name)
+        publish_checks(checks, self.junit, prepared.config.name, ran.card)
         raise_unless_passed(checks)
         if self.is_complete and ran.card is not None:
             output.require_complete(ran.card)
