@@ -41,7 +41,7 @@ class IntervalInputs(msgspec.Struct, frozen=True):
 
 def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
     if bounds is None:
-        return {}
+        return {"few_calls": True} if calls == 1 else {}
     return {
         "ci95": (bounds.low, bounds.high),
         "ci95_method": bounds.method,
