@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
 
 import pytest
 
@@ -202,11 +203,12 @@ def test_a_redirect_is_not_followed_and_stops_the_model(status: int) -> None:
 
 
 def test_a_closed_port_is_a_connection_failure_that_names_the_host() -> None:
-    with serving(chat()) as stub:
-        pass
-    answer = expect_failure(ask(spec("openai", stub.url)))
+    with socket.socket() as bound:  # nothing listens, and no other process can take the port
+        bound.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{bound.getsockname()[1]}"
+        answer = expect_failure(ask(spec("openai", f"http://{host}/v1")))
     assert answer.kind == "connection"
-    assert f"127.0.0.1:{stub.port}: Connection refused" in answer.message
+    assert f"{host}: Connection refused" in answer.message
 
 
 def test_an_unknown_host_name_is_a_connection_failure_with_advice() -> None:
