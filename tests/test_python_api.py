@@ -32,7 +32,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.engine.api_call import run_off_loop
 from callscore.runner.prepare import RunOptions
-from commands import NEVER_S
+from command_server import NEVER_S
 from commands import run as run_command
 from eval_files import cases_file, eval_file
 from scenario_runs import SCENARIOS

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import NEVER_S, line_of, run, start, wait_for
+from command_server import NEVER_S
+from commands import line_of, run, start, wait_for
 from eval_files import cases_file, eval_file, remote_model, right_answer
 from stub_servers import FaultyChat, Gate, Hang, always, serving
 

@@ -14,7 +14,8 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore.core.run import Limits
-from commands import NEVER_S, line_of, run, start, wait_for
+from command_server import NEVER_S
+from commands import line_of, run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote_model
 from judging_stub import answer_as_judge, judge_entry, judge_requests
 from stub_servers import (

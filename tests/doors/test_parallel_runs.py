@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commands import NEVER_S, run, start, wait_for
+from command_server import NEVER_S
+from commands import run, start, wait_for
 from eval_files import cases_file, eval_file, remote_model, right_answer
 from stub_servers import FaultyChat, Gate, serving
 

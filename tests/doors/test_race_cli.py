@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from builders import Json, entity_case, form, qa_case, question
-from commands import NEVER_S, CompletedCommand, line_of, run, start, wait_for
+from command_server import NEVER_S
+from commands import CompletedCommand, line_of, run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote_model
 from judging_stub import answer_as_judge, judge_entry
 from stub_servers import Answer, Behaviour, Gate, Request, chat_completion, openai_error, serving

@@ -16,7 +16,8 @@ from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
-from commands import NEVER_S, run, start
+from command_server import NEVER_S
+from commands import run, start
 from eval_files import cases_file, eval_file, read_json, remote_model, right_answer
 from stub_servers import (
     Answer,

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from commands import KEY, NEVER_S, line_of, run, run_in_new_process, start, wait_for
+from command_server import NEVER_S
+from commands import KEY, line_of, run, run_in_new_process, start, wait_for
 from eval_files import (
     PRICE,
     cases_file,

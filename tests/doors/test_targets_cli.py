@@ -13,7 +13,8 @@ import pytest
 
 import callscore
 from builders import form, output, qa_case, question
-from commands import NEVER_S, run, start, wait_for
+from command_server import NEVER_S
+from commands import run, start, wait_for
 from eval_files import eval_file
 
 SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"

@@ -17,7 +17,8 @@ from callscore.core.errors import ConfigError
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
-from commands import NEVER_S, environment, run
+from command_server import NEVER_S
+from commands import environment, run
 from eval_files import cases_file, eval_file, remote_model, right_answer
 from provider_calls import KEY, spec
 from stub_servers import FaultyChat, serving

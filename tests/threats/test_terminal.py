@@ -17,7 +17,8 @@ import pytest
 
 from builders import form, output, qa_case, question
 from callscore.report.safe_text import escape_json, sanitize
-from commands import NEVER_S, environment, run
+from command_server import NEVER_S
+from commands import environment, run
 from eval_files import cases_file, eval_file, remote_model
 from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
 
