@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo test check slow coverage bench docs site pictures lock fix clean
 
-demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
+demo: $(VENV)/.runtime          ## the main job, offline, on the bundled sample calls
 	@$(BIN)/callscore demo
 
 test: export PYTHONDONTWRITEBYTECODE =   # or every process of the tests compiles all modules again
@@ -45,17 +45,25 @@ pictures: $(VENV)/.ready            ## draw the pictures of README and docs agai
 site: $(VENV)/.ready                ## the documentation as HTML, in site/
 	$(BIN)/python docs/site.py site
 
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --no-emit-index-url
+
 lock:                             ## needs uv; pins with hashes and without index addresses
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-	  --no-emit-index-url --group dev --extra arrow --extra excel --extra import --extra redact \
-	  --extra sign pyproject.toml -o requirements.lock
+	$(LOCK) --group dev --extra arrow --extra excel --extra import --extra redact --extra sign \
+	  pyproject.toml -o requirements.lock
+	$(LOCK) --group build --constraints requirements.lock pyproject.toml -o runtime.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.*
 
-$(VENV)/.ready: requirements.lock pyproject.toml
-	@echo "Installing Callscore and its tools in $(VENV) (once) ..."
+$(VENV)/.runtime: runtime.lock pyproject.toml
+	@echo "Installing Callscore in $(VENV) (once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --quiet --require-hashes -r requirements.lock
+	@$(PIP) install --quiet --require-hashes -r runtime.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.ready: requirements.lock $(VENV)/.runtime
+	@echo "Installing the tools of developers in $(VENV) (once) ..."
+	@$(PIP) install --quiet --require-hashes -r requirements.lock
 	@touch $@

@@ -13,8 +13,8 @@ from callscore.core.case import Case, Malformed, Reply, Turn, turns
 from callscore.core.judging import JudgeRequest
 from callscore.evaluate.judging import judge_request_of
 from callscore.suites.calls.benchmarks.layer import CallBenchmarks
-from callscore.suites.calls.benchmarks.view import ReplyView
 from callscore.suites.calls.sentences import split_sentences
+from callscore.suites.calls.spec import make_settings
 from callscore.suites.registry import Catalog
 
 CALLS = 100
@@ -44,10 +44,9 @@ class ProviderResponse(NamedTuple):
         asked = list(task.ask(reference, output))
         frozen: Sequence[Any] = ()
         if benchmarks:
-            asked += CallBenchmarks("fenced").ask(
-                ReplyView(self.case, reference, output, self.answer)
-            )
-            frozen = CallBenchmarks("fenced").ask_case(self.case)
+            layer = CallBenchmarks(make_settings())
+            asked += layer.ask(layer.view(self.case, reference, output, reply))
+            frozen = layer.ask_case(self.case)
         return [
             judge_request_of(self.case, worded, reply if questions is asked else None)
             for questions in (asked, frozen)

@@ -1,7 +1,7 @@
 """One model and one language of recorded runs, start-up included, and 16-node plans by networkx.
 
 The public evaluator is not installed here; its own cost on the same job, 6 to 9 CPU seconds and
-193 MB (ORCHESTRATIONBENCH.md, section 9), was measured on the machine that made the fixtures.
+193 MB, was measured on the machine that made the fixtures.
 The ratio is against its lower figure. Without the fixtures, the bundled sample is scored.
 """
 

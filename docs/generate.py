@@ -99,6 +99,10 @@ SETTINGS = {
     "`repeats`, 2 to 100 (C-98)",
     "consistency.ddof": "1 for the sample's standard deviation, 0 for the population's (C-98)",
     "coverage.required": "the share of cases without an error that an official score needs (C-124)",
+    "entity.fabricated": "whether a configured entity that is not spoken counts as fabricated: "
+    "never, or as in the framework's formula (C-45)",
+    "padding_factor": "supported claims that count, as a multiple of the facts in the reference; "
+    "0 for all (C-136)",
 }
 """What each setting decides; a setting that is missing here is an error."""
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
 
 DOCS = Path(__file__).parent
 STYLE = """
@@ -43,15 +44,40 @@ PAGE = """<!doctype html>
 """  # noqa: E501
 LINK = re.compile(r'(href="(?!https?:)[^"#]*)\.md(#[^"]*)?"')
 HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
+ANCHOR = re.compile(r'<a id="[a-z0-9-]+"></a>')
 
 
 def render(text: str, depth: int) -> str:
-    """A page of Markdown as HTML; raw HTML in it stays text, links lead to HTML pages."""
+    """A page of Markdown as HTML; raw HTML in it stays text, except anchors. Links lead to HTML
+    pages, headings have the ids that GitHub gives them.
+    """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    body = LINK.sub(r'\1.html\2"', parser.render(text))
+    parser.inline.ruler.before("autolink", "anchor", keep_anchor)
+    tokens = parser.parse(text)
+    for opening, inline in zip(tokens, tokens[1:], strict=False):
+        if opening.type == "heading_open":
+            opening.attrSet("id", heading_id(inline.content))
+    body = LINK.sub(r'\1.html\2"', parser.renderer.render(tokens, parser.options, {}))
     found = HEADING.search(text)
     title = html.escape(found[1].replace("`", "")) if found else "Callscore"
     return PAGE.format(title=title, style=STYLE, root="../" * depth, body=body)
+
+
+def keep_anchor(state: StateInline, silent: bool) -> bool:
+    """A rule of the parser: `<a id="c-115"></a>` marks a place to link to."""
+    found = ANCHOR.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push("html_inline", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def heading_id(heading: str) -> str:
+    """Letters, digits and hyphens of a heading in lower case, as in links on GitHub."""
+    text = ANCHOR.sub("", heading).lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
 def build(target: Path) -> list[Path]:

@@ -12,6 +12,7 @@ from callscore.core.task import Task
 from callscore.scorecard import criteria, final, formula, ranking
 from callscore.scorecard import template as rows
 from callscore.scorecard.criteria import CriterionMeasures, CriterionTallies, consistency_of
+from callscore.scorecard.final import FinalWeights
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls import spec
 from callscore.suites.calls.suite import CallsSuite
@@ -19,13 +20,18 @@ from callscore.suites.registry import Catalog, NamesOf, no_names
 
 SPEC = spec.load_spec()
 
-final_score = partial(final.final_score, SPEC)
-option_weights = partial(final.option_weights, SPEC)
 formula_for = partial(formula.formula_for, SPEC)
 score_benchmarks = partial(final.score_benchmarks, SPEC.benchmarks)
 rank = partial(ranking.rank, spec=SPEC)
 rank_zeroed = partial(ranking.rank_zeroed, spec=SPEC)
 template = partial(rows.template_rows, SPEC)
+
+
+def final_weights(
+    settings: ScoreSettings, custom: Mapping[str, float] | None = None, over: Sequence[str] = ()
+) -> FinalWeights:
+    """The weights of the Final Score, by default over all tasks."""
+    return FinalWeights(SPEC, settings, over or SPEC.tasks, custom or {})
 
 
 def formula_of(task: str, gates: str) -> TaskFormula:

@@ -53,7 +53,7 @@ def entity_case(
 
 def unchecked_reference(case: Case) -> EntityReference:
     """The reference of any case, also of one that a data set must not have (C-131)."""
-    return read_reference(case, StructureSources({}, form=reply_form("entity")))
+    return read_reference(case, StructureSources({}, form=reply_form("entity")), TASK.settings)
 
 
 def measure_answer(case: Case, answer: object) -> Measured:

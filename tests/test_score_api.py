@@ -76,9 +76,10 @@ def test_calls_that_wait_are_counted_once_whatever_their_runs() -> None:
 
 
 def test_the_order_of_weights_is_no_other_series() -> None:
+    cases = [*CASES, text_case(case_id="t")]
     outputs = [output(name, form(question())) for name in "ab"]
-    one = callscore.score(CASES, outputs, weights={"qa": 0.5, "text": 0.5})
-    other = callscore.score(CASES, outputs, weights={"text": 0.5, "qa": 0.5})
+    one = callscore.score(cases, outputs, weights={"qa": 0.5, "text": 0.5})
+    other = callscore.score(cases, outputs, weights={"text": 0.5, "qa": 0.5})
     assert one.signature == other.signature
 
 

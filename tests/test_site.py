@@ -37,6 +37,32 @@ def test_every_page_is_written_and_every_link_leads_somewhere(tmp_path: Path) ->
             assert outside or leads_to.exists(), f"{page.name} links to {target}"
 
 
+def test_every_fragment_of_a_link_is_an_id_on_its_page(tmp_path: Path) -> None:
+    pages = site_builder().build(tmp_path)
+    ids = {
+        page.resolve(): set(re.findall(r' id="([^"]+)"', page.read_text(encoding="utf-8")))
+        for page in pages
+    }
+    lost = [
+        f"{page.name}: {target}#{fragment}"
+        for page in pages
+        for target, fragment in re.findall(
+            r'href="(?!https?:)([^"#]*)#([^"]+)"', page.read_text(encoding="utf-8")
+        )
+        if fragment
+        not in ids.get((page.parent / target).resolve() if target else page.resolve(), ())
+    ]
+    assert lost == []
+
+
+def test_an_anchor_is_kept_and_no_other_markup() -> None:
+    render = site_builder().render
+    page = render('# A\n\n### <a id="c-115"></a>C-115 · Scores & more\n', 0)
+    assert '<h3 id="c-115--scores--more"><a id="c-115"></a>C-115 · Scores &amp; more</h3>' in page
+    assert "&lt;a id=" in render('# A\n\n`<a id="b"></a>` <a id="b" onclick="c"></a>\n', 0)
+    assert "onclick=&quot;" in render('# A\n\n<a id="b" onclick="c"></a>\n', 0)
+
+
 def test_markup_in_a_page_stays_text() -> None:
     page = site_builder().render("# A\n\n<script>x</script> [b](c.md#d)\n", 1)
     assert "<script>x" not in page and "&lt;script&gt;" in page

@@ -30,7 +30,7 @@ from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
-from callscore.store.input_records import near_misses, read_case_id
+from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
@@ -283,9 +283,7 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case like scoring, without stopping at the first problem."""
-    from callscore.evaluate.data_statistics import (
-        DataStatistics,  # imports scipy, which scoring does not need
-    )
+    from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
 
     config = ScoreConfig(cases=paths)
     tasks = tasks_for(config)
@@ -299,7 +297,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         try:
             loaded = load_case(line, tasks)
             case = loaded.case
-            if read_case_id(line) in seen:
+            if read_case_head(line).id in seen:
                 raise duplicate_id(case.id, line)
         except DataError as error:
             found.append(error)

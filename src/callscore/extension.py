@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         ProviderResponse,
     )
     from callscore.core.run import Limits, ModelSpec, Price
-    from callscore.core.scorecard import TemplateRow
     from callscore.core.spec import (
         Band,
         Gate,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         StandaloneTask,
     )
     from callscore.core.task import Faults, ItemCount, Measured
+    from callscore.core.template import TemplateRow
     from callscore.core.verdict_rules import VerdictRules
     from callscore.report.safe_text import plain
     from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
@@ -135,7 +135,7 @@ _MODULES = {
     "core.noise": ("FakeReply", "Noise"),
     "core.provider": ("AttemptFailed", "FailureKind", "ProviderRequest", "ProviderResponse"),
     "core.run": ("Limits", "ModelSpec", "Price"),
-    "core.scorecard": ("TemplateRow",),
+    "core.template": ("TemplateRow",),
     "core.spec": (
         "Band",
         "Gate",

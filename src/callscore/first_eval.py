@@ -15,6 +15,7 @@ from callscore.store.files import atomic_write
 
 SCHEMA_FILE = "eval.schema.json"
 TRIAL_CASES = 2
+EXAMPLE_SERVER = "http://127.0.0.1:8080/v1"
 
 
 class KnownProvider(msgspec.Struct, frozen=True):
@@ -38,8 +39,8 @@ class Choices(msgspec.Struct, frozen=True):
     data: str
     tasks: Sequence[str] = ()
     models: Sequence[KnownProvider] = ()
-    offline: bool = True
-    """Whether simulated models are included."""
+    local: str = ""
+    """The base URL of a local server, if there is one."""
     judge: str = "offline"
     budget_usd: float = 5.0
 
@@ -74,13 +75,11 @@ def render_eval(choices: Choices) -> str:
             f"    api_key_env: {model.key}",
             "    # price: {input: 0.25, output: 2.00}   # US dollars per million tokens",
         ]
-    if choices.offline:
-        lines += [
-            "  # Simulated models return the expected answers with errors: no network, no cost.",
-            "  - {name: simulated-good, provider: simulated, params: {wrong_scores: 0.03}}",
-            "  - {name: simulated-poor, provider: simulated, params: {wrong_scores: 0.25}}",
-        ]
+    lines += _local_entry(choices.local)
     lines += [
+        "  # Simulated models return the expected answers with errors: no network, no cost.",
+        "  - {name: simulated-good, provider: simulated, params: {wrong_scores: 0.03}}",
+        "  - {name: simulated-poor, provider: simulated, params: {wrong_scores: 0.25}}",
         "",
         "# Judges what code cannot decide: `offline` estimates by rules, `none` leaves these",
         "# rows without a value, a model judges them (docs/judge.md).",
@@ -95,6 +94,28 @@ def render_eval(choices: Choices) -> str:
         "#   - {of: blockers, at_most: 0}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _local_entry(base_url: str) -> list[str]:
+    """The model of a local server; as a comment if there is no server."""
+    from callscore.providers.addresses import check_url, is_loopback
+
+    url = check_url(base_url or EXAMPLE_SERVER, allow_http=True)
+    is_safe = url.scheme == "https" or is_loopback(url)
+    entry = [
+        "- name: local",
+        "  provider: openai",
+        "  model: local          # the name under which the server has the model",
+        f"  base_url: {_quote(base_url or EXAMPLE_SERVER)}",
+        *([] if is_safe else ["  allow_http: true      # not encrypted: trust the network"]),
+        "  price: {input: 0, output: 0}   # or what the machine costs, for the ranking",
+    ]
+    if base_url:
+        return [f"  {line}" for line in entry]
+    return [
+        "  # The model of a local server (llama.cpp, vLLM, Ollama):",
+        *(f"  # {line}" for line in entry),
+    ]
 
 
 def _quote(text: str) -> str:

@@ -55,12 +55,28 @@ def test_answers_at_the_terminal_are_written(tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "mine.jsonl").write_text(json.dumps(case) + "\n")
     done = subprocess.run(
-        [sys.executable, "-m", "callscore", "init"], input="\nentity\nnone\n", text=True,
+        [sys.executable, "-m", "callscore", "init"], input="\nentity\n\nnone\n", text=True,
         capture_output=True, cwd=tmp_path, env=environment(), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "eval.yaml").read_text()
     assert 'data: "mine.jsonl"' in text and "tasks: [entity]" in text and "judge: none" in text
+
+
+def test_a_local_server_is_an_entry_or_a_comment(tmp_path: Path) -> None:
+    done = run("init", "--yes", "--local", "http://127.0.0.1:8080/v1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "eval.yaml").read_text()
+    assert '\n    base_url: "http://127.0.0.1:8080/v1"\n' in text and "allow_http" not in text
+    planned = run("run", "eval.yaml", "--dry-run", cwd=tmp_path)
+    assert planned.returncode == 0 and "local" in planned.stdout, planned.stderr
+    done = run("init", "--yes", "--no-try", "--file", "b.yaml", cwd=tmp_path)
+    assert '\n  #   base_url: "http://127.0.0.1:8080/v1"\n' in (tmp_path / "b.yaml").read_text()
+    there = ("--local", "http://gpu.lan:8000/v1")
+    done = run("init", "--yes", "--no-try", "--file", "c.yaml", *there, cwd=tmp_path)
+    assert "allow_http: true" in (tmp_path / "c.yaml").read_text()
+    wrong = run("init", "--yes", "--file", "d.yaml", "--local", "localhost", cwd=tmp_path)
+    assert wrong.returncode == 2 and "expected https://host/path" in wrong.stderr
 
 
 def test_the_schema_has_every_key_and_forbids_others() -> None:

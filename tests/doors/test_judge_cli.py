@@ -273,8 +273,8 @@ def test_the_words_of_a_judge_may_come_from_its_own_file(tmp_path: Path) -> None
     )
     done = run("judge", "calibrate", labels, "--verdicts", judged)
     assert done.returncode == 0, done.stderr
-    assert "labels 2 · coverage 50.0 %" in done.stdout
-    assert "uncalibrated" in done.stdout
+    assert "labels 2 (2 of failures) · coverage 50.0 %" in done.stdout
+    assert "uncalibrated: not enough labels of passes: 0 of 30" in done.stdout
 
 
 def test_a_run_is_judged_and_benchmarked_as_its_file_says(tmp_path: Path, stub: Stub) -> None:

@@ -299,6 +299,35 @@ def test_a_broken_card_is_a_data_error_with_its_file(tmp_path: Path) -> None:
     assert "a.json" in done.stderr
 
 
+@pytest.mark.parametrize("without", [{"tool_calls": []}, {"tool_calls": None}, {}])
+def test_compat_reads_a_rejection_without_tool_calls(
+    tmp_path: Path, without: dict[str, Any]
+) -> None:
+    due = "tool: getInvoice\narguments:\n  month: '2025-01'\n"
+    refusal = "status: AWAITING_USER_INPUT\nrequired_info: the month\n"
+    steps = [
+        {"step_id": 1, "agent": "user", "content": "My invoice, please"},
+        {"step_id": 2, "agent": "billing_agent", "content": due},
+        {"step_id": 3, "agent": "billing_agent", "content": refusal},
+    ]
+    arguments = json.dumps({"month": "2025-01"})
+    answers = [
+        {"step": 2, "tool_calls": [{"name": "getInvoice", "arguments": arguments}]},
+        {"step": 3, "content": "<status>AWAITING_USER_INPUT</status>", **without},
+    ]
+    recorded = {
+        "callscore": "orchestration-1",
+        "scenario": {"steps": steps},
+        "runs": [{"run": 1, "answers": answers}],
+    }
+    (tmp_path / "EN").mkdir()
+    (tmp_path / "EN" / "1_out.json").write_text(json.dumps(recorded), encoding="utf-8")
+    written = result(tmp_path / "EN", "--cards", CARDS, "--mode", "compat")
+    metrics = written["overall_statistics"]["key_metrics"]
+    assert metrics["FC"] == 1.0
+    assert metrics["Call Rejection Classification Accuracy"] == 1.0
+
+
 def test_c_121_paths_are_relative_and_name_what_exists(tmp_path: Path) -> None:
     found = result(LARGE, "--cards", CARDS, cwd=tmp_path)
     assert not Path(found["directory"]).is_absolute()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from callscore.suites.orchestration.scenario.protocol import bundled_protocol
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
 from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS, call_first_tool, scenario_data
@@ -80,7 +81,7 @@ def test_the_default_protocol_leaves_parameters_alone_and_is_signed(tmp_path: Pa
         assert all("temperature" not in request.json for request in stub.requests)
         assert len(stub.requests) == STEPS
     signature = read_json(tmp_path / "r.json")["x_extension"]["signature"]
-    assert "|protocol:callscore|" in signature
+    assert f"|protocol:{bundled_protocol('callscore').signature}|" in signature
 
 
 def test_prompts_of_the_public_runner_can_be_sent_to_the_letter(tmp_path: Path) -> None:
@@ -524,3 +525,40 @@ def test_recorded_answers_to_gold_history_are_no_free_run(tmp_path: Path) -> Non
 def test_the_public_protocol_has_no_free_runs(tmp_path: Path) -> None:
     data = scenario_data(protocol="public", history="own")
     assert "gold history only" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
+
+
+def test_c121_the_directory_of_a_run_is_its_output_folder_and_the_model(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [{**PERFECT, "name": "org/model"}], data=SCENARIOS)
+    (tmp_path / "results").mkdir()
+    for json_file, export, directory in (
+        ("results/run.json", None, "results/org_model"),
+        ("run.json", None, "org_model"),
+        (f"{tmp_path}/results/run.json", None, "results/org_model"),
+        ("run.json", "out/new", "out/new/org_model"),
+        ("run.json", f"{tmp_path}/exported", "exported/org_model"),
+    ):
+        exporting = [] if export is None else ["--export", export]
+        done = run("run", path, "--json", json_file, *exporting, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert read_json(tmp_path / json_file)["directory"] == directory
+    assert (tmp_path / "out" / "new" / "org_model" / "EN" / "1_out.json").is_file()
+
+
+def repeat_the_plan(request: Request) -> Behaviour:
+    """Reply as small models do: with a plan, to a sub-agent too."""
+    plan = {"workflow_1": {"steps": [{"agent_id": "billing_agent", "status": "pending"}]}}
+    return Answer(chat_completion(json.dumps(plan, indent=2)))
+
+
+def test_a_model_that_repeats_the_plan_is_named_as_one(tmp_path: Path) -> None:
+    with serving(repeat_the_plan) as stub:
+        path = eval_file(tmp_path, [remote_model(stub.url)], data=SCENARIOS)
+        shown = told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
+    extension = read_json(tmp_path / "r.json")["x_extension"]
+    repeated = extension["errors"]["repeats_plan"]
+    words = "m, EN: repeats the plan in 14 of 14 steps of sub-agents, instead of calling a tool"
+    assert repeated["count"] == 14
+    assert repeated["evidence"][0]["detail"] == "a plan where getInvoice was due"
+    assert any(warning.startswith(words) for warning in extension["warnings"])
+    assert "EN errors       repeats plan 14" in shown
+    assert words in " ".join(shown.split())

@@ -55,8 +55,10 @@ def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
         "judging",
         "suite",
         "title",
+        "final_heading",
         "intervals",
         "contrasts",
+        "decision",
     ]
     (model,) = written["models"]
     assert model["tasks"]["qa"]["score"] == 1.0

@@ -27,6 +27,9 @@ from callscore.evaluate.model_identity import MOST_NAMES, ModelIdentities, match
         ("gpt-4", "gpt-4-turbo", "other"),
         ("llama3:70b", "llama3:8b", "other"),
         ("my-deployment", "gpt-4o", "other"),
+        ("qwen", "/srv/weights/qwen2.5-1.5b-q4_k_m.gguf", "file"),
+        ("qwen2.5.gguf", "/srv/weights/qwen2.5.gguf", "same"),
+        ("qwen", "C:\\models\\Qwen.GGUF", "file"),
     ],
 )
 def test_a_dated_name_is_a_version_and_anything_else_is_another_model(
@@ -55,6 +58,17 @@ def test_an_alias_is_noted_with_the_name_that_answered() -> None:
         "m: asked for gpt-4o, answered by several versions of it: "
         "gpt-4o-2024-08-06 (1 answer), gpt-4o-2024-11-20 (1 answer)"
     ]
+
+
+def test_a_file_on_the_server_is_no_other_model_and_its_folder_is_not_shown() -> None:
+    counted = ModelIdentities({"m": "qwen"})
+    counted.count("m", "/srv/weights/qwen-q4.gguf")
+    counted.count("m", "C:\\Users\\someone\\qwen-q4.gguf")
+    assert counted.notes() == ["m: asked for qwen, answered from the file qwen-q4.gguf (2 answers)"]
+    assert counted.identity("m") == ("qwen-q4.gguf",)
+    counted = ModelIdentities({"m": "qwen"})
+    counted.count("m", "/srv/models/Qwen")
+    assert counted.notes() == [] and counted.identity("m") == ()
 
 
 def test_another_model_is_named_once_however_many_answers_it_gave() -> None:

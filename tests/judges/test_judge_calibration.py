@@ -7,17 +7,15 @@ import math
 import msgspec
 import pytest
 
-from callscore.judges.calibration import LabelledVerdict, calibrate
+from callscore.judges.calibration import LabelledItem, calibrate
 from judge_cases import RUBRICS
 
 SUPPORT, INTENT = RUBRICS["support"], RUBRICS["intent"]
 GOOD, BAD = "supported_by_transcript", "not_found"
 
 
-def pairs(*counted: tuple[int, str, str | None]) -> list[LabelledVerdict]:
-    return [
-        LabelledVerdict(human, judge) for number, human, judge in counted for _ in range(number)
-    ]
+def pairs(*counted: tuple[int, str, str | None]) -> list[LabelledItem]:
+    return [LabelledItem([human], judge) for number, human, judge in counted for _ in range(number)]
 
 
 MIXED = pairs((40, GOOD, GOOD), (10, GOOD, BAD), (5, BAD, GOOD), (45, BAD, BAD))
@@ -33,6 +31,7 @@ def test_agreement_with_people() -> None:
     assert found.kappa_interval.low < 0.7 < found.kappa_interval.high
     assert found.confusion[GOOD, BAD] == 10
     assert found.is_calibrated
+    assert found.passes == 50
 
 
 def test_words_that_count_the_same_agree() -> None:
@@ -82,36 +81,102 @@ def test_the_corrected_mean_is_between_judge_and_people() -> None:
 @pytest.mark.parametrize(
     ("by_item", "alpha", "calibrated"),
     [
-        ([[GOOD, "supported_by_reference"]] * 9 + [[BAD, BAD]] * 9, 1.0, False),
-        ([[GOOD, GOOD]] * 7 + [[GOOD, BAD]] * 4 + [[BAD, BAD]] * 7, 0.568, True),
-        ([[GOOD] * 3] * 7 + [[GOOD, BAD, BAD]] * 8 + [[BAD] * 3] * 7, 0.515, False),
-        ([[GOOD, GOOD]] * 3, None, True),
+        ([[GOOD, "supported_by_reference"]] * 50 + [[BAD, BAD]] * 50, 1.0, False),
+        ([[GOOD, GOOD]] * 40 + [[GOOD, BAD]] * 20 + [[BAD, BAD]] * 40, 0.602, True),
+        ([[GOOD] * 3] * 40 + [[GOOD, BAD, BAD]] * 24 + [[BAD] * 3] * 36, 0.681, True),
+        ([[GOOD] * 3] * 32 + [[GOOD, BAD, BAD]] * 36 + [[BAD] * 3] * 32, 0.515, False),
     ],
-    ids=["people agree more", "people agree less", "three people who differ", "one word only"],
+    ids=["people agree more", "people agree less", "three agree enough", "three differ"],
 )
 def test_a_judge_must_agree_with_people_as_well_as_they_do_with_each_other(
-    by_item: list[list[str]], alpha: float | None, calibrated: bool
+    by_item: list[list[str]], alpha: float, calibrated: bool
 ) -> None:
-    found = calibrate(SUPPORT, MIXED, by_item=by_item)
-    assert found.kappa == pytest.approx(0.7)
+    def judged(at: int, words: list[str]) -> str:
+        """The judge errs on every eighth item."""
+        settled = BAD if words.count(BAD) * 2 >= len(words) else GOOD
+        return settled if at % 8 else BAD if settled == GOOD else GOOD
+
+    items = [LabelledItem(words, judged(at, words)) for at, words in enumerate(by_item)]
+    found = calibrate(SUPPORT, items)
+    assert found.n == 100
+    assert found.kappa == pytest.approx(0.73, abs=0.03)
     assert found.people is not None
-    assert found.people.alpha == (alpha if alpha is None else pytest.approx(alpha, abs=5e-4))
-    assert found.is_calibrated is calibrated
+    assert found.people.alpha == pytest.approx(alpha, abs=5e-4)
+    assert found.is_calibrated is calibrated, found.shortfall
 
 
 def test_people_who_abstain_or_are_alone_do_not_count_as_agreement() -> None:
-    assert calibrate(SUPPORT, MIXED, by_item=[[GOOD], [GOOD, "cannot_tell"]]).people is None
+    items = [LabelledItem([GOOD], GOOD), LabelledItem([GOOD, "cannot_tell"], GOOD)]
+    assert calibrate(SUPPORT, items).people is None
 
 
 def test_people_a_step_apart_differ_less_than_two_steps_apart() -> None:
     def alpha(other: str) -> float:
         by_item = [["same", "same"]] * 4 + [["different", "different"]] * 4 + [["same", other]]
-        people = calibrate(INTENT, MIXED[:0], by_item=by_item).people
+        people = calibrate(INTENT, [LabelledItem(words, None) for words in by_item]).people
         assert people is not None
         assert people.alpha is not None
         return people.alpha
 
     assert alpha("same_domain_incomplete") > alpha("different")
+
+
+def test_stats_5_people_who_label_one_item_are_one_label() -> None:
+    once = calibrate(SUPPORT, MIXED)
+    thrice = calibrate(SUPPORT, [LabelledItem([*i.people] * 3, i.judge) for i in MIXED])
+    assert (thrice.n, thrice.kappa, thrice.kappa_interval) == (100, once.kappa, once.kappa_interval)
+    assert LabelledItem([GOOD, BAD, GOOD], None).word(SUPPORT) == GOOD
+    assert LabelledItem([GOOD, BAD], None).word(SUPPORT) == BAD  # the stricter one
+
+
+@pytest.mark.parametrize(
+    ("counted", "shortfall"),
+    [
+        (((99, GOOD, GOOD), (1, BAD, BAD)), "not enough labels of failures: 1 of 30"),
+        (((29, GOOD, GOOD), (90, BAD, BAD)), "not enough labels of passes: 29 of 30"),
+        (((40, GOOD, GOOD), (40, BAD, BAD)), "not enough labels: 80 of 100"),
+        (((60, GOOD, GOOD), (40, BAD, GOOD)), "kappa is 0.00, and 0.70 is needed"),
+        (((60, GOOD, None), (40, BAD, None)), "kappa is undefined: the judge decided too few"),
+        (((60, GOOD, GOOD), (40, BAD, BAD)), None),
+    ],
+)
+def test_stats_5_a_calibration_rests_on_enough_failures(
+    counted: tuple[tuple[int, str, str | None], ...], shortfall: str | None
+) -> None:
+    found = calibrate(SUPPORT, pairs(*counted)).shortfall
+    assert found == shortfall or (shortfall is not None and str(found).startswith(shortfall))
+
+
+def test_stats_5_labels_of_few_calls_show_little() -> None:
+    """A hundred labels of five calls: kappa is 0.8, and may be far below 0.4."""
+    calls = [[(GOOD, GOOD)] * 20, [(BAD, BAD)] * 20, [(GOOD, GOOD)] * 20, [(BAD, BAD)] * 20]
+    calls.append([(GOOD, BAD)] * 10 + [(BAD, BAD)] * 10)
+    items = [
+        LabelledItem([human], judge, f"call {at}")
+        for at, call in enumerate(calls)
+        for human, judge in call
+    ]
+    found = calibrate(SUPPORT, items)
+    assert found.kappa == pytest.approx(0.8)
+    assert found.kappa_interval is not None
+    assert found.kappa_interval.low < 0.4
+    assert str(found.shortfall).startswith("kappa may be as low as")
+    assert calibrate(
+        SUPPORT, pairs((50, GOOD, GOOD), (40, BAD, BAD), (10, GOOD, BAD))
+    ).is_calibrated
+
+
+def test_stats_5_the_corrected_mean_moves_with_calls_and_stays_in_the_range() -> None:
+    apart = [LabelledItem([GOOD], GOOD, f"call {at}") for at in range(40)]
+    apart += [LabelledItem([BAD], GOOD, f"call {40 + at}") for at in range(4)]
+    together = [LabelledItem(i.people, i.judge, f"call {at // 4}") for at, i in enumerate(apart)]
+    found = [calibrate(SUPPORT, items, [GOOD] * 50).corrected for items in (apart, together)]
+    assert found[0] is not None and found[1] is not None
+    assert found[0].value == found[1].value == pytest.approx(40 / 44)
+    widths = [one.interval.high - one.interval.low for one in found if one is not None]
+    assert widths[1] > 1.5 * widths[0]
+    assert all(0 <= one.interval.low < one.interval.high <= 1 for one in found if one is not None)
+    assert not found[0].helps  # the judge always says the same
 
 
 def test_without_labels_there_are_no_numbers() -> None:

@@ -36,6 +36,39 @@ def sent(prompt: Prompt = PROMPT, **params: Any) -> Json:
     return request.json
 
 
+@pytest.mark.parametrize(
+    ("params", "limits"),
+    [
+        ({}, {"max_tokens": 64}),
+        ({"max_tokens": 20}, {"max_tokens": 20}),
+        ({"max_completion_tokens": 900}, {"max_completion_tokens": 64}),
+    ],
+)
+def test_a_limit_of_the_prompt_lowers_the_limit_of_the_parameters(
+    params: Json, limits: Json
+) -> None:
+    prompt = Prompt((Message("user", "ok?"),), max_tokens=64)
+    body = sent(prompt, **params)
+    assert {key: value for key, value in body.items() if key.startswith("max_")} == limits
+
+
+@pytest.mark.parametrize(
+    ("usage", "text", "counts"),
+    [
+        ({"prompt_tokens": 0, "completion_tokens": 0}, "ok", (None, None)),
+        ({"prompt_tokens": 11, "completion_tokens": 0}, "ok", (11, None)),
+        ({"prompt_tokens": 11, "completion_tokens": 0}, "", (11, 0)),
+        ({"prompt_tokens": 11, "completion_tokens": 7}, "ok", (11, 7)),
+    ],
+)
+def test_a_count_of_no_tokens_for_a_text_is_unknown(
+    usage: Json, text: str, counts: tuple[int | None, int | None]
+) -> None:
+    with serving(always(Answer(chat_completion(text) | {"usage": usage}))) as stub:
+        reply = expect_response(ask(spec("openai", stub.url))).reply
+    assert (reply.input_tokens, reply.output_tokens) == counts
+
+
 def test_a_plain_request_holds_model_and_messages_and_nothing_else() -> None:
     assert sent() == {
         "model": "stub-1",

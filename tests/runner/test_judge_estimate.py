@@ -23,7 +23,6 @@ from callscore.judges.llm import LLMJudge
 from callscore.runner.cases import CasePrompt
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
 from callscore.suites.calls.benchmarks.layer import CallBenchmarks
-from callscore.suites.calls.benchmarks.view import ReplyView
 from callscore.suites.calls.spec import make_settings
 from eval_files import read_lines
 
@@ -79,16 +78,15 @@ def test_a_form_of_many_questions_is_no_fault_of_the_model(tmp_path: Path) -> No
 
 def asked_about(case: Case, answer: object) -> Counting:
     """Everything that a judge is asked about an answer, and about its case."""
-    task = tasks(make_settings())[case.task]
+    task, layer = tasks(make_settings())[case.task], CallBenchmarks(make_settings())
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     result = task.read(reference, reply)
-    value = json.loads(json.dumps(answer))
     asked = [
         *task.ask(reference, result),
-        *CallBenchmarks("fenced").ask(ReplyView(case, reference, result, value)),
+        *layer.ask(layer.view(case, reference, result, reply)),
     ]
     model = Counting()
-    for questions, shown in ((asked, reply), (CallBenchmarks("fenced").ask_case(case), None)):
+    for questions, shown in ((asked, reply), (layer.ask_case(case), None)):
         given = judge_request_of(case, [q for q in questions if q.offered], shown)
         if given.questions:
             assert isinstance(asyncio.run(LLMJudge(model).judge(given)), JudgeResult)

@@ -36,7 +36,6 @@ from callscore.suites.orchestration.plan.similarity import structural_similarity
 from callscore.suites.orchestration.result import ResultMetadata, standard_result
 from callscore.suites.orchestration.result_format import four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, ResultRow
-from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.model import (
     GENERAL,
     VIOLATION,
@@ -44,18 +43,12 @@ from callscore.suites.orchestration.scenario.model import (
     DecodedCall,
     RejectionDue,
 )
-from callscore.suites.orchestration.scenario.output_file import RecordedReply, read_recording
-from callscore.suites.orchestration.scenario.parse import ScenarioKey
+from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.scenario_tally import score_tally, tally_scenarios
-from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation, evaluate_scenario
+from callscore.suites.orchestration.standard_evaluation import ScenarioEvaluation
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)
 METADATA = ResultMetadata("outputs/EN", "EN", "sample", "none", "", "0")
-
-
-class Nobody:
-    def verdict_on(self, case_id: str, run: int, question: Any) -> None:
-        return None
 
 
 def a_row(
@@ -203,37 +196,6 @@ def test_c_114_the_average_is_not_computed_from_rounded_parts() -> None:
     assert metrics.average.value == pytest.approx((0.5 + 1 / 3 + 1 / 3) / 3, abs=1e-15)
 
 
-def test_c_115_zeros_are_included_and_the_positive_only_mean_is_reported() -> None:
-    evaluated = evaluate_scenario(
-        read_recording(_two_calls(right="Friday", wrong="Monday"), "1"),
-        ScenarioKey("EN", "1"),
-        Cards(),
-        Nobody(),
-        "1_out.json",
-    )
-    assert evaluated.row.call.value.value == 0.5
-    assert evaluated.row.call.value_positive_only.value == 1.0
-
-
-def _two_calls(right: str, wrong: str) -> dict[str, Any]:
-    label = {"1": {"role": "user", "content": "Book it"}}
-    for step in ("2", "3"):
-        label[step] = {
-            "role": "assistant",
-            "agent_id": "desk_agent",
-            "content": "tool: book\narguments:\n  day: 2025-01-03\n",
-        }
-    answers = [
-        {"step_id": "2", "content": "", "tool_calls": [_call("2025-01-03")]},
-        {"step_id": "3", "content": "", "tool_calls": [_call("2025-01-04")]},
-    ]
-    return {"history": {"run #1": {"sub_agent_history": answers, "label": label}}}
-
-
-def _call(day: str) -> dict[str, Any]:
-    return {"function": {"name": "book", "arguments": json.dumps({"day": day})}}
-
-
 def test_c_115_nothing_on_both_sides_is_one() -> None:
     measured = measure_calls(
         [DecodedCall("ping", {})], [DecodedCall("ping", {})], (), {}, lambda _: None
@@ -261,31 +223,6 @@ def test_c_117_chain_of_two_against_chain_of_three() -> None:
 
 def test_c_117_two_empty_graphs_are_equal() -> None:
     assert structural_similarity(Graph(), Graph()).similarity == 1.0
-
-
-PLAN = "workflow_1:\n  steps:\n  - name: desk_agent\n    status: pending\n"
-
-
-def test_c_118_with_and_without_failure() -> None:
-    label = {
-        "1": {"role": "user", "content": "Hello"},
-        **{str(step): {"role": "assistant", "content": PLAN} for step in (2, 3, 4)},
-    }
-    other_status = PLAN.replace("pending", "completed")
-    answers = [
-        {"step_id": 2, "content": PLAN},
-        {"step_id": 3, "content": other_status},
-        {"step_id": 4, "content": "I cannot do that."},
-    ]
-    history = {"run #1": {"main_agent_history": answers, "label": label}}
-    recording = read_recording({"history": history}, "1")
-    plan = evaluate_scenario(
-        recording, ScenarioKey("EN", "1"), Cards(), Nobody(), "1_out.json"
-    ).row.plan
-    second = 0.5 + 0.5 * (1 - 0.2 / 2)
-    assert plan.without_failure.value == pytest.approx((1 + second) / 2)
-    assert plan.with_failure.value == pytest.approx((1 + second) / 3)
-    assert (plan.evaluated, plan.failed) == (2, 1)
 
 
 def test_c_119_three_scenarios_of_219_that_we_failed_make_it_incomplete() -> None:

@@ -10,8 +10,6 @@ import msgspec
 import pytest
 
 from builders import (
-    entity_case,
-    entity_output,
     form,
     output,
     qa_case,
@@ -20,7 +18,7 @@ from builders import (
     text_case,
     text_outcome,
 )
-from calls_suite import final_score, option_weights, rank, template
+from calls_suite import final_weights, rank, template
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.scorecard import (
     BenchmarkScore,
@@ -31,6 +29,7 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.report.cells import scorecard_rows
+from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import model_cost
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
@@ -65,7 +64,8 @@ def final(
     weights: Mapping[str, float] | None = None,
 ) -> FinalScore:
     done = BenchmarkScore("valid", benchmark, {}) if benchmark is not None else NOT_RUN
-    return final_score(tasks(*scores), done, spec.make_settings(settings), weights)
+    rule = final_weights(spec.make_settings(settings), weights)
+    return final_score(rule, tasks(*scores), done)
 
 
 def model(
@@ -157,7 +157,7 @@ def test_examples_weights_w_wt_and_w_fs() -> None:
     for name, (printed, weights) in percent.items():
         assert [100 * weight for weight in weights.values()] == pytest.approx(printed), name
         assert sum(weights.values()) == pytest.approx(1), name
-    exact = option_weights("b", spec.make_settings({"weights": "proportional"}), None)
+    exact = final_weights(spec.make_settings({"weights": "proportional"})).of("b")
     assert [100 * weight for weight in exact.values()] == pytest.approx(  # W-FS-1
         [35.714285714285715, 28.571428571428573, 21.428571428571427, 14.285714285714286]
     )
@@ -167,20 +167,6 @@ def test_c81_an_invalid_task_leaves_no_final_score_but_a_floor() -> None:
     result = final(0.9, None, 0.7, 0.6)
     assert (result.status, result.score, result.reasons) == ("invalid", None, ["entity"])
     assert result.floor_score == pytest.approx(0.545)
-
-
-def test_c82_a_task_not_run_makes_the_final_score_incomplete(tmp_path: Path) -> None:
-    cases = [
-        qa_case([question()], "q"),
-        entity_case(["refund"], configured=["refund"], case_id="e"),
-    ]
-    outputs = [output("q", form(question())), output("e", entity_output(["refund"]))]
-    scored = score(cases, outputs, tmp_path)
-    assert (scored.model.final.status, scored.model.final.score) == ("incomplete", None)
-    own = score(cases, outputs, tmp_path, weights={"qa": 0.5, "entity": 0.5})
-    assert own.model.final.score == pytest.approx(1.0)
-    assert "entity=0.5,qa=0.5" in own.card.signature
-    assert "custom weights of the Final Score: qa 0.5, entity 0.5" in own.card.notes
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 import entity_cases
 from builders import form, qa_case, question
-from calls_suite import final_score, formula_of, rank
+from calls_suite import final_weights, formula_of, rank
 from callscore.core.case import Case, Reply
 from callscore.core.measure import Measure, percent, ratio
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
@@ -20,6 +20,7 @@ from callscore.core.spec import Band, Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
 from callscore.scorecard.criteria import consistency
+from callscore.scorecard.final import final_score
 from callscore.scorecard.formula import score_case
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import ScoredReply, TaskTally
@@ -174,7 +175,8 @@ def final(given: Given, **changed: Any) -> FinalScore:
     }
     benchmark = given.get("benchmark")
     status = "not_run" if benchmark is None else "valid"
-    return final_score(tasks, BenchmarkScore(status, benchmark, {}), make_settings(changed))  # type: ignore[arg-type]
+    done = BenchmarkScore(status, benchmark, {})  # type: ignore[arg-type]
+    return final_score(final_weights(make_settings(changed)), tasks, done)
 
 
 def cost_efficiency(given: Given) -> list[float | None]:

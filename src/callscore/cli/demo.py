@@ -70,4 +70,4 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     output.print_verdict(card)
     say(f"AGENTS    average of plan, calls and rejections: {', '.join(averages)}.")
     say(f"The report with every call, its evidence and its verdicts: {html}")
-    say("Next, with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")
+    say("Next, your own calls:  callscore import CALLS/ -o cases.jsonl   then   callscore init")

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 @click.option(
     "--models/--no-models", default=None, help="Add models whose API keys are in the environment."
 )
+@click.option(
+    "--local",
+    metavar="URL",
+    help="Add the model of a local server (llama.cpp, vLLM, Ollama): its base URL.",
+)
 @click.option("--yes", is_flag=True, help="Ask nothing; use defaults for missing options.")
 @click.option("--no-try", is_flag=True, help="Write the files without testing them.")
 def init(
@@ -36,6 +41,7 @@ def init(
     tasks: str | None,
     judge: str | None,
     models: bool | None,
+    local: str | None,
     yes: bool,
     no_try: bool,
 ) -> None:
@@ -62,12 +68,19 @@ def init(
         question = "Tasks, separated by commas (empty: all)"
         tasks = click.prompt(question, default="", show_default=False) if ask else ""
     named = _models(providers_with_keys(), models, ask=ask)
+    if local is None:
+        question = "Base URL of a local server (llama.cpp, vLLM, Ollama; empty: none)"
+        local = click.prompt(question, default="", show_default=False) if ask else ""
     if judge is None:
         question = "Judge: offline (an estimate) or none"
         options = click.Choice(["offline", "none"])
         judge = click.prompt(question, default="offline", type=options) if ask else "offline"
     chosen = Choices(
-        data, [task.strip() for task in tasks.split(",") if task.strip()], named, True, judge
+        data=data,
+        tasks=[task.strip() for task in tasks.split(",") if task.strip()],
+        models=named,
+        local=local.strip(),
+        judge=judge,
     )
     written, tried = (write_files(path, chosen), "") if no_try else write_and_try(path, chosen)
     for file in written:

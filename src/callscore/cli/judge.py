@@ -86,8 +86,16 @@ def _percent(value: float | None) -> str:
 @click.option(
     "--verdicts", multiple=True, type=FILE, help="The judge's verdicts on the same items."
 )
+@click.option(
+    "--cases", multiple=True, type=FILE, help="The case files, if several cases share a call."
+)
 @click.option("--json", "json_file", type=FILE, help="Write the result as JSON.")
-def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: Path | None) -> None:
+def calibrate(
+    labels: tuple[Path, ...],
+    verdicts: tuple[Path, ...],
+    cases: tuple[Path, ...],
+    json_file: Path | None,
+) -> None:
     """Compare a judge with people: agreement, and the corrected mean.
 
     LABELS are verdict files by people. The judge's verdicts come from --verdicts (as `callscore
@@ -101,8 +109,8 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     from callscore.evaluate.judge_validation import calibrate_labels
     from callscore.store.files import check_targets
 
-    check_targets((json_file,), (*labels, *verdicts))
-    found = calibrate_labels(labels, verdicts)
+    check_targets((json_file,), (*labels, *verdicts, *cases))
+    found = calibrate_labels(labels, verdicts, cases)
     for entry in found:
         for line in _calibration_lines(entry):
             say(line)
@@ -111,14 +119,16 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
 
 def _calibration_lines(entry: MetricCalibration) -> list[str]:
     found = entry.calibration
-    word = "calibrated" if found.is_calibrated else "uncalibrated"
+    word = "calibrated"
+    if found.shortfall is not None:
+        word = f"uncalibrated: {found.shortfall}"
     kappa = "n/a" if found.kappa is None else f"{found.kappa:.3f}"
     if found.kappa_interval is not None:
         kappa += f" [{found.kappa_interval.low:.3f}, {found.kappa_interval.high:.3f}]"
     lines = [
         f"{entry.metric} ({found.rubric}): {word}",
-        f"  labels {found.n} · coverage {_percent(found.coverage)}"
-        f" · accuracy {_percent(found.accuracy)}"
+        f"  labels {found.n} ({found.n - found.passes} of failures)"
+        f" · coverage {_percent(found.coverage)} · accuracy {_percent(found.accuracy)}"
         f" · sensitivity {_percent(found.sensitivity)} · specificity {_percent(found.specificity)}",
         f"  {'weighted ' if found.weighted else ''}kappa {kappa}",
     ]
@@ -137,6 +147,8 @@ def _calibration_lines(entry: MetricCalibration) -> list[str]:
             f"  mean by the judge {found.judge_mean:.3f}"
             f" · corrected {found.corrected.value:.3f} [{low:.3f}, {high:.3f}]"
         )
+        if not found.corrected.helps:
+            lines.append("  the judge does not help: labels alone are as certain")
     lines += [
         f"    human {human!s:24} judge {judged!s:24} {number}"
         for (human, judged), number in sorted(found.confusion.items())
@@ -163,6 +175,7 @@ def _plain(entry: MetricCalibration) -> Mapping[str, Any]:
             **fields,
             "confusion": cells,
             "calibrated": entry.calibration.is_calibrated,
+            "shortfall": entry.calibration.shortfall,
         }
     )
     return found

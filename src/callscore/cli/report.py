@@ -53,7 +53,7 @@ def report(
     """
     import msgspec
 
-    from callscore.cli.score import parse_pairs
+    from callscore.cli.pairs import parse_pairs
     from callscore.export.report_file import STANDARD_OUTPUT, write_report
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format

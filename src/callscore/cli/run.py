@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
+from callscore.cli.html_report import HtmlReport
+from callscore.cli.pairs import parse_numbers, weights_option
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
@@ -23,11 +25,8 @@ if TYPE_CHECKING:
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
     from callscore.evaluate.scoring_pass import ScoringResult
-    from callscore.export.step_cases import StepCases
-    from callscore.report.source import CaseView
-    from callscore.runner.prepare import PreparedRun, RunOptions
+    from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
-    from callscore.store.disk_list import DiskList
 
 FILE = click.Path(path_type=Path)
 
@@ -43,6 +42,7 @@ FILE = click.Path(path_type=Path)
     help="What sends the requests: this process.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
+@weights_option
 @click.option("--budget", type=float, help="Stop before this many dollars are exceeded.")
 @click.option(
     "--yes",
@@ -99,6 +99,7 @@ def run(
     resume: bool,
     engine: str,
     limit: int | None,
+    weights: tuple[str, ...],
     budget: float | None,
     yes: bool,
     race: bool,
@@ -143,6 +144,7 @@ def run(
     options = RunOptions(
         resume=resume,
         limit=limit,
+        weights=parse_numbers("--weights", weights),
         budget_usd=_check_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
@@ -163,7 +165,7 @@ def run(
     config = _load_config(eval_file, store, no_intervals, redaction_choice(redact, names))
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
-        _HtmlReport(html, config) as report,
+        HtmlReport(html, config) as report,
         closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
@@ -171,10 +173,8 @@ def run(
             return
         again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
         ran = _run(prepared, rescore, purge, again)
-        _show(prepared, ran, json_file, all_rows=all_rows)
-        report.write(prepared, ran)
-        _check_gates(prepared, ran, tallies, junit)
-        _require_complete(ran, wanted=require_complete)
+        end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
+        end.finish(prepared, ran, report, tallies)
 
 
 def _load_config(
@@ -184,49 +184,6 @@ def _load_config(
 
     config = load_eval(eval_file, store, redact)
     return config.without_intervals() if no_intervals else config
-
-
-class _HtmlReport:
-    """The HTML report of a run, if requested; stores cases as they are scored."""
-
-    def __init__(self, html: Path | None, config: EvalConfig) -> None:
-        self._html = html
-        self._cases: DiskList[CaseView] | None = None
-        self._steps: StepCases | None = None
-        if html is not None:
-            from callscore.export.step_cases import StepCases
-            from callscore.report.source import CaseView
-            from callscore.store.disk_list import DiskList
-            from callscore.store.files import check_targets
-
-            check_targets([html], config.files)
-            self._cases, self._steps = DiskList(CaseView), StepCases()
-
-    def __enter__(self) -> _HtmlReport:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for kept in (self._cases, self._steps):
-            if kept is not None:
-                kept.close()
-
-    def add_to(self, options: RunOptions) -> RunOptions:
-        """Add the callbacks that receive cases and steps to the options of the run."""
-        if self._cases is None or self._steps is None:
-            return options
-        import msgspec
-
-        return msgspec.structs.replace(options, on_case=self._cases.add, on_step=self._steps.add)
-
-    def write(self, prepared: PreparedRun, ran: RunResult) -> None:
-        """Write the page."""
-        if self._html is None or self._cases is None or self._steps is None:
-            return
-        from callscore.export.report_file import write_html
-        from callscore.export.sources import source_of_run
-
-        write_html(source_of_run(prepared, ran, self._cases, self._steps), self._html)
-        say(f"report: {self._html}", err=True)
 
 
 def _stop_if_interrupted(ran: RunResult, resume_command: str | None) -> None:
@@ -364,23 +321,40 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
         say(note)
 
 
-def _check_gates(
-    prepared: PreparedRun, ran: RunResult, tallies: Sequence[ScoringResult], junit: Path | None
-) -> None:
-    from callscore.cli.checks import publish_checks
-    from callscore.comparison.run_gates import check_run
-    from callscore.config.gates import raise_unless_passed
-    from callscore.core.errors import Inconclusive
+class _RunEnd(NamedTuple):
+    """What a run shows, writes and checks at its end."""
 
-    if ran.summary.status == "unanswered":
-        raise Inconclusive("every request failed; see the causes above")
-    checks = check_run(prepared.config, ran, tallies)
-    publish_checks(checks, junit, prepared.config.name)
-    raise_unless_passed(checks)
+    json_file: Path | None
+    junit: Path | None
+    all_rows: bool
+    is_complete: bool
+    """Whether a task without a score is an error."""
 
+    def finish(
+        self,
+        prepared: PreparedRun,
+        ran: RunResult,
+        report: HtmlReport,
+        tallies: Sequence[ScoringResult],
+    ) -> None:
+        """Show the scores, write the files, and raise unless every check passes."""
+        _show(prepared, ran, self.json_file, all_rows=self.all_rows)
+        report.write(prepared, ran)
+        self._check(prepared, ran, tallies)
 
-def _require_complete(ran: RunResult, *, wanted: bool) -> None:
-    from callscore.cli import output
+    def _check(
+        self, prepared: PreparedRun, ran: RunResult, tallies: Sequence[ScoringResult]
+    ) -> None:
+        from callscore.cli import output
+        from callscore.cli.checks import publish_checks
+        from callscore.comparison.run_gates import check_run
+        from callscore.config.gates import raise_unless_passed
+        from callscore.core.errors import Inconclusive
 
-    if wanted and ran.card is not None:
-        output.require_complete(ran.card)
+        if ran.summary.status == "unanswered":
+            raise Inconclusive("every request failed; see the causes above")
+        checks = check_run(prepared.config, ran, tallies)
+        publish_checks(checks, self.junit, prepared.config.name)
+        raise_unless_passed(checks)
+        if self.is_complete and ran.card is not None:
+            output.require_complete(ran.card)

@@ -7,22 +7,28 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.core.run import Event, Progress, RaceRound, Stopping
+from callscore.core.run import Event, Progress, RaceRound, Stopping, Waiting
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
+FIRST_SECONDS = 1.0
+"""The first line without a terminal: it shows that requests are in flight."""
 PLAIN_SECONDS = 10.0
-_HEADINGS = ("model", "done", "failed", "cached", "per second", "concurrency", "spend", "left")
+SLOW = 0.5
+"""Below this many requests per second, a rate is shown per minute."""
+_HEADINGS = ("model", "done", "in flight", "failed", "cached", "rate", "spend", "time", "left")
 
 
 class LiveView:
     """Shows the newest progress of every model; close it before printing anything else."""
 
-    def __init__(self, plain_seconds: float = PLAIN_SECONDS) -> None:
+    def __init__(
+        self, plain_seconds: float = PLAIN_SECONDS, first_seconds: float = FIRST_SECONDS
+    ) -> None:
         self._newest: dict[str, Progress] = {}
         self._live: Any = None
         self._seconds = plain_seconds
-        self._next = time.monotonic() + plain_seconds
+        self._next = time.monotonic() + first_seconds
         self._terminal = sys.stderr.isatty()
         self._race: str | None = None
 
@@ -32,15 +38,34 @@ class LiveView:
             self._show_round(event)
         if isinstance(event, Stopping):
             self._say(_stopping_lines(event, self._newest))
+        if isinstance(event, Waiting):
+            self._show_waiting(event)
         if not isinstance(event, Progress):
             return
         self._newest[event.model] = event
         if self._terminal:
-            self._draw()
-        elif time.monotonic() >= self._next:
-            self._next = time.monotonic() + self._seconds
+            self._draw(_picture(self._newest, self._race))
+        elif self._is_due():
             for progress in self._newest.values():
                 sys.stderr.write(_line(progress) + "\n")
+
+    def _is_due(self) -> bool:
+        """Whether the next lines may be written; without a terminal they are few."""
+        if time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + self._seconds
+        return True
+
+    def _show_waiting(self, waiting: Waiting) -> None:
+        """Show what the preflight waits for; nothing if models reply at once."""
+        if self._terminal and waiting.states and waiting.elapsed_s >= FIRST_SECONDS:
+            from rich.text import Text
+
+            self._draw(Text("\n".join(_waiting_lines(waiting))))
+        elif self._terminal and not waiting.states:
+            self.close()
+        elif not self._terminal and waiting.states and self._is_due():
+            self._say(_waiting_lines(waiting))
 
     def close(self) -> None:
         """Remove the table."""
@@ -53,7 +78,7 @@ class LiveView:
         self._say(race.news)
         self._race = _race_line(race)
         if self._terminal:
-            self._draw()
+            self._draw(_picture(self._newest, self._race))
         else:
             self._say([self._race])
 
@@ -66,7 +91,7 @@ class LiveView:
                 sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
-    def _draw(self) -> None:
+    def _draw(self, picture: Any) -> None:
         if self._live is None:
             from rich.console import Console
             from rich.live import Live
@@ -74,7 +99,16 @@ class LiveView:
             console = Console(stderr=True, highlight=False, markup=False, emoji=False)
             self._live = Live(console=console, transient=True, auto_refresh=False)
             self._live.start()
-        self._live.update(_picture(self._newest, self._race), refresh=True)
+        self._live.update(picture, refresh=True)
+
+
+def _waiting_lines(waiting: Waiting) -> list[str]:
+    """One line per model that has not replied to its small request."""
+    elapsed = show_duration(waiting.elapsed_s)
+    return [
+        f"testing {plain(model, 40)}: {plain(state, 80)} ({elapsed})"
+        for model, state in waiting.states.items()
+    ]
 
 
 def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
@@ -120,11 +154,12 @@ def _table(newest: Mapping[str, Progress]) -> Any:
         table.add_row(
             plain(progress.model, 40),
             f"{progress.done}/{progress.total}",
+            f"{progress.in_flight} of {progress.concurrency}",
             str(progress.failed),
             str(progress.cached),
-            f"{progress.rate:.1f}",
-            str(progress.concurrency),
+            _rate(progress),
             _spend(progress),
+            show_duration(progress.elapsed_s),
             progress.stopped and "stopped" or _time_left(progress),
             *(str(progress.timeouts),) * late,
         )
@@ -134,10 +169,12 @@ def _table(newest: Mapping[str, Progress]) -> Any:
 def _line(progress: Progress) -> str:
     parts = [
         f"{plain(progress.model, 40)}: {progress.done} of {progress.total}",
+        f"{progress.in_flight} in flight",
         f"{progress.failed} failed",
         f"{progress.cached} cached",
-        f"{progress.rate:.1f}/s",
+        _rate(progress),
         _spend(progress),
+        f"{show_duration(progress.elapsed_s)} elapsed",
         f"{_time_left(progress)} left",
     ]
     if progress.timeouts:
@@ -157,7 +194,21 @@ def _time_left(progress: Progress) -> str:
         return "0 s"
     if progress.rate <= 0:
         return "…"
-    seconds = int(left / progress.rate) + 1
-    if seconds < 120:
-        return f"{seconds} s"
-    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    return show_duration(left / progress.rate + 1)
+
+
+def _rate(progress: Progress) -> str:
+    """Requests per second, or per minute if they are slow; unknown before the first reply."""
+    if not progress.rate:
+        return "…"
+    if progress.rate < SLOW:
+        return f"{60 * progress.rate:.1f}/min"
+    return f"{progress.rate:.1f}/s"
+
+
+def show_duration(seconds: float) -> str:
+    """A duration in whole seconds, minutes, or hours."""
+    whole = int(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 7200 else f"{whole / 3600:.1f} h"

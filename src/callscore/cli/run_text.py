@@ -177,6 +177,8 @@ def resume_command(
     words += ["--race"] if options.race else []
     words += ["--finish-invalid"] if options.finish_invalid else []
     words += ["--limit", str(options.limit)] if options.limit is not None else []
+    weights = ",".join(f"{task}={weight:.17g}" for task, weight in options.weights.items())
+    words += ["--weights", weights] if weights else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
     words += ["--mode", options.mode] if options.mode is not None else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.pairs import parse_numbers, parse_pairs, weights_option
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import VariadicCommand
@@ -22,27 +23,6 @@ if TYPE_CHECKING:
     from callscore.evaluate.scoring_pass import OnProgress
 
 FILE = click.Path(path_type=Path)
-
-
-def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
-    """`name=value` entries, several of them separated by commas, as a mapping."""
-    found: dict[str, str] = {}
-    for entry in entries:
-        for pair in entry.split(","):
-            name, equals, value = pair.rpartition("=")
-            if not equals or not name.strip():
-                raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
-            if name.strip() in found:
-                raise click.BadParameter(f"{name.strip()!r} is given twice", param_hint=option)
-            found[name.strip()] = value.strip()
-    return found
-
-
-def _parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
-    try:
-        return {name: float(value) for name, value in parse_pairs(option, entries).items()}
-    except ValueError as error:
-        raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
 
 @click.command(cls=VariadicCommand)
@@ -86,7 +66,7 @@ def _parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]
 @click.option(
     "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
-@click.option("--weights", multiple=True, help="Task weights, e.g. qa=0.5,entity=0.5.")
+@weights_option
 @click.option(
     "--workload",
     multiple=True,
@@ -154,9 +134,9 @@ def score(
         store=store or DEFAULT_STORE,
         settings=parse_pairs("--set", settings),
         metrics=metrics,
-        weights=_parse_numbers("--weights", weights),
-        workload=_parse_numbers("--workload", workload),
-        cost_per_1000=_parse_numbers("--cost", cost),
+        weights=parse_numbers("--weights", weights),
+        workload=parse_numbers("--workload", workload),
+        cost_per_1000=parse_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )

@@ -223,7 +223,7 @@ def row_labels(
     rows = [row for row in template_of(card) if row.kind != "section"]
     labels = {row.key: row.label for row in rows if all_rows or not row.is_detail}
     result: dict[ScoreKey, RowLabel] = {
-        FINAL: RowLabel("final", "final", "Final Score", "fraction", 1.0)
+        FINAL: RowLabel("final", "final", card.final_heading, "fraction", 1.0)
     }
     for task, formula in shape.tasks.items():
         weight = shape.zeroed.get(task, 0.0)

@@ -1,4 +1,4 @@
-"""The conclusion of a comparison, as a sentence        STATS §7"""
+"""The conclusion of a comparison, as a sentence        STATS §8"""
 
 from __future__ import annotations
 

@@ -50,6 +50,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     allow_bad_cases: bool = False
     tasks: Sequence[str] = ()
     """Only cases of these tasks; all if empty."""
+    other_tasks: Sequence[str] = ()
+    """Tasks of the data set that these files have no cases of: they hold a part of it (C-82)."""
     limit: int | None = None
     """Only this many cases, from the first."""
     repeats: int | None = None

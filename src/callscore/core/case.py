@@ -64,6 +64,9 @@ class Prompt(msgspec.Struct, frozen=True):
     messages: Sequence[Message]
     schema: JsonObject | None = None
     tools: Sequence[Tool] = ()
+    max_tokens: int | msgspec.UnsetType = msgspec.UNSET
+    """A limit of the reply below that of the model's parameters. Only `openai`, the API of local
+    servers, sends it: other APIs may refuse a limit that leaves no room for thoughts."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):

@@ -32,6 +32,8 @@ class Measure(msgspec.Struct, frozen=True, gc=False):
     awaiting: int = 0
     """Number of items that await a verdict, for a measure without a value; the counts cover the
     others."""
+    left_out: float = 0
+    """Items in favour of the reply that are left out of both counts (C-136)."""
 
     def reason(self) -> str | None:
         """The reason in words, as reports print it; None if there is a value."""
@@ -49,6 +51,15 @@ def ratio(numerator: float, denominator: float) -> Measure:
 def percent(numerator: float, denominator: float) -> Measure:
     """100 × numerator / denominator, keeping both; the denominator must not be 0        C-14"""
     return Measure(100 * numerator / denominator, numerator, denominator)
+
+
+def plain_share(numerator: float, denominator: float, left_out: float, unit: str) -> float:
+    """The share with the items that were left out, all in favour of the reply        C-136
+
+    A percentage counts what is wrong, every other share what is right.
+    """
+    total = denominator + left_out
+    return 100 * numerator / total if unit == "percent" else (numerator + left_out) / total
 
 
 def count(number: int) -> Measure:

@@ -153,12 +153,23 @@ class Progress(msgspec.Struct, frozen=True):
     unpriced: int
     """Paid replies of unknown cost."""
     rate: float
-    """Recent throughput, per second."""
+    """Recent throughput per second, of requests that were sent; cached replies do not count."""
     concurrency: int
     """The current limit of concurrent requests."""
     stopped: str | None = None
     timeouts: int = 0
     """Attempts without a complete reply within their deadline."""
+    in_flight: int = 0
+    """Requests that are sent and not yet answered."""
+    elapsed_s: float = 0.0
+    """Since the first request could be sent."""
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The preflight waits for models: their names, and what each of them is doing."""
+
+    states: Mapping[str, str]
+    elapsed_s: float
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -184,7 +195,7 @@ class RaceRound(msgspec.Struct, frozen=True):
     """Requests that eliminated models are not sent."""
 
 
-Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
+Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting
 """What happens in a run, as `on_event` receives it."""
 OnEvent = Callable[[Event], None]
 

@@ -280,6 +280,8 @@ class RunData(NamedTuple):
     identities: Identities
     warnings: Callable[[str], Sequence[str]]
     """Model → notes on how its requests differ from the protocol."""
+    directory: Callable[[str], str]
+    """Model → `directory` of its result file (C-121)."""
 
 
 class ScenarioCases(Protocol):

@@ -13,7 +13,6 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
-from callscore.core.spec import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
 """The status of a result (C-01). `invalid` counts against the model, `error` does not."""
@@ -72,6 +71,10 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
+    """How many supported claims were left out as padding (C-136)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -140,6 +143,9 @@ class CriterionScore(msgspec.Struct, frozen=True):
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
 
 
 class BenchmarkScore(msgspec.Struct, frozen=True):
@@ -172,6 +178,9 @@ class FinalScore(msgspec.Struct, frozen=True):
     b: float | None
     reasons: Sequence[str]
     weights: Mapping[str, float]
+    over: Sequence[str] = ()
+    """The tasks that the Final Score is over: those with cases in the data, narrowed by `tasks`
+    and by weights of 0 (C-82)."""
     zeroed_final: float | None = None
     """The formula over official or zeroed task scores; never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
@@ -283,37 +292,8 @@ class ZeroedRankingLine(msgspec.Struct, frozen=True):
     band: tuple[int, int] | None = None
 
 
-RowKind = Literal[
-    "section",
-    "metric",
-    "subscore",
-    "task",
-    "criterion",
-    "benchmarks",
-    "final_a",
-    "final_b",
-    "cost",
-    "rank",
-    "blocker",
-]
-
-
-class TemplateRow(msgspec.Struct, frozen=True):
-    """One row of the scorecard template: its label, and the key of its value."""
-
-    kind: RowKind
-    label: str
-    key: str
-    threshold: str = ""
-    is_blocker: bool = False
-    bands: tuple[Band, ...] = ()
-    """Limits that a rounded value must not appear to meet (C-09)."""
-    is_detail: bool = False
-    """Shown on request only; not in the template of the framework."""
-    remark: str = ""
-    """A remark that reports print next to the value."""
-
-
+FINAL = "Final Score"
+"""The heading of a Final Score over every task of the framework."""
 SKIPPED = "skipped: "
 """Prefix of a note about an unusable case (C-20)."""
 
@@ -335,6 +315,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
     title: str = ""
     """The title of reports: `Call Intelligence`."""
+    final_heading: str = FINAL
+    """How reports head the Final Score: `Final over QA` if it is over some tasks only (C-82)."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null if no intervals were requested."""
     contrasts: Sequence[ModelContrast] = ()

@@ -19,6 +19,7 @@ WORDS = {
     "settings": "settings",
     "judge": "judge or its prompt",
     "embedder": "embedder",
+    "over": "tasks of the Final Score",
     "weights": "weights",
     "workload": "workload",
     "mode": "mode",

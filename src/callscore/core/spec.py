@@ -122,6 +122,9 @@ class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the row is on the scorecard; otherwise it is shown on request only."""
     counts_facts: bool = False
     """Whether reports say how many facts are behind the value (C-61, C-77)."""
+    limits_padding: bool = False
+    """Whether supported claims beyond a limit are left out, so that reports show the plain value
+    as well (C-136)."""
     remark: str = ""
     """A remark that reports print next to the value."""
     complement_of: str = ""
@@ -175,6 +178,8 @@ class Criterion(msgspec.Struct, frozen=True, array_like=True):
     printed: str
     tasks: tuple[str, ...]
     """The tasks whose answers it looks at (C-90)."""
+    limits_padding: bool = False
+    """As of a metric (C-136)."""
 
     def passes(self, value: float) -> bool:
         """Whether a value earns the binary 1."""

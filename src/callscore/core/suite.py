@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from callscore.core.case import Case, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import Measure
-from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.core.scorecard import ModelScore
 from callscore.core.spec import MetricSpec, ScoreSettings, Spec
 from callscore.core.task import ItemCount, Output, Reference, Task
+from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 
 if TYPE_CHECKING:

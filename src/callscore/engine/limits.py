@@ -268,6 +268,11 @@ class RateLimiter:
                 waiter.admitted.set_result(False)
         self._waiters.clear()
 
+    @property
+    def in_flight(self) -> int:
+        """Requests that were admitted and have not ended."""
+        return self._inside
+
     def _has_capacity(self) -> bool:
         return self._inside < self.concurrency.allowed
 

@@ -16,8 +16,9 @@ from callscore.engine.limits import Budget, Pause, RateLimiter, SharedLimits
 
 SOON = 0.1
 """The share of the attempt's deadline within which a local server should answer all requests."""
-RATE_WINDOW = 50
-"""Number of progress samples over which the rate is averaged."""
+RATE_SECONDS = 10.0
+RATE_REPLIES = 5
+"""The rate is averaged over this time, or over as many replies if they take longer."""
 
 
 class EngineOptions(msgspec.Struct, frozen=True):
@@ -102,6 +103,25 @@ def _check_limits(name: str, spec: ModelSpec) -> None:
         raise ConfigError(f"model {name!r}: price {price}; expected finite numbers of at least 0")
 
 
+class RecentRate:
+    """Requests per second over the last seconds, or over the last few replies of a slow server."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def update(self, now: float, done: int) -> float:
+        """The rate, if `done` requests have ended at this time."""
+        samples = self._samples
+        if not samples or done != samples[-1][1]:
+            samples.append((now, done))
+        while len(samples) > 1 and (
+            now - samples[1][0] >= RATE_SECONDS and done - samples[1][1] >= RATE_REPLIES
+        ):
+            samples.popleft()
+        began, before = samples[0]
+        return (done - before) / (now - began) if now > began else 0.0
+
+
 class ModelQueue:
     """The state of one model. It is changed by one thread only, between awaits."""
 
@@ -120,7 +140,8 @@ class ModelQueue:
         self._input_tokens = self._output_tokens = 0
         self._timeouts = 0
         self._spend_usd = self._uncertain_usd = 0.0
-        self._samples: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
+        self._rate = RecentRate()
+        self._began: float | None = None
 
     def most_usd(self, request: ProviderRequest) -> float:
         """The most a request may cost; 0 if the price is unknown."""
@@ -170,8 +191,7 @@ class ModelQueue:
     def progress(self, now: float) -> Progress:
         """The progress of the model."""
         done = self._answered + self._failed
-        self._samples.append((now, done))
-        began, before = self._samples[0]
+        self._began = now if self._began is None else self._began
         return Progress(
             model=self.spec.name,
             done=done,
@@ -180,10 +200,12 @@ class ModelQueue:
             cached=self._cached,
             spend_usd=self._spend_usd,
             unpriced=self._unpriced,
-            rate=(done - before) / (now - began) if now > began else 0.0,
+            rate=self._rate.update(now, done - self._cached),
             concurrency=self.limiter.concurrency.allowed,
             stopped=self.stop_reason,
             timeouts=self._timeouts,
+            in_flight=self.limiter.in_flight,
+            elapsed_s=now - self._began,
         )
 
     def summary(self) -> ModelSummary:

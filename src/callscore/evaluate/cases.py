@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,8 +21,8 @@ from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
 from callscore.store.input_records import (
     canonical_case,
     read_case,
-    read_case_id,
-    read_case_ids,
+    read_case_head,
+    read_case_heads,
     read_checked_case,
 )
 from callscore.suites.registry import suite_of
@@ -120,30 +121,44 @@ def duplicate_id(case_id: str, line: Line) -> DataError:
     )
 
 
-def case_positions(config: ScoreConfig) -> dict[str, int]:
-    """The id of every case in the files and its position, selected or not."""
-    ids: dict[str, int] = {}
-    for block in blocks_of(config.cases):
-        at_once = read_case_ids(block.lines)
-        if at_once and len(set(at_once)) == len(at_once) and ids.keys().isdisjoint(at_once):
-            for case_id in at_once:
-                ids[case_id] = len(ids)
-        else:
-            _index_one_by_one(block, ids, allow_bad_cases=config.allow_bad_cases)
-    return ids
+class CaseIndex:
+    """The id of every case in the files with its position, selected or not, and their tasks."""
+
+    def __init__(self, config: ScoreConfig) -> None:
+        self.positions: dict[str, int] = {}
+        self.tasks: set[str] = set()
+        """The tasks with cases in the files, before a limit        C-82"""
+        for block in blocks_of(config.cases):
+            heads = read_case_heads(block.lines)
+            ids = [head.id for head in heads]
+            if ids and len(set(ids)) == len(ids) and self.positions.keys().isdisjoint(ids):
+                self.positions.update(zip(ids, count(len(self.positions))))
+                self.tasks.update({head.task for head in heads})
+            else:
+                self._add_one_by_one(block, allow_bad_cases=config.allow_bad_cases)
+
+    def _add_one_by_one(self, block: Block, *, allow_bad_cases: bool) -> None:
+        for line in lines_in(block):
+            try:
+                head = read_case_head(line)
+                if head.id in self.positions:
+                    raise duplicate_id(head.id, line)
+            except DataError:
+                if not allow_bad_cases:
+                    raise
+                continue
+            self.positions[head.id] = len(self.positions)
+            self.tasks.add(head.task)
 
 
-def _index_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: bool) -> None:
-    for line in lines_in(block):
-        try:
-            case_id = read_case_id(line)
-            if case_id in ids:
-                raise duplicate_id(case_id, line)
-        except DataError:
-            if not allow_bad_cases:
-                raise
-            continue
-        ids[case_id] = len(ids)
+def selected_tasks(config: ScoreConfig, found: Collection[str]) -> frozenset[str]:
+    """The tasks that the Final Score may be over: those found in the data that `tasks` selects
+
+    A file with a part of the data does not have them all; the config names the others.    C-82
+    """
+    return frozenset(task for task in found if not config.tasks or task in config.tasks) | set(
+        config.other_tasks
+    )
 
 
 def position_of(ids: Mapping[str, int], case_id: str, line: Line) -> int:
@@ -191,6 +206,10 @@ class CaseFeed(Protocol):
         """The position of every case in the files, selected or not, by id."""
 
     @property
+    def tasks(self) -> Collection[str]:
+        """The selected tasks with cases in the files, before a limit        C-82"""
+
+    @property
     def digest(self) -> str:
         """Hash of the content of the selected cases        C-132"""
 
@@ -211,7 +230,9 @@ class CaseReader:
 
     def __init__(self, config: ScoreConfig) -> None:
         self._config = config
-        self.positions: Mapping[str, int] = case_positions(config)
+        index = CaseIndex(config)
+        self.positions: Mapping[str, int] = index.positions
+        self.tasks: Collection[str] = selected_tasks(config, index.tasks)
         self._tasks = tasks_for(config)
         self._hash = hashlib.blake2b(digest_size=16)
         self._contradictions = Contradictions()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +15,11 @@ from callscore.core.judging import Question
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.rubrics import rubric_library
-from callscore.judges.calibration import Calibration, LabelledVerdict, calibrate
+from callscore.judges.calibration import Calibration, LabelledItem, calibrate
 from callscore.judges.reliability import Reliability, check_reliability
 from callscore.judges.rubric import Rubric
+from callscore.store.files import lines_of
+from callscore.store.input_records import read_case
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
 from callscore.suites.registry import rules_for
@@ -58,19 +60,30 @@ class _LabelKey(NamedTuple):
     item: str
 
 
+class _Labels(msgspec.Struct):
+    """The labels of one metric and rubric, and the judge's verdicts on other items."""
+
+    rubric: Rubric
+    people: dict[_LabelKey, dict[str, str]] = msgspec.field(default_factory=dict)
+    """By item, then by person."""
+    judged: dict[_LabelKey, str] = msgspec.field(default_factory=dict)
+    """The judge's word on a labelled item, if the labels have it."""
+    alone: dict[_LabelKey, str] = msgspec.field(default_factory=dict)
+
+
 def calibrate_labels(
-    labels: Sequence[Path], judged: Sequence[Path] = ()
+    labels: Sequence[Path], judged: Sequence[Path] = (), cases: Sequence[Path] = ()
 ) -> list[MetricCalibration]:
     """Every metric that people have labelled, with the judge's verdicts on the same items.
 
     The judge's verdicts come from verdict files; or from the labels themselves, if each line
     has the human verdict as `verdict` and the judge's as `judge`. Several people may label the
-    same item; `by` distinguishes them.
+    same item; `by` distinguishes them. Case files have the calls of the cases; without them, each
+    case is a call.
     """
-    words = {key: record.verdict for key, record, _ in _verdicts(judged)}
-    pairs: dict[tuple[str, str], list[LabelledVerdict]] = {}
-    rubrics: dict[tuple[str, str], Rubric] = {}
-    labelled: dict[tuple[str, str], dict[_LabelKey, dict[str, str]]] = {}
+    call_of = _calls_of(cases)
+    words = {key: record.verdict for key, record, _ in _verdicts(judged) if record.verdict}
+    groups: dict[tuple[str, str], _Labels] = {}
     for key, record, place in _verdicts(labels):
         rubric = _rubric_of(key.metric, key.item)
         if rubric is None:
@@ -82,34 +95,46 @@ def calibrate_labels(
             )
         if record.verdict is None:
             continue
-        group = (key.metric, rubric.name)
-        rubrics[group] = rubric
-        labelled.setdefault(group, {}).setdefault(key, {})[record.by] = record.verdict
+        group = groups.setdefault((key.metric, rubric.name), _Labels(rubric))
+        group.people.setdefault(key, {})[record.by] = record.verdict
         given = record.judge if record.judge is not None else words.get(key)
-        pairs.setdefault(group, []).append(LabelledVerdict(record.verdict, given, key.case_id))
-    if not pairs:
+        if given is not None:
+            group.judged[key] = given
+    if not groups:
         raise UsageError(f"{', '.join(map(str, labels))}: contains no label")
-    alone: dict[tuple[str, str], list[str]] = {}
     for key, word in words.items():
         rubric = _rubric_of(key.metric, key.item)
-        if rubric is None or word is None:
-            continue
-        group = (key.metric, rubric.name)
-        if key not in labelled.get(group, {}):
-            alone.setdefault(group, []).append(word)
+        found = groups.get((key.metric, rubric.name)) if rubric is not None else None
+        if found is not None and key not in found.people:
+            found.alone[key] = word
     return [
-        MetricCalibration(
-            group[0],
-            calibrate(
-                rubrics[group],
-                given,
-                alone.get(group, ()),
-                by_item=[list(words.values()) for words in labelled[group].values()],
-                calls=[key.case_id for key in labelled[group]],
-            ),
-        )
-        for group, given in pairs.items()
+        MetricCalibration(metric, _calibrate(group, call_of))
+        for (metric, _), group in groups.items()
     ]
+
+
+def _calibrate(group: _Labels, call_of: Mapping[str, str]) -> Calibration:
+    return calibrate(
+        group.rubric,
+        [
+            LabelledItem(
+                list(people.values()), group.judged.get(key), call_of.get(key.case_id, key.case_id)
+            )
+            for key, people in group.people.items()
+        ],
+        list(group.alone.values()),
+        calls_alone=[call_of.get(key.case_id, key.case_id) for key in group.alone],
+    )
+
+
+def _calls_of(cases: Sequence[Path]) -> Mapping[str, str]:
+    """The call of each case that names one; a call and a case never share a name."""
+    found = {}
+    for line in lines_of(cases):
+        case, _ = read_case(line)
+        if case.call_id is not None:
+            found[case.id] = f"call {case.call_id}"
+    return found
 
 
 def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord, str]]:

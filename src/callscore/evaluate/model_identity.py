@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
@@ -25,17 +26,21 @@ _SCHEMA_ENFORCEMENT: Mapping[str, str] = {
 
 NO_MODELS: Mapping[str, str] = {}
 
-NameMatch = Literal["same", "version", "other"]
+NameMatch = Literal["same", "version", "file", "other"]
 
 _NOT_IN_A_NAME = lazy_regex(r"[^\w.:/@+-]")
 """Characters that could be mistaken for another part of a signature."""
 _VERSION = lazy_regex(
     r"[-@:_](?:latest|(?:preview-|exp-|v)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?|\d{3,8}))$"
 )
+_FOLDER = lazy_regex(r"^(?:[/\\~]|[A-Za-z]:[/\\]).*[/\\](?=.)")
+"""The folder of a file on the server; it stays out of cards and signatures."""
+_WEIGHTS = lazy_regex(r"\.(?:gguf|ggml|bin|safetensors|onnx|llamafile)$", re.IGNORECASE)
 
 
 def match_model(asked: str, answered: str) -> NameMatch:
-    """Whether a name is the one asked for, a dated version of it, or another model.
+    """Whether a name is the one asked for, a dated version of it, a file of weights, or another
+    model.
 
     Aliases are answered under dated names (`gpt-4o` as `gpt-4o-2024-08-06`); two different dates
     are two models. The part before the last `/` says where a model is, not which.
@@ -43,7 +48,8 @@ def match_model(asked: str, answered: str) -> NameMatch:
     asked_base, asked_version = _parts(asked)
     base, version = _parts(answered)
     if base != asked_base:
-        return "other"
+        # local servers report the file they serve, whatever the request names
+        return "file" if _WEIGHTS.search(answered) else "other"
     if version == asked_version:
         return "same"
     return "other" if asked_version and version else "version"
@@ -84,7 +90,7 @@ class ModelIdentities:
             self._forms[model][asked_as] += 1
         if not answered:
             return
-        names[answered] += 1
+        names[_FOLDER.sub("", answered)] += 1
         if len(names) > MOST_NAMES:
             del names[max(names)]
 
@@ -127,11 +133,14 @@ class ModelIdentities:
         kinds = {name: match_model(asked, name) for name in sorted(names)}
         others = [name for name in kinds if kinds[name] == "other"]
         versions = [name for name in kinds if kinds[name] == "version"]
+        files = [name for name in kinds if kinds[name] == "file"]
         subject = f"{plain(model)}: asked for {plain(asked, LONGEST_NAME)}"
         if others:
             return f"{subject}, answered by another model: {_list_names(others, names)}"
         if len(versions) > 1:
             return f"{subject}, answered by several versions of it: {_list_names(versions, names)}"
+        if files:
+            return f"{subject}, answered from the file {_list_names(files, names)}"
         return f"{subject}, answered by {_list_names(versions, names)}" if versions else None
 
 

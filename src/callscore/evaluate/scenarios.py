@@ -211,6 +211,7 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
     return ScoringResult(
         tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
+        tasks={SCENARIO},
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
         skipped=(),
         unused_verdicts=0,

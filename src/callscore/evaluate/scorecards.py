@@ -18,7 +18,7 @@ from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner, JudgingCost
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
-from callscore.scorecard.final import final_score, score_benchmarks
+from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
@@ -35,15 +35,17 @@ def scorecard(
     tasks = _tasks_in(result)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
+    final = final_weights(config, result)
+    context = CardContext(spec, final, result.floors)
     models = [
-        _model_score(model, tallies, config, CardContext(spec, suites[0], result.floors))
-        for model, tallies in result.tallies.items()
+        _model_score(model, tallies, config, context) for model, tallies in result.tallies.items()
     ]
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
-        signature=_signature(config, result, suites, judge_runner),
+        final_heading=final.heading,
+        signature=_signature(config, result, suites, final.over, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
@@ -134,18 +136,32 @@ def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
     }
 
 
+def final_weights(config: ScoreConfig, result: ScoringResult) -> FinalWeights:
+    """The weights of the Final Score, over the tasks with cases in the data        C-82
+
+    The user's own weights are about the tasks of calls; scenarios are one task.
+    """
+    ran = _tasks_in(result)
+    return FinalWeights(
+        spec=config.catalog.spec_with(ran),
+        settings=config.catalog.settings_of(config.catalog.suites_with(ran)[0]),
+        tasks=result.tasks,
+        custom={} if result.scenarios else config.weights,
+    )
+
+
 class CardContext(NamedTuple):
-    """What the columns of all models share: spec, suite of the Final Score, floors."""
+    """What the columns of all models share: spec, weights of the Final Score, floors."""
 
     spec: Spec
-    suite: Suite
+    final: FinalWeights
     floors: Mapping[str, Floor]
 
 
 def _model_score(
     model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, context: CardContext
 ) -> ModelScore:
-    catalog, settings = config.catalog, config.catalog.settings_of(context.suite)
+    catalog, settings = config.catalog, context.final.settings
     scored = {
         task: score_task(
             catalog.formula(task), tallies[task], catalog.settings_of(catalog.suite_of(task))
@@ -166,7 +182,7 @@ def _model_score(
         model=model,
         tasks=tasks,
         benchmarks=benchmarks,
-        final=final_score(context.spec, tasks, benchmarks, settings, config.weights or None),
+        final=final_score(context.final, tasks, benchmarks),
         cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         blocked_calls=sum(task.blocked_calls for task in tasks.values()),
@@ -243,6 +259,7 @@ def _signature(
     config: ScoreConfig,
     result: ScoringResult,
     suites: Sequence[Suite],
+    over: Sequence[str],
     judge_runner: JudgeRunner | None,
 ) -> str:
     """The signature: what must be equal before two results may be compared (C-126)."""
@@ -266,6 +283,7 @@ def _signature(
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
+        "over": "+".join(over),
         "weights": _list_numbers(config.weights) or settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
         "callscore": __version__,

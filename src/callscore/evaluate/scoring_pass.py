@@ -7,7 +7,7 @@ their position.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,7 @@ from callscore.evaluate.scorer import (
     ScoringOptions,
     Tallies,
 )
+from callscore.scorecard.final import check_weighted_tasks
 from callscore.store.worklists import OnOpen
 from callscore.suites.registry import AllFloors
 
@@ -77,6 +78,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By model, then by task."""
     dataset: str
     """Hash of the case lines that were scored."""
+    tasks: Collection[str]
+    """The selected tasks with cases in the data, before a limit (C-82)."""
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
@@ -125,6 +128,7 @@ class ScoringPass:
         self._ids = self._feed.positions
         if not self._ids:
             raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
+        check_weighted_tasks(config.weights, self._feed.tasks)
         self._source = source or open_replies(config, self._ids)
         _check_costs(config, self._source.models)
         self._judge_runner = sinks.judge_runner
@@ -193,6 +197,7 @@ class ScoringPass:
         return ScoringResult(
             tallies=self._scorer.tallies,
             dataset=self._feed.digest,
+            tasks=self._feed.tasks,
             judges=sorted(self._given.judges),
             skipped=self._feed.skipped,
             unused_verdicts=self._given.unused,

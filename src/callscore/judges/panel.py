@@ -7,7 +7,7 @@ independent votes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +26,7 @@ from callscore.judges.delimiters import NONCE_BYTES, encode_json, fingerprint
 from callscore.judges.families import are_related
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.llm import JudgeUsage
+from callscore.judges.majority import settle
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library
 
 AUDITED_SHARE = 0.05
@@ -167,11 +168,10 @@ class _Session:
         for question in questions:
             item, rubric = _item(question), self._rubric(question)
             given = [self._verdicts[item], *(words[item] for words in opinions if item in words)]
-            majority = _majority(given, rubric)
-            if majority is None:
+            found = settle(rubric, [_word(verdict) for verdict in given])
+            if not found.is_majority:
                 self._disputed.append(item)
-                majority = max(given, key=lambda verdict: rubric.strictness(_word(verdict)))
-            self._verdicts[item] = majority
+            self._verdicts[item] = given[found.place]
 
     def result(self) -> JudgeResult:
         """The result of the panel."""
@@ -209,15 +209,6 @@ class _Session:
         rubric = self._library.rubric_for(question)
         assert rubric is not None  # a judge has answered it
         return rubric
-
-
-def _majority(given: Collection[Verdict], rubric: Rubric) -> Verdict | None:
-    """The first verdict with which most agree; None if all differ."""
-    counted = [rubric.counts_as(_word(verdict)) for verdict in given]
-    for verdict, word in zip(given, counted, strict=True):
-        if counted.count(word) * 2 > len(counted):
-            return verdict
-    return None
 
 
 def _by_item(answer: JudgeResult) -> Words:

@@ -82,7 +82,7 @@ class HttpProvider:
         asked_as = self._variants.accept(request, variant)
         token = headers.get(_SESSION_TOKEN)
         secrets = (*self._access.secrets, token) if token else self._access.secrets
-        reply = _without_secrets(reply, secrets, asked_as)
+        reply = _without_secrets(_with_known_counts(reply), secrets, asked_as)
         return ProviderResponse(reply, reported.requests, reported.tokens, reported.reset_s)
 
     async def close(self) -> None:
@@ -107,6 +107,18 @@ class HttpProvider:
             return failure(answer._replace(status=status), error, host, secrets)
         reported = f"{host}: {failed.message}: {error.message}"
         return msgspec.structs.replace(failed, message=excerpt(reported, secrets), status=200)
+
+
+def _with_known_counts(reply: Reply) -> Reply:
+    """The reply with counts of 0 tokens unknown: no prompt and no answer has none."""
+    answered = reply.text or reply.tool_calls
+    if reply.input_tokens != 0 and (reply.output_tokens != 0 or not answered):
+        return reply
+    return msgspec.structs.replace(
+        reply,
+        input_tokens=reply.input_tokens or None,
+        output_tokens=reply.output_tokens or None if answered else reply.output_tokens,
+    )
 
 
 def _without_secrets(reply: Reply, secrets: Sequence[str], asked_as: str | None) -> Reply:

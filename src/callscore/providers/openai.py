@@ -116,7 +116,8 @@ class ChatCompletions:
             built["response_format"] = {"type": "json_object"}
         if prompt.tools:
             built["tools"] = _tools(prompt.tools)
-        return merge_params(built, self._params)
+        body = merge_params(built, self._params)
+        return body if prompt.max_tokens is msgspec.UNSET else _limit(body, prompt.max_tokens)
 
     def max_output_tokens(self, body: Body) -> int:
         """The most tokens that the reply to this request may have."""
@@ -134,6 +135,12 @@ class ChatCompletions:
         if choice.finish_reason in _OUTAGES:
             return AttemptFailed("server", f"finish_reason {choice.finish_reason}")
         return _reply(choice, completion)
+
+
+def _limit(body: Body, tokens: int) -> Body:
+    """The body with a lower limit of output tokens, under the name that the user chose."""
+    name = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
+    return body | {name: min(tokens, find_max_tokens(body.get(name)))}
 
 
 def _reply(choice: _Choice, completion: _Completion) -> Reply:

@@ -19,8 +19,9 @@ from callscore.core.scorecard import (
     Scorecard,
     SubScore,
     TaskScore,
-    TemplateRow,
 )
+from callscore.core.template import TemplateRow
+from callscore.report.figures import figure_of
 from callscore.report.numbers import (
     show,
     show_count,
@@ -105,7 +106,7 @@ def scorecard_rows(
     return filled
 
 
-TASK_KINDS = ("section", "metric", "subscore", "task")
+TASK_KINDS = ("section", "metric", "figure", "subscore", "task")
 BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
 
@@ -141,6 +142,8 @@ def _cell(row: TemplateRow, model: ModelScore, ranking: Mapping[str, RankingLine
         return _section(model.tasks.get(row.key))
     if row.kind == "metric":
         return _metric(model.tasks.get(row.key.partition(".")[0]), row)
+    if row.kind == "figure":
+        return _figure(model, row)
     if row.kind == "subscore":
         return _subscore(model, row)
     if row.kind == "task":
@@ -220,6 +223,16 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.approximate:
         parts.append("approximate")
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def _figure(model: ModelScore, row: TemplateRow) -> Cell:
+    found = figure_of(model, row)
+    if found is None or found.value is None:
+        return Cell(NOT_AVAILABLE, "quiet")
+    left_out = found.claims_left_out
+    remark = f" ({show_count(left_out, 'claim')} left out)" if left_out else ""
+    shown = show(found.value, row.unit)
+    return Cell(f"{shown}{remark}", "quiet", brief=shown)
 
 
 def _subscore(model: ModelScore, row: TemplateRow) -> Cell:

@@ -102,7 +102,7 @@ def _why_unofficial(card: Scorecard) -> str:
 def _leaders(
     card: Scorecard, entries: Sequence[RankingLine], models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
-    """State best value and best quality, as far as the calls distinguish models        STATS §7"""
+    """State best value and best quality, as far as the calls distinguish models        STATS §8"""
     value = [entry for entry in entries if entry.rank == 1]
     quality = [entry for entry in entries if entry.quality_rank == 1]
     best, of = (value, "efficiency") if value else (quality, "final")

@@ -146,6 +146,7 @@ def _documents(
     settings = {
         "settings": provenance.settings,
         "weights": provenance.weights,
+        "over": [task for model in source.card.models[:1] for task in model.final.over],
         "workload": provenance.workload,
         "cost_per_1000": provenance.cost_per_1000,
         "repeats": provenance.repeats,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard, TemplateRow
+from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard
+from callscore.core.template import TemplateRow
 from callscore.report.cells import Cell, scorecard_rows, show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.markdown_text import code, prose, table
@@ -117,8 +118,13 @@ def _ranking(card: Scorecard) -> Iterator[str]:
         ]
         for entry in card.ranking
     ]
-    yield from table(["Rank", "Model", "Final Score", "$ / 1000 calls", "Pareto", "Remark"], rows)
+    final = _final_heading(card)
+    yield from table(["Rank", "Model", final, "$ / 1000 calls", "Pareto", "Remark"], rows)
     yield ""
+
+
+def _final_heading(card: Scorecard) -> str:
+    return prose(card.final_heading, 120).replace("|", "\\|")
 
 
 def _short_document(source: ReportSource) -> Iterator[str]:
@@ -130,7 +136,8 @@ def _short_document(source: ReportSource) -> Iterator[str]:
     ranking = {entry.model: entry for entry in card.ranking}
     ordered = sorted(card.models, key=lambda model: _order(ranking[model.model]))
     rows = [_model_line(model, ranking[model.model], tasks) for model in ordered[:MODELS_SHOWN]]
-    headings = ["Model", "Final Score", *(f"`{task}`" for task in tasks), "Blockers", "$ / 1000"]
+    final = _final_heading(card)
+    headings = ["Model", final, *(f"`{task}`" for task in tasks), "Blockers", "$ / 1000"]
     yield from table([*headings, "Rank"], rows)
     if len(ordered) > MODELS_SHOWN:
         yield ""

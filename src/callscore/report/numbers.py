@@ -56,9 +56,9 @@ def _limit(end: float, unit: str) -> str:
     return f"{end:.3g}" if unit == "count" else show(end, unit).removesuffix(" %")
 
 
-def show_count(number: int, noun: str) -> str:
+def show_count(number: float, noun: str) -> str:
     """Return a number with its noun: 1 call, 2 calls, 2 replies."""
     if number == 1:
-        return f"{number} {noun}"
+        return f"1 {noun}"
     ends_in_y = noun[-1] == "y" and noun[-2] not in "aeiou"
     return f"{number} {noun[:-1]}ies" if ends_in_y else f"{number} {noun}s"

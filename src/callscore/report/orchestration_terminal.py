@@ -49,7 +49,7 @@ ABOUT_INTERVALS = (
 
 
 def _limits(extension: Json, path: str) -> str:
-    """Return the interval of a number in brackets        STATS §7"""
+    """Return the interval of a number in brackets        STATS §8"""
     intervals = extension.get("intervals", {})
     limits = intervals.get("ci95", {}).get(path)
     if limits is None:

@@ -11,7 +11,8 @@ from callscore.core.case import Case, Prompt, ToolCall
 from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
 from callscore.core.run import ModelSpec
-from callscore.core.scorecard import CaseResult, Scorecard, TemplateRow
+from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.core.template import TemplateRow
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from callscore.core.interval import GateClaim
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
+    FINAL,
     Blocker,
     RankingLine,
     Scorecard,
-    TemplateRow,
     ZeroedRankingLine,
 )
+from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     Cell,
     ScorecardRow,
@@ -37,6 +38,7 @@ STYLES: Mapping[Tone, str] = {
     "blocked": "bold red",
     "quiet": "dim",
 }
+INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6}
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
 KEYWORD_WIDTH = 10
@@ -172,7 +174,7 @@ def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
 
 
 def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
-    """Explain the brackets        STATS §7"""
+    """Explain the brackets        STATS §8"""
     method = card.intervals
     if method is None:
         return
@@ -249,7 +251,7 @@ def _body(
         if kind == "section" and lines:
             lines.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
-        mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
+        mark = "[!] " if row.template.is_blocker else INDENTS.get(kind, "")
         remark = row.template.remark if any(not cell.why for cell in row.cells[visible]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
@@ -301,7 +303,8 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    title = "Ranking (a call is one telephone call with all its tasks)"
+    final = "" if card.final_heading == FINAL else f", {plain(card.final_heading, 80)}"
+    title = f"Ranking{final} (a call is one telephone call with all its tasks)"
     yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]

@@ -1,4 +1,4 @@
-"""Ties between models: who cannot be distinguished, how many calls would do        STATS §3, §7"""
+"""Ties between models: who cannot be distinguished, how many calls would do        STATS §3, §8"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from callscore.core.scorecard import Scorecard
 
 
 def describe_tie(calls: int, needed: int | None, by: str = "", unit: str = "call") -> str:
-    """Return `cannot be distinguished with these 48 calls; about 310 would do`        STATS §7"""
+    """Return `cannot be distinguished with these 48 calls; about 310 would do`        STATS §8"""
     these = f"this one {unit}" if calls == 1 else f"these {calls:,} {unit}s"
     text = f"cannot be distinguished{by} with {these}"
     if needed is None or needed <= calls:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from callscore.core.errors import MissingExtra
-from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.core.scorecard import ModelScore
+from callscore.core.template import TemplateRow
 from callscore.report.cells import Cell, Tone, scorecard_rows
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.question_agreement import QuestionCounter
@@ -186,7 +187,7 @@ def _write_ranking(book: _WorkbookWriter, source: ReportSource) -> None:
     columns = (
         ("Rank", 8),
         ("Model", 30),
-        ("Final score", 12),
+        (source.card.final_heading, 12),
         ("Quality rank", 12),
         ("USD per 1000 calls", 18),
         ("Efficiency", 12),

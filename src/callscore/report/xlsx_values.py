@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from callscore.core.scorecard import ModelScore, Scorecard, TemplateRow
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.template import TemplateRow
+from callscore.report.figures import figure_of
 from callscore.report.source import ReportSource
 
 Setting = tuple[str, float | int | str | bool | None]
@@ -18,6 +20,9 @@ def row_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
         task = model.tasks.get(row.key.partition(".")[0])
         metric = task.metrics.get(row.key) if task is not None else None
         return None if metric is None or metric.value is None else (metric.value, metric.unit)
+    if row.kind == "figure":
+        found = figure_of(model, row)
+        return None if found is None or found.value is None else (found.value, row.unit)
     if row.kind == "subscore":
         name, _, part = row.key.partition("/")
         subscore = model.tasks[name].subscores.get(part) if name in model.tasks else None

@@ -27,6 +27,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     limit: int | None = None,
+    weights: Mapping[str, float] | None = None,
     intervals: bool = True,
     budget_usd: float | None = None,
     preflight: bool = True,
@@ -50,6 +51,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         store: Where replies are stored; by default as in the file.
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
+        weights: Weights of the tasks in the Final Score; by default as in the file.
         intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
@@ -73,6 +75,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     options = RunOptions(
         resume=resume,
         limit=limit,
+        weights=weights or {},
         budget_usd=budget_usd,
         preflight=preflight,
         race=race,
@@ -86,8 +89,6 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
-    if mode is not None and mode not in get_args(Mode):
-        raise UsageError(f"mode {mode!r}; expected one of {', '.join(get_args(Mode))}")
     source = config if isinstance(config, Mapping) else Path(config)
     loaded = load_eval(source, as_path(store))
     loaded = loaded if intervals else loaded.without_intervals()
@@ -97,6 +98,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
 def _run(
     loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
 ) -> Scorecard:
+    if options.mode is not None and options.mode not in get_args(Mode):
+        raise UsageError(f"mode {options.mode!r}; expected one of {', '.join(get_args(Mode))}")
     trust = trust_every_config() if trust_config else nullcontext()
     with trust, closing(prepare(loaded, options)) as prepared:
         card = run_prepared(prepared, on_event).card

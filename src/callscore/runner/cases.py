@@ -23,10 +23,11 @@ from callscore.evaluate.cases import (
     LoadedCase,
     duplicate_id,
     load_case,
+    selected_tasks,
     tasks_for,
 )
 from callscore.store.files import Line, lines_of
-from callscore.store.input_records import read_case_id
+from callscore.store.input_records import read_case_head
 
 MAX_IN_MEMORY = 256
 """In cases. A model that is further behind the fastest one reads the files separately."""
@@ -63,6 +64,7 @@ class CaseFiles:
         self._contradictions = Contradictions()
         self._tasks = tasks_for(config)
         self.positions: dict[str, int] = {}
+        self.tasks: frozenset[str] = frozenset()
         self.digest = ""
         self.skipped: Sequence[str] = ()
 
@@ -72,17 +74,21 @@ class CaseFiles:
         digest = hashlib.blake2b(digest_size=16)
         selected: list[str] = []
         tasks: set[str] = set()
+        found: set[str] = set()
         names: dict[str, dict[str, None]] = {}
         suites: dict[str, Suite] = {}
         for line in lines_of(config.cases):
             if config.limit is not None and len(selected) >= config.limit:
-                self._add_position(read_case_id(line), line)
+                head = read_case_head(line)
+                self._add_position(head.id, line)
+                found.add(head.task)
                 _add_names(suites.values(), line, names)
                 continue
             loaded = load_case(line, self._tasks)
             suites[loaded.suite.name] = loaded.suite
             _add_names(suites.values(), line, names)
             position = self._add_position(loaded.case.id, line)
+            found.add(loaded.case.task)
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
                 tasks.add(loaded.case.task)
@@ -90,6 +96,7 @@ class CaseFiles:
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
+        self.tasks = selected_tasks(config, found)
         return Survey(selected, self.digest, frozenset(tasks))
 
     def _add_position(self, case_id: str, line: Line) -> int:
@@ -207,6 +214,7 @@ class CasesToScore:
     def __init__(self, files: CaseFiles, reader: Iterator[CasePrompt]) -> None:
         self._reader = reader
         self.positions: Mapping[str, int] = files.positions
+        self.tasks = files.tasks
         self.digest = files.digest
         self.skipped = files.skipped
         self.contradictions = files.contradictions

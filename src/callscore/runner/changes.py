@@ -8,6 +8,7 @@ from callscore.core.run import Work
 from callscore.report.numbers import show_count, show_money
 from callscore.runner.cases import work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
+from callscore.runner.run_key import RunKey
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader, RunRecord
 
@@ -73,14 +74,15 @@ def describe_change(change: RunChange) -> str:
 
 
 def _difference(then: RunHeader, now: RunHeader, prepared: PreparedRun) -> str:
-    file, _, limit = then.config_hash.partition("/")
-    file_now, _, limit_now = now.config_hash.partition("/")
+    key, key_now = RunKey.parse(then.config_hash), RunKey.parse(now.config_hash)
     parts = []
-    if file != file_now:
+    if key.fingerprint != key_now.fingerprint:
         parts.append(f"{prepared.config.path} has changed")
-    if limit != limit_now:
-        parts.append(f"--limit was {limit} and is {limit_now}")
-    if then.dataset_hash != now.dataset_hash and limit == limit_now:
+    if key.limit != key_now.limit:
+        parts.append(f"--limit was {key.limit or 'all'} and is {key_now.limit or 'all'}")
+    if key.weights != key_now.weights:
+        parts.append("--weights has changed")
+    if then.dataset_hash != now.dataset_hash and key.limit == key_now.limit:
         parts.append("the data has changed")
     return " and ".join(parts)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from http import HTTPStatus
 
 import msgspec
 
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
-from callscore.core.run import ModelSpec, Price, Work
+from callscore.core.run import ModelSpec, OnEvent, Price, Waiting, Work
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import PlannedModel, Workload
+from callscore.providers.local_server import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.store.journal import Journal
@@ -41,8 +43,13 @@ JUDGE_PROMPT = Prompt(
 ATTEMPTS = 5
 FIRST_WAIT_S = 0.2
 LONGEST_WAIT_S = 5.0
-PATIENCE_S = 120.0
-"""A model that has to be loaded first takes longer than for any later reply."""
+LOADING_WAIT_S = 1.0
+"""The longest wait before a server is asked again whether its model is loaded."""
+LOCAL_TOKENS = 64
+"""The limit of a local server's reply: a small model that is held to a schema may write until its
+context is full."""
+LOADING = "loads its model"
+NO_REPLY = "no reply yet"
 
 
 class Preflight(msgspec.Struct, frozen=True):
@@ -71,17 +78,18 @@ class Trial(msgspec.Struct, frozen=True):
     prompt: Prompt = PROMPT
 
 
-def small_prompt(work: Prompt | None) -> Prompt:
+def small_prompt(work: Prompt | None, *, is_local: bool = False) -> Prompt:
     """A small request with the schema and the tools of a real one."""
+    max_tokens = LOCAL_TOKENS if is_local else msgspec.UNSET
     if work is None:
-        return PROMPT
+        return msgspec.structs.replace(PROMPT, max_tokens=max_tokens)
     if work.schema is not None:
         asked = (
             f"{WORD_OK} Put it where a text belongs, in the shortest JSON that the schema allows."
         )
-        return Prompt((Message("user", asked),), work.schema, work.tools)
+        return Prompt((Message("user", asked),), work.schema, work.tools, max_tokens)
     asked = f"{WORD_OK} Call no tool." if work.tools else WORD_OK
-    return Prompt((Message("user", asked),), None, work.tools)
+    return Prompt((Message("user", asked),), None, work.tools, max_tokens)
 
 
 def trials_of(
@@ -90,15 +98,20 @@ def trials_of(
     """The small requests of a run: to online models with open work, then to judges."""
     left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
     trials = [
-        Trial(model.spec, model.provider, small_prompt(work.request.prompt))
+        Trial(model.spec, model.provider, _small_prompt(model.spec, work.request.prompt))
         for model, work in left
         if work is not None and model.online
     ]
     if any(work is not None for _, work in left):
         trials += [
-            Trial(judge.spec, judge.provider, small_prompt(JUDGE_PROMPT)) for judge in judges
+            Trial(judge.spec, judge.provider, _small_prompt(judge.spec, JUDGE_PROMPT))
+            for judge in judges
         ]
     return trials
+
+
+def _small_prompt(spec: ModelSpec, work: Prompt | None) -> Prompt:
+    return small_prompt(work, is_local=bool(spec.base_url) and is_local_server(spec.base_url or ""))
 
 
 def _open_work(
@@ -117,19 +130,26 @@ class PreflightFailed(ConfigError):
 
 
 async def preflight(
-    plan: Workload, trials: Sequence[Trial], stop: Shutdown, charge: Callable[[float], None]
+    plan: Workload,
+    trials: Sequence[Trial],
+    stop: Shutdown,
+    charge: Callable[[float], None],
+    on_event: OnEvent,
 ) -> Sequence[Preflight]:
     """Send the small requests concurrently, none after an interrupt; charge what they cost.
 
     Raises PreflightFailed if a model or judge does not reply.
     """
     trials = list(_affordable_trials(plan, trials))
-    asking = asyncio.create_task(_ask_all(trials, plan.options.attempt_s))
+    states = {trial.spec.name: NO_REPLY for trial in trials}
+    asking = asyncio.create_task(_ask_all(trials, plan.options.attempt_s, states))
     stopping = asyncio.create_task(stop.wait())
+    telling = asyncio.create_task(_emit_waiting(states, on_event, plan.options.progress_s))
     await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
-    for task in (asking, stopping):
+    for task in (asking, stopping, telling):
         task.cancel()
-    await asyncio.gather(asking, stopping, return_exceptions=True)
+    await asyncio.gather(asking, stopping, telling, return_exceptions=True)
+    on_event(Waiting({}, 0.0))
     found = [] if asking.cancelled() else asking.result()
     preflights = [
         one.with_price(trial.spec.price) for one, trial in zip(found, trials, strict=False)
@@ -172,28 +192,50 @@ def _refuse_failed(preflights: Sequence[Preflight]) -> None:
         )
 
 
-async def _ask_all(trials: Sequence[Trial], attempt_s: float) -> list[Preflight]:
-    """Send all requests concurrently; transient failures are retried a few times."""
-    timeout_s = min(PATIENCE_S, attempt_s)
-    return list(await asyncio.gather(*(_ask(trial, timeout_s) for trial in trials)))
+async def _emit_waiting(states: Mapping[str, str], on_event: OnEvent, every_s: float) -> None:
+    """Say which models have not replied yet, until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while True:
+        on_event(Waiting(dict(states), loop.time() - began))
+        await asyncio.sleep(every_s)
 
 
-async def _ask(trial: Trial, timeout_s: float) -> Preflight:
+async def _ask_all(
+    trials: Sequence[Trial], timeout_s: float, states: dict[str, str]
+) -> list[Preflight]:
+    """Send all requests concurrently; a model that has replied leaves the states."""
+    return list(await asyncio.gather(*(_ask(trial, timeout_s, states) for trial in trials)))
+
+
+async def _ask(trial: Trial, timeout_s: float, states: dict[str, str]) -> Preflight:
+    """The reply to one small request; transient failures are retried a few times, and a server
+    that loads its model has as much time as a request (`timeout_s`).
+    """
     name, provider = trial.spec.name, trial.provider
     call = provider.request(trial.prompt, 1)
     wait, loop = FIRST_WAIT_S, asyncio.get_running_loop()
-    until = loop.time() + PATIENCE_S
-    for left in reversed(range(ATTEMPTS)):
+    until, left = loop.time() + timeout_s, ATTEMPTS
+    while True:
         try:
             async with asyncio.timeout(timeout_s):
                 answer = await provider.attempt(call)
         except TimeoutError:
             answer = AttemptFailed("timeout", f"no answer within {timeout_s:g} s")
         if isinstance(answer, ProviderResponse):
+            states.pop(name, None)
             reply = answer.reply
             return Preflight(name, None, reply.input_tokens or 0, reply.output_tokens or 0)
+        loading = _is_loading(answer)
+        left -= not loading
         if answer.kind in NEVER_REPEATED or not left or loop.time() >= until:
             return Preflight(name, answer)
-        await asyncio.sleep(min(max(wait, answer.retry_after_s or 0), LONGEST_WAIT_S))
+        states[name] = LOADING if loading else answer.message
+        longest = LOADING_WAIT_S if loading else LONGEST_WAIT_S
+        await asyncio.sleep(min(max(wait, answer.retry_after_s or 0), longest))
         wait *= 2
-    raise AssertionError("the last attempt returns")
+
+
+def _is_loading(failed: AttemptFailed) -> bool:
+    """Whether the server is up and its model is not: llama.cpp answers 503 `Loading model`."""
+    return failed.status == HTTPStatus.SERVICE_UNAVAILABLE and "loading" in failed.message.lower()

@@ -25,6 +25,8 @@ from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
+from callscore.runner.run_key import RunKey
+from callscore.scorecard.final import check_weighted_tasks
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
 from callscore.suites.registry import noise_of, rules_of, scenario_suite
@@ -47,6 +49,8 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     resume: bool = False
     limit: int | None = None
+    weights: Mapping[str, float] = {}
+    """Weights of the tasks in the Final Score, instead of those in the file (C-82)."""
     budget_usd: float | None = None
     preflight: bool = True
     accept_changed: bool = False
@@ -80,6 +84,13 @@ class RunOptions(msgspec.Struct, frozen=True):
         return OutputPaths(
             self.results, self.records, self.save_verdicts, self.card, self.open_items
         )
+
+    @property
+    def output_folder(self) -> Path | None:
+        """The folder that the run writes to: that of `--export`, else that of `--json`."""
+        if self.export is not None or self.card is None:
+            return self.export
+        return self.card.parent
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse files that cannot be written or that the run reads."""
@@ -156,7 +167,7 @@ class PreparedRun(msgspec.Struct, frozen=True):
         config = self.config
         return RunHeader(
             name=config.name,
-            config_hash=f"{config.fingerprint}/{self.options.limit or 'all'}",
+            config_hash=str(RunKey(config.fingerprint, self.options.limit, self.options.weights)),
             dataset_hash=self.survey.digest,
             total=sum(map(self.total, self.models)),
             eval_file=relative_to_store(config.path, config.store),
@@ -236,7 +247,10 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     elif options.finish_invalid:
         raise UsageError("--finish-invalid needs --race")
     config = _with_mode(config, options.mode)
-    scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
+    scoring = msgspec.structs.replace(
+        config.scoring, limit=options.limit, weights=options.weights or config.scoring.weights
+    )
+    scoring.check_options()
     config = msgspec.structs.replace(config, scoring=scoring)
     files: CaseFiles | None = None
     if config.cases:
@@ -254,6 +268,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if not survey.ids:
         raise UsageError(f"{config.path}: no case of the selected tasks in the data")
     _check_tasks(config, survey)
+    check_weighted_tasks(scoring.weights, files.tasks if files is not None else survey.tasks)
     models = open_models(config, sending=sending)
     return PreparedRun(config, models, files, scenarios, sources, survey, options)
 

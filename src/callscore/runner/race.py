@@ -42,7 +42,7 @@ from callscore.runner.race_observations import (
     observe_score,
 )
 from callscore.runner.scoring import RunScoring, run_until_stopped
-from callscore.scorecard.final import option_weights
+from callscore.scorecard.final import FinalWeights
 from callscore.stats.blocks import Population, TaskSet, make_schedule
 from callscore.stats.race import Race, RaceRules
 from callscore.store.files import LinesByKey
@@ -67,7 +67,7 @@ class RacePool:
         self._steps: dict[str, list[CasePrompt]] = {}
         """The steps of every scenario, if the race is about scenarios."""
         tasks = self._index_scenarios() if self.has_scenarios else self._index_calls()
-        weights = _final_weights(config.scoring, set(chain.from_iterable(tasks.values())))
+        weights = self._final_weights(config.scoring, set(chain.from_iterable(tasks.values())))
         task_sets = {
             call: task_set
             for call, of_call in tasks.items()
@@ -119,6 +119,16 @@ class RacePool:
         counted = [task for task in tasks if weights.get(task)]
         return tuple(sorted(set(counted) if self.about == "future" else counted))
 
+    def _final_weights(self, scoring: ScoreConfig, ran: Collection[str]) -> Mapping[str, float]:
+        """The weights of the tasks in the Final Score, without the benchmarks."""
+        rule = FinalWeights(
+            spec=scoring.catalog.spec_with(ran),
+            settings=scoring.checked_settings(),
+            tasks=ran if self.has_scenarios else self._files.tasks,
+            custom={} if self.has_scenarios else scoring.weights,
+        )
+        return rule.of("b")
+
     def cases(self, call: str) -> list[CasePrompt]:
         """The cases of one call, or the steps of one scenario."""
         if self.has_scenarios:
@@ -126,12 +136,6 @@ class RacePool:
         lines = self._lines.lines(self._call_numbers[call])
         prompts = map(self._files.read, lines)
         return [prompt for prompt in prompts if prompt.case.task in self.schedule.weights]
-
-
-def _final_weights(scoring: ScoreConfig, tasks: Collection[str]) -> Mapping[str, float]:
-    """The weights of the tasks in the Final Score without benchmarks."""
-    spec, custom = scoring.catalog.spec_with(tasks), scoring.weights or None
-    return option_weights(spec, "b", scoring.checked_settings(), custom)
 
 
 class _Rounds:

@@ -154,7 +154,9 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights: Sequence[Preflight] = ()
         if job.trials:
-            preflights = await preflight(plan, job.trials, stop, job.ledger.charge_preflight)
+            preflights = await preflight(
+                plan, job.trials, stop, job.ledger.charge_preflight, job.emit
+            )
             plan = plan.with_spending(plan.options.already_spent_usd + cost_of(preflights))
         if stop.requested:
             return preflights, RunSummary("interrupted", {})

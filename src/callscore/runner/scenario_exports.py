@@ -58,6 +58,12 @@ class OutputFolder:
             file.write(text.encode("utf-8", "backslashreplace"))
 
 
+def output_directory(folder: Path | None, model: str) -> str:
+    """`<folder>/<model>` as in result files; of an absolute folder only its name        C-121"""
+    shown = "" if folder is None else folder.name if folder.is_absolute() else folder.as_posix()
+    return _safe(model) if shown in ("", ".") else f"{shown}/{_safe(model)}"
+
+
 def _folder_names(models: Iterable[str]) -> dict[str, str]:
     names = {model: _safe(model) for model in models}
     if len(set(names.values())) < len(names):

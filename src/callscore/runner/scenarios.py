@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 import msgspec
 
@@ -32,7 +33,12 @@ from callscore.evaluate.scoring_pass import ScoringResult, Sinks
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
-from callscore.runner.scenario_exports import OutputFolder, Trajectories, trajectories_in
+from callscore.runner.scenario_exports import (
+    OutputFolder,
+    Trajectories,
+    output_directory,
+    trajectories_in,
+)
 
 NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
 
@@ -161,6 +167,7 @@ class ScenarioScoring:
                 self._verdicts,
                 self._replies.answered_by,
                 self._protocol_differences,
+                partial(output_directory, prepared.options.output_folder),
             )
         )
 

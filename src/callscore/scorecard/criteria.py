@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.measure import Measure, not_run, ratio, undefined
+from callscore.core.measure import Measure, not_run, plain_share, ratio, undefined
 from callscore.core.spec import Criterion
 
 CONSISTENCY = "bench.consistency"
@@ -29,6 +29,9 @@ class CriterionTally(msgspec.Struct):
     approximate: int = 0
     why: str = ""
     """Why the first case without a value has none."""
+    plain_total: float = 0.0
+    """The sum of the plain values of the cases (C-136)."""
+    left_out: float = 0.0
 
     def add(self, runs: Sequence[Measure], criterion: Criterion) -> float | None:
         """Add one case: the mean of its runs (C-07), unless one of them is still open."""
@@ -45,7 +48,18 @@ class CriterionTally(msgspec.Struct):
         self.n += 1
         self.passed += criterion.passes(mean)
         self.approximate += any(run.approximate for run in runs)
+        self._add_plain(runs, mean, criterion)
         return mean
+
+    def _add_plain(self, runs: Sequence[Measure], mean: float, criterion: Criterion) -> None:
+        """Add the mean of the runs without the limit on padding        C-136"""
+        padded = [run for run in runs if run.value is not None and run.left_out]
+        if not padded:
+            self.plain_total += mean
+            return
+        counted = [run for run in runs if run.value is not None]
+        self.left_out += math.fsum(run.left_out for run in padded) / len(counted)
+        self.plain_total += math.fsum(_plain(run, criterion.unit) for run in counted) / len(counted)
 
     def __add__(self, other: CriterionTally) -> CriterionTally:
         """The sum of both tallies."""
@@ -57,7 +71,15 @@ class CriterionTally(msgspec.Struct):
             failed=self.failed + other.failed,
             approximate=self.approximate + other.approximate,
             why=self.why or other.why,
+            plain_total=self.plain_total + other.plain_total,
+            left_out=self.left_out + other.left_out,
         )
+
+
+def _plain(run: Measure, unit: str) -> float:
+    if not run.left_out:
+        return run.value or 0.0
+    return plain_share(run.numerator, run.denominator, run.left_out, unit)
 
 
 CriterionTallies = dict[str, CriterionTally]

@@ -7,10 +7,12 @@ C-99).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import (
+    FINAL,
     BenchmarkScore,
     CriterionScore,
     FinalScore,
@@ -20,29 +22,82 @@ from callscore.core.scorecard import (
 from callscore.core.spec import Benchmarks, Criterion, ScoreSettings, Spec, holds
 from callscore.scorecard.criteria import CriterionTally
 from callscore.scorecard.formula import weighted_sum
+from callscore.scorecard.metric_tally import Padding, to_count
 
 SUM_TOLERANCE = 1e-9
+BENCHMARKS = "benchmarks"
+"""The name of the Benchmark Score among the weights of option A."""
 
 Weights = Mapping[str, float]
 TalliesByTask = Mapping[str, Mapping[str, CriterionTally]]
 """Tallies by task, then by criterion."""
 
 
-def option_weights(
-    spec: Spec, option: str, settings: ScoreSettings, custom: Weights | None
-) -> Weights:
-    """The weights of option A or B: the document's, exactly proportional, or the user's own."""
-    if custom:
-        return check_weights(spec, custom)
-    if option == "b" and settings.weights == "proportional" and "a" in spec.final:
-        tasks = {task: weight for task, weight in spec.final["a"].items() if task in spec.tasks}
-        whole = math.fsum(tasks.values())
-        return {task: weight / whole for task, weight in tasks.items()}
-    return spec.final[option]
+class FinalWeights(NamedTuple):
+    """What the weights of a Final Score follow from."""
+
+    spec: Spec
+    settings: ScoreSettings
+    tasks: Collection[str]
+    """The tasks with cases in the data, before a limit; others are outside the Final Score."""
+    custom: Weights = {}
+    """The user's own weights; empty if those of the document apply."""
+
+    @property
+    def options(self) -> Sequence[str]:
+        """The options that have a score; custom weights have one: A if benchmarks count    C-82"""
+        if not self.custom:
+            return tuple(self.spec.final)
+        return ("a",) if self.custom.get(BENCHMARKS) else ("b",)
+
+    @property
+    def over(self) -> Sequence[str]:
+        """The tasks that the Final Score is over, in the order of the specification        C-82"""
+        counted = [name for option in self.options for name in self.of(option)]
+        return [task for task in self.spec.tasks if task in counted]
+
+    @property
+    def heading(self) -> str:
+        """`Final over QA`; `Final Score` if it is over every task of the document        C-82"""
+        over = self.over
+        every = {name for weights in self.spec.final.values() for name in weights}
+        if not over or {task for task in self.spec.tasks if task in every} == set(over):
+            return FINAL
+        return f"Final over {', '.join(self.spec.scores[task].label for task in over)}"
+
+    def of(self, option: str) -> Weights:
+        """The positive weights of an option: w / Σ w over the tasks with cases        C-82
+
+        In option A the weight of the benchmarks is scaled with them.
+        """
+        if self.custom:
+            check_weights(self.spec, self.custom)
+            check_weighted_tasks(self.custom, self.tasks)
+            return {name: weight for name, weight in self.custom.items() if weight}
+        weights = self._of_document(option)
+        kept = {name: weight for name, weight in weights.items() if weight and self._counts(name)}
+        if len(kept) == len(weights):
+            return weights
+        if not any(name in self.spec.tasks for name in kept):
+            return {}
+        whole = math.fsum(kept.values())
+        return {name: weight / whole for name, weight in kept.items()}
+
+    def _counts(self, name: str) -> bool:
+        return name == BENCHMARKS or name in self.tasks
+
+    def _of_document(self, option: str) -> Weights:
+        """The weights as printed, or exactly proportional to those of option A        C-80"""
+        spec = self.spec
+        if option == "b" and self.settings.weights == "proportional" and "a" in spec.final:
+            tasks = {task: weight for task, weight in spec.final["a"].items() if task in spec.tasks}
+            whole = math.fsum(tasks.values())
+            return {task: weight / whole for task, weight in tasks.items()}
+        return spec.final[option]
 
 
-def check_weights(spec: Spec, custom: Weights) -> Weights:
-    """Check the user's own weights; raises ConfigError for an unknown task or a bad number."""
+def check_weights(spec: Spec, custom: Weights) -> None:
+    """Raise ConfigError if the user's own weights name an unknown task or are no shares    C-82"""
     known = dict.fromkeys((*spec.final.get("a", ()), *spec.tasks))
     for name, weight in custom.items():
         if name not in known:
@@ -52,30 +107,34 @@ def check_weights(spec: Spec, custom: Weights) -> Weights:
     whole = math.fsum(custom.values())
     if abs(whole - 1) > SUM_TOLERANCE:
         raise ConfigError(f"weights: the sum is {whole:.9g}; expected 1")
-    return custom
+
+
+def check_weighted_tasks(custom: Weights, tasks: Collection[str]) -> None:
+    """Raise ConfigError if a task without cases has a positive weight        C-82"""
+    for name, weight in custom.items():
+        if weight and name != BENCHMARKS and name not in tasks:
+            found = ", ".join(sorted(tasks)) or "no task"
+            raise ConfigError(
+                f"weights: {name} = {weight:g}, but the data has no case of this task; expected "
+                f"positive weights for {found} only"
+            )
 
 
 def final_score(
-    spec: Spec,
-    tasks: Mapping[str, TaskScore],
-    benchmarks: BenchmarkScore,
-    settings: ScoreSettings,
-    custom: Weights | None = None,
+    rule: FinalWeights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> FinalScore:
     """Σ weight × task score; official is A if the benchmarks are complete, else B (C-79).
 
     The user's own weights apply to one option: to A if they weight the benchmarks (C-82).
     """
-    scores = {
-        option: _option_score(option_weights(spec, option, settings, custom), tasks, benchmarks)
-        for option in _options(spec, custom)
-    }
-    option = "a" if "a" in scores and (custom or benchmarks.status == "valid") else "b"
-    weights = option_weights(spec, option, settings, custom)
+    scores = {option: _option_score(rule.of(option), tasks, benchmarks) for option in rule.options}
+    option = "a" if "a" in scores and (rule.custom or benchmarks.status == "valid") else "b"
+    weights = rule.of(option)
     status, reasons = _status(weights, tasks, benchmarks)
     zeroed, zeroed_tasks = _zeroed_final(weights, tasks, benchmarks)
     return FinalScore(
         option=option.upper(),
+        over=rule.over,
         status=status,
         score=scores[option],
         floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,
@@ -89,26 +148,19 @@ def final_score(
     )
 
 
-def _options(spec: Spec, custom: Weights | None) -> tuple[str, ...]:
-    if not custom:
-        return tuple(spec.final)
-    return ("a",) if custom.get("benchmarks") else ("b",)
-
-
 def _are_official(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> bool:
     """Whether nothing that counts is an estimate        C-125"""
-    counted = [name for name, weight in weights.items() if weight]
-    if "benchmarks" in counted and benchmarks.approximate:
+    if BENCHMARKS in weights and benchmarks.approximate:
         return False
-    return all(tasks[name].official for name in counted if name in tasks)
+    return all(tasks[name].official for name in weights if name in tasks)
 
 
 def _score_of(
     name: str, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> tuple[Status, float | None]:
-    if name == "benchmarks":
+    if name == BENCHMARKS:
         return benchmarks.status, benchmarks.score
     task = tasks.get(name)
     return (task.status, task.score) if task else ("not_run", None)
@@ -117,10 +169,10 @@ def _score_of(
 def _option_score(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> float | None:
+    if not weights:
+        return None
     return weighted_sum(
-        (weight, _score_of(name, tasks, benchmarks)[1])
-        for name, weight in weights.items()
-        if weight
+        (weight, _score_of(name, tasks, benchmarks)[1]) for name, weight in weights.items()
     )
 
 
@@ -128,9 +180,9 @@ def _status(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> tuple[Status, list[str]]:
     """The worst status among the tasks that count, and the tasks that have it (C-81, C-82)."""
-    statuses = {
-        name: _score_of(name, tasks, benchmarks)[0] for name, weight in weights.items() if weight
-    }
+    if not weights:
+        return "not_run", []
+    statuses = {name: _score_of(name, tasks, benchmarks)[0] for name in weights}
     invalid = [name for name, status in statuses.items() if status == "invalid"]
     if invalid:
         return "invalid", invalid
@@ -149,7 +201,7 @@ def _floor(
     terms = []
     for name, weight in weights.items():
         status, score = _score_of(name, tasks, benchmarks)
-        terms.append((weight, 0.0 if status == "invalid" or not weight else score))
+        terms.append((weight, 0.0 if status == "invalid" else score))
     return weighted_sum(terms)
 
 
@@ -162,15 +214,15 @@ def _zeroed_final(
     Tasks that were not run are left out of the sum and of its weights.
     """
     scores: dict[str, float | None] = {}
-    for name, weight in weights.items():
+    for name in weights:
         status, score = _score_of(name, tasks, benchmarks)
-        if weight and status != "not_run":
+        if status != "not_run":
             task = tasks.get(name)
             scores[name] = task.zeroed_score if task and status == "invalid" else score
     whole = math.fsum(weights[name] for name in scores)
     if not whole:
         return None, []
-    if len(scores) == sum(1 for weight in weights.values() if weight):
+    if len(scores) == len(weights):
         whole = 1.0  # nothing is scaled if nothing is left out
     total = weighted_sum((weights[name] / whole, score) for name, score in scores.items())
     return total, list(scores)
@@ -220,6 +272,8 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
     value = None
     if why is None:
         value = math.fsum(tally.total / tally.n for tally in tallies) / len(tallies)
+    is_limited = criterion.limits_padding and value is not None
+    padding = _padding_of(tallies) if is_limited else None
     return CriterionScore(
         value=value,
         binary=None if value is None else int(criterion.passes(value)),
@@ -228,7 +282,15 @@ def _criterion(slug: str, criterion: Criterion, tasks: TalliesByTask) -> Criteri
         case_pass_rate=sum(tally.passed for tally in tallies) / n if n else None,
         n=n,
         approximate=any(tally.approximate for tally in tallies),
+        plain=None if padding is None else padding.plain,
+        claims_left_out=None if padding is None else padding.left_out,
     )
+
+
+def _padding_of(tallies: Sequence[CriterionTally]) -> Padding:
+    """The value over all claims, and how many are left out of the official one        C-136"""
+    plain = math.fsum(tally.plain_total / tally.n for tally in tallies) / len(tallies)
+    return Padding(plain, to_count(math.fsum(tally.left_out for tally in tallies)))
 
 
 def _why_none(tallies: Sequence[CriterionTally]) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from callscore.core.measure import plain_share
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
 from callscore.core.spec import Gate, MetricSpec, Rating, ScoreSettings, holds, rate
 from callscore.scorecard.formula import (
@@ -16,8 +17,9 @@ from callscore.scorecard.formula import (
     part_score,
     task_score,
 )
+from callscore.scorecard.metric_tally import MetricTally, Padding, to_count
 from callscore.scorecard.strata import mean_of_strata
-from callscore.scorecard.tally import MetricTally, TaskTally
+from callscore.scorecard.tally import TaskTally
 from callscore.stats.intervals import clopper_pearson
 
 AWAITED = {
@@ -217,6 +219,7 @@ def _metric_score(
     if owner in breached and value is not None:
         rating = Rating.BLOCKER
     shows_resolution = spec.shows_resolution and value is not None
+    padding = _padding_of(spec, tally, value)
     return MetricScore(
         value=value,
         why=why,
@@ -230,7 +233,7 @@ def _metric_score(
         approximate=tally.approximate > 0,
         vacuous=value is not None and tally.vacuous >= tally.n,
         gate_value=_gate_value(spec, tally) if is_rate else None,
-        max_per_call=_to_count(tally.highest) if spec.unit == "count" and tally.n else None,
+        max_per_call=to_count(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
@@ -239,7 +242,18 @@ def _metric_score(
         failed=tally.failed,
         awaiting=tally.awaiting,
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
+        plain=None if padding is None else padding.plain,
+        claims_left_out=None if padding is None else padding.left_out,
     )
+
+
+def _padding_of(spec: MetricSpec, tally: MetricTally, value: float | None) -> Padding | None:
+    """The value over all claims, and how many are left out of the official one        C-136"""
+    if not spec.limits_padding or value is None:
+        return None
+    left_out, counts = tally.left_out, (tally.numerator, tally.denominator)
+    plain = plain_share(*counts, left_out, spec.unit) if left_out else value
+    return Padding(plain, to_count(left_out))
 
 
 def _interval(tally: MetricTally) -> tuple[float, float] | None:
@@ -260,7 +274,7 @@ def _value(
 def _value_over_calls(spec: MetricSpec, tally: MetricTally) -> float:
     """The value over the calls that have one: total of a count, pooled share, or mean      C-06"""
     if spec.unit == "count":
-        return _to_count(tally.total)
+        return to_count(tally.total)
     return _pooled_share(spec, tally) if spec.pooled else tally.total / tally.n
 
 
@@ -291,11 +305,6 @@ def _provisional_value(spec: MetricSpec, tally: MetricTally) -> float | None:
     if not tally.n and not decided.denominator:
         return None
     return _value_over_calls(spec, decided)
-
-
-def _to_count(count: float) -> float:
-    """A count as a whole number; the mean of several runs may not be one."""
-    return int(count) if count.is_integer() else count
 
 
 def _why_no_value(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
@@ -368,7 +377,7 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()
         if unit == "count":
-            figures[name] = _to_count(tally.total)
+            figures[name] = to_count(tally.total)
         else:
             figures[name] = 100 * tally.numerator / tally.denominator if tally.n else None
     return figures or None

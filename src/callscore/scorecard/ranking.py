@@ -16,6 +16,7 @@ from callscore.core.scorecard import (
     ZeroedRankingLine,
 )
 from callscore.core.spec import TOLERANCE, Spec
+from callscore.scorecard.final import BENCHMARKS
 from callscore.scorecard.tally import TaskTally
 
 
@@ -197,25 +198,40 @@ def _unranked_line(model: ModelScore, spec: Spec) -> RankingLine:
 
 
 def _why_no_final(model: ModelScore, spec: Spec) -> str:
-    """Why there is no Final Score, and how to get one if only tasks are missing        C-82"""
+    """Why there is no Final Score, and how to get one if only answers are missing        C-82"""
     final = model.final
-    missing = [
-        name
-        for name in final.reasons
-        if name in spec.tasks and (name not in model.tasks or model.tasks[name].n == 0)
-    ]
-    weighted = [name for name in spec.tasks if name in final.weights]
-    ran = [name for name in weighted if name in model.tasks and name not in missing]
-    if final.status != "incomplete" or missing != list(final.reasons) or not ran:
-        return f"Final Score {final.status}: {_task_labels(spec, final.reasons)}"
-    verb = "was" if len(missing) == 1 else "were"
+    if final.status == "not_run":
+        return "Final Score not run: no task of the data has a weight in it"
+    if final.status == "invalid":
+        return f"Final Score invalid: {_task_labels(spec, final.reasons)}"
+    whys = [_why_open(model, name, spec) for name in final.reasons]
+    sentence = f"Final Score {final.status}: {', '.join(whys)}"
+    missing = {name for name in final.reasons if _has_no_answers(model, name)}
+    answered = [name for name in final.over if name not in final.reasons]
+    if missing != set(final.reasons) or not answered:
+        return sentence
     weights = ",".join(
-        f"{task}={share:g}" for task, share in _rounded_weights(ran, final.weights).items()
+        f"{task}={share:g}" for task, share in _rounded_weights(answered, final.weights).items()
     )
-    return (
-        f"Final Score incomplete: {_task_labels(spec, missing)} {verb} not run; "
-        f"--weights {weights} gives one over {_task_labels(spec, ran)}"
-    )
+    return f"{sentence}; --weights {weights} gives one over {_task_labels(spec, answered)}"
+
+
+def _has_no_answers(model: ModelScore, name: str) -> bool:
+    return name not in model.tasks or model.tasks[name].n == 0
+
+
+def _why_open(model: ModelScore, name: str, spec: Spec) -> str:
+    """What a part of the Final Score lacks: answers, verdicts, benchmarks        C-82"""
+    if name == BENCHMARKS:
+        return f"the benchmarks are {model.benchmarks.status.replace('_', ' ')}"
+    label = _task_labels(spec, [name])
+    task = model.tasks.get(name)
+    if task is None or task.n == 0:
+        return f"{label} has no answers"
+    if task.n < task.cases:
+        return f"{label} has answers to {task.n} of {task.cases} cases"
+    rows = "1 row" if len(task.reasons) == 1 else f"{len(task.reasons)} rows"
+    return f"{label} has {rows} without a value" if task.reasons else f"{label} is {task.status}"
 
 
 def _task_labels(spec: Spec, tasks: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Strata of a task, such as languages: a row is the mean of the strata (ORCHESTRATIONBENCH §7)."""
+"""Strata of a task, such as languages: a row is the mean of the strata (C-120)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def merge_strata(strata: Mapping[str, TaskTally]) -> TaskTally:
 
 
 def mean_of_strata(spec: MetricSpec, found: Sequence[MetricScore]) -> MetricScore:
-    """Σ values / strata; none if a stratum has none        ORCHESTRATIONBENCH §7, C-120"""
+    """Σ values / strata; none if a stratum has none        C-120"""
     values = [value for each in found if (value := formula_value(spec, each)) is not None]
     n = sum(each.n for each in found)
     if len(values) < len(found) or not n:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, g
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.core.scorecard import ModelScore
 from callscore.core.spec import DIGEST_BYTES, ScoreSettings, ScoreSpec, Spec, read_spec
 from callscore.core.suite import (
     BenchmarkLayer,
@@ -26,6 +26,7 @@ from callscore.core.suite import (
     no_data_names,
 )
 from callscore.core.task import Task
+from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.template import template_rows
 

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from callscore.core.scorecard import TemplateRow
-from callscore.core.spec import Band, Rating, Spec
+import msgspec
+
+from callscore.core.scorecard import FINAL
+from callscore.core.spec import Band, MetricSpec, Rating, Spec
+from callscore.core.template import TemplateRow
+
+PLAIN = "plain"
+"""The figure with the value of a rate of claims if none were left out (C-136)."""
 
 
 def template_rows(spec: Spec) -> Sequence[TemplateRow]:
     """003 Scorecard Template: sections, metrics, task scores, benchmarks, the final rows."""
     return tuple(_rows(spec))
+
+
+def with_final_heading(rows: Sequence[TemplateRow], heading: str) -> Sequence[TemplateRow]:
+    """The same rows, those of the Final Score under its heading on a card        C-82"""
+    if heading == FINAL:
+        return rows
+    return tuple(
+        msgspec.structs.replace(row, label=row.label.replace(FINAL, heading))
+        if row.kind in ("final_a", "final_b")
+        else row
+        for row in rows
+    )
+
+
+def _figures(metric: MetricSpec) -> Mapping[str, str]:
+    """The units of the figures next to a metric, by their names in the JSON   C-35, C-45, C-136"""
+    return {**metric.secondary, **({PLAIN: metric.unit} if metric.limits_padding else {})}
 
 
 def _rows(spec: Spec) -> Iterator[TemplateRow]:
@@ -31,6 +54,8 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
                 is_detail=not metric.template_row,
                 remark=metric.remark,
             )
+            for name, unit in _figures(metric).items():
+                yield TemplateRow("figure", name, f"{slug}/{name}", is_detail=True, unit=unit)
         for part, of in spec.scores[task].parts.items():
             yield TemplateRow(
                 "subscore",
@@ -44,10 +69,10 @@ def _rows(spec: Spec) -> Iterator[TemplateRow]:
         yield from _benchmark_rows(spec)
     yield TemplateRow("section", "FINAL", "final")
     if "a" in spec.final:
-        yield TemplateRow("final_a", "Final Score (with benchmarks)", "", "Option A")
-        yield TemplateRow("final_b", "Final Score (without benchmarks)", "", "Option B")
+        yield TemplateRow("final_a", f"{FINAL} (with benchmarks)", "", "Option A")
+        yield TemplateRow("final_b", f"{FINAL} (without benchmarks)", "", "Option B")
     else:
-        yield TemplateRow("final_b", "Final Score", "", "0.0 – 1.0")
+        yield TemplateRow("final_b", FINAL, "", "0.0 – 1.0")
     yield TemplateRow("cost", "Cost per 1000 calls", "", "$")
     yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")
     yield TemplateRow("blocker", "Any Blocker Triggered?", "", "Yes / No")
@@ -58,5 +83,8 @@ def _benchmark_rows(spec: Spec) -> Iterator[TemplateRow]:
     for slug, criterion in spec.benchmarks.criteria.items():
         passing = Band(Rating.GOOD, criterion.comparison, criterion.limit)
         yield TemplateRow("criterion", criterion.label, slug, criterion.printed, bands=(passing,))
+        if criterion.limits_padding:
+            key = f"{slug}/{PLAIN}"
+            yield TemplateRow("figure", PLAIN, key, is_detail=True, unit=criterion.unit)
     minimum = spec.benchmarks.recommended_minimum
     yield TemplateRow("benchmarks", "Benchmark Score", "", f">= {minimum:.2f} recommended")

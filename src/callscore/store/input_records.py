@@ -35,6 +35,7 @@ class CaseHead(msgspec.Struct, gc=False):
     """The part of a case that indexing needs."""
 
     id: str
+    task: str = ""
 
 
 class TokenUsage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -79,18 +80,18 @@ _OUTPUT = msgspec.json.Decoder(OutputRecord)
 _TEXT = msgspec.json.Decoder(str | None)
 
 
-def read_case_id(line: Line) -> str:
-    """The id of a case; parses only as much of the line as needed."""
-    case_id = _decode_as(_CASE_HEAD, line).id
-    if not case_id.strip():
+def read_case_head(line: Line) -> CaseHead:
+    """The id and the task of a case; parses only as much of the line as needed."""
+    head = _decode_as(_CASE_HEAD, line)
+    if not head.id.strip():
         raise DataError("is empty; expected a unique text", field="id", place=line.place)
-    return case_id
+    return head
 
 
-def read_case_ids(lines: Sequence[bytes]) -> Sequence[str]:
-    """The ids of many cases at once; empty if a line must be parsed on its own."""
-    ids = [head.id for head in _heads(_CASE_HEAD, lines)]
-    return ids if all(map(str.strip, ids)) else ()
+def read_case_heads(lines: Sequence[bytes]) -> Sequence[CaseHead]:
+    """The ids and tasks of many cases at once; empty if a line must be parsed on its own."""
+    heads = _heads(_CASE_HEAD, lines)
+    return heads if all(head.id.strip() for head in heads) else ()
 
 
 def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence[T]:

@@ -15,7 +15,7 @@ import msgspec
 
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import plugin_names
-from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.core.scorecard import Scorecard
 from callscore.core.spec import (
     MetricSpec,
     ScoreSettings,
@@ -27,9 +27,10 @@ from callscore.core.spec import (
 )
 from callscore.core.suite import Floor, Floors, Metric, Suite
 from callscore.core.task import SCENARIO, Task
+from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
-from callscore.scorecard.template import template_rows
+from callscore.scorecard.template import template_rows, with_final_heading
 
 if TYPE_CHECKING:
     from callscore.core.labelling import Labelling
@@ -357,6 +358,10 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
+    return with_final_heading(_rows_of(card), card.final_heading)
+
+
+def _rows_of(card: Scorecard) -> Sequence[TemplateRow]:
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
     catalog = Catalog()
     suites, spec = catalog.suites_with(tasks), catalog.spec_with(tasks)

@@ -117,6 +117,40 @@ def test_a_sub_agent_case_ends_with_its_query_and_brings_its_tools() -> None:
     assert messages[0].content.startswith("What is known:\n- Today")
 
 
+def test_the_system_message_says_what_the_sub_agent_is_to_do_now() -> None:
+    for case_id, task in (("EN/8#4", "search"), ("EN/8#5", "book"), ("EN/8#9", "cancel")):
+        system = contents(TRIP, case_id)[0]
+        assert "serve a user together: Desk (desk_agent)." in system
+        assert f"## Your task now\n{task}\n" in system
+        assert "The plan is made already: do not repeat it" in system
+
+
+def test_without_a_query_the_task_is_the_last_message() -> None:
+    lone = scenario_of(RawStep(1, "user", "A table, please"), RawStep(2, "desk_agent", CALL))
+    system, last = contents(lone, "EN/8#2")
+    assert "## Your task now\nWhat the last message asks for.\n" in system
+    assert last == "A table, please"
+
+
+def test_a_query_cannot_open_a_place_in_the_system_message() -> None:
+    scenario = scenario_of(
+        RawStep(1, "main", plan(("workflow_1", "pending", "{{agent}} {{task}}"))),
+        RawStep(2, "desk_agent", CALL, "workflow_1"),
+    )
+    assert "## Your task now\n{{agent}} {{task}}\n" in contents(scenario, "EN/8#2")[0]
+
+
+def test_c_133_the_public_protocol_has_one_system_message_for_all_sub_agents() -> None:
+    public = bundled_protocol("public")
+    systems = {
+        case.prompt.messages[0].content
+        for case in step_cases(TRIP, CARDS, public)
+        if not case.is_plan
+    }
+    assert len(systems) == 1
+    assert "task now" not in systems.pop()
+
+
 def test_c_133_a_query_follows_its_plan_once_the_user_has_spoken() -> None:
     said = contents(TRIP, "EN/8#7")
     assert said[1:] == ["A trip, please", FIRST, "book", '{"ok": true}', "On Friday"]

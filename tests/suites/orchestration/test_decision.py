@@ -115,3 +115,33 @@ def test_nothing_a_model_returns_makes_the_reader_raise(content: Any, tool_calls
     assert isinstance(
         read_prediction(RecordedReply(content, tool_calls)), ToolCalls | Rejection | NoDecision
     )
+
+
+PLAN_YAML = "workflow_1:\n  status: pending\n  steps:\n    - name: desk_agent\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAN_YAML,
+        f"```yaml\n{PLAN_YAML}```",
+        'Here is the plan:\n{"workflow_1": {"status": "pending", "steps": []}}',
+        '{"workflow_1": {"status": "pending", "steps": [{"agent_id": "desk_ag',
+        "<think>They want a table.</think>\ninterrupted_workflow_1-1:\n  steps: []\n",
+    ],
+)
+def test_a_sub_agent_that_repeats_the_plan_is_failed_with_that_cause(content: str) -> None:
+    assert read_prediction(RecordedReply(content, [])) == NoDecision("repeats_plan")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("I will begin with workflow_1 now.", NoDecision("plain_text")),
+        (f"{PLAN_YAML}AWAITING_USER_INPUT", Rejection(AWAITING)),
+    ],
+)
+def test_a_reply_that_only_names_a_workflow_or_decides_does_not_repeat_the_plan(
+    content: str, expected: Prediction
+) -> None:
+    assert read_prediction(RecordedReply(content, [])) == expected

@@ -8,10 +8,13 @@ from callscore.core.case import Failed
 from callscore.core.judging import Embedder
 from callscore.judges.offline.text_analysis import TextAnalysis
 from callscore.metrics.facts.fact import Index, unmatched_facts
+from callscore.metrics.graphs.bounds import best_pairing
 
 SAME = 0.80
 NEAR = 0.45
 ALIKE = 0.6
+STEPS = 1 << 52
+"""Steps from 0 to 1 when a similarity becomes an integer: those of a double."""
 
 
 def word_f1(one: TextAnalysis, other: TextAnalysis) -> float:
@@ -80,16 +83,24 @@ def stated_words(
     """
     if not given:
         return ["not_stated"] * len(expected)
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    alike = np.asarray(likeness) >= ALIKE
-    agreeing = np.array([[agree(one, other) for other in given] for one in expected])
-    worth = np.where(alike & agreeing, np.asarray(likeness), 0.0)
-    rows, columns = linear_sum_assignment(worth, maximize=True)
-    stated = {int(row) for row, column in zip(rows, columns, strict=True) if worth[row, column]}
+    agreeing = [[agree(one, other) for other in given] for one in expected]
+    worth = [
+        [
+            round(like * STEPS) if like >= ALIKE and agrees else 0
+            for like, agrees in zip(*row, strict=True)
+        ]
+        for row in zip(likeness, agreeing, strict=True)
+    ]
+    _, pairs = best_pairing(worth, range(len(expected)), range(len(given)))
+    stated = {row for row, _ in pairs}
     return [
-        _stated_word(row in stated, bool((alike[row] & ~agreeing[row]).any()))
+        _stated_word(
+            row in stated,
+            any(
+                like >= ALIKE and not agrees
+                for like, agrees in zip(likeness[row], agreeing[row], strict=True)
+            ),
+        )
         for row in range(len(expected))
     ]
 

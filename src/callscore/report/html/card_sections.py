@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from callscore.core.judging_summary import Judging
-from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
+from callscore.core.scorecard import Blocker, Scorecard
+from callscore.core.template import TemplateRow
 from callscore.report.cells import count_undecided_gates, show_flip_rate, tasks_run
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
@@ -42,7 +43,8 @@ def ranks_section(card: Scorecard) -> Html:
         drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
         drawn = tag("p", "This scorecard has no rank bands.", class_="note")
-    headings = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
+    final = plain(card.final_heading, 120).replace("|", "/")
+    headings = f"Rank|Model|Efficiency|{final}|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
             "—" if entry.rank is None else str(entry.rank),

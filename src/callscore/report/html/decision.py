@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.interval import FEW_CALLS
-from callscore.core.scorecard import ModelScore, RankingLine, Scorecard, TemplateRow
+from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
+from callscore.core.template import TemplateRow
 from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
@@ -76,10 +77,14 @@ def _picture(card: Scorecard) -> Html:
     has_intervals = any(point.quality_ci or point.cost_ci for point in points)
     legend += "Bars: 95 % intervals." if has_intervals else "No intervals are known."
     caption = f"{legend} {not_drawn}".rstrip()
-    return figure(draw_cost_quality(points), caption, _points_table(points))
+    return figure(
+        draw_cost_quality(points, plain(card.final_heading, 80)),
+        caption,
+        _points_table(points, plain(card.final_heading, 80)),
+    )
 
 
-def _points_table(points: Sequence[Point]) -> Html:
+def _points_table(points: Sequence[Point], heading: str) -> Html:
     rows = [
         row(
             model_name(point.model),
@@ -93,7 +98,7 @@ def _points_table(points: Sequence[Point]) -> Html:
         )
         for point in points
     ]
-    headings = ("Model", "Final Score", "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
+    headings = ("Model", heading, "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
     return table(headings, rows, "Cost and quality of each model")
 
 
@@ -108,7 +113,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone
     ranking = {entry.model: entry for entry in card.ranking}
     headings = [
         "Model",
-        "Final Score",
+        plain(card.final_heading, 120),
         "Rank",
         "$ / 1000 calls",
         "Blockers",

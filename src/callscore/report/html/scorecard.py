@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore, TemplateRow
+from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore
+from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     PASS,
     TONES,

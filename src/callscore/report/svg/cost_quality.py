@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from callscore.core.interval import Interval
-from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.scorecard import FINAL, ModelScore, Scorecard
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
@@ -70,8 +70,8 @@ def _why_not(model: ModelScore) -> str:
     return "cost unknown" if model.cost.per_1000_calls is None else "no Final Score"
 
 
-def draw_cost_quality(points: Sequence[Point]) -> Html:
-    """Draw all points; an empty picture if there are none."""
+def draw_cost_quality(points: Sequence[Point], heading: str = FINAL) -> Html:
+    """Draw all points, with the heading of the Final Score; empty if there are none."""
     if not points:
         return frame(
             (WIDTH, 40), "Cost and quality", "No model has both a price and a Final Score."
@@ -84,7 +84,7 @@ def draw_cost_quality(points: Sequence[Point]) -> Html:
         (WIDTH, HEIGHT),
         "Cost and quality of each model",
         _describe(points),
-        _axes(across, up),
+        _axes(across, up, heading),
         _front(points, across, up),
         [_mark(point, across, up) for point in points],
         _names(points, across, up),
@@ -103,7 +103,7 @@ def _describe(points: Sequence[Point]) -> str:
     )
 
 
-def _axes(across: Scale, up: Scale) -> Html:
+def _axes(across: Scale, up: Scale, heading: str) -> Html:
     bottom, left = HEIGHT - BOTTOM, LEFT
     parts: list[Html] = []
     for tick in up.ticks():
@@ -118,7 +118,7 @@ def _axes(across: Scale, up: Scale) -> Html:
     kind = " (logarithmic)" if across.is_log else ""
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(label(middle, HEIGHT - 8, f"Cost per 1000 calls{kind}", "soft small", "middle"))
-    parts.append(label(left, 11, "Final Score", "soft small", "start"))
+    parts.append(label(left, 11, heading, "soft small", "start"))
     return join(parts)
 
 

@@ -22,6 +22,8 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
     score_margin_fraction: float = msgspec.field(name="qa.score_margin_fraction")
     timestamp_tolerance_s: float = msgspec.field(name="qa.timestamp_tolerance_s")
     fluency_granularity: Literal["sentence"] = msgspec.field(name="fluency.granularity")
+    entity_fabricated: Literal["configured", "formula"] = msgspec.field(name="entity.fabricated")
+    padding_factor: float
 
     @property
     def quote_tolerance_s(self) -> float:
@@ -37,6 +39,8 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
             )
         if not 0 <= self.timestamp_tolerance_s < float("inf"):
             raise ValueError("qa.timestamp_tolerance_s must be a number of seconds, at least 0")
+        if not 0 <= self.padding_factor < float("inf"):
+            raise ValueError(f"padding_factor must be at least 0, not {self.padding_factor}")
 
 
 class MetricNames(NamedTuple):

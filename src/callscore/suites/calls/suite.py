@@ -74,7 +74,8 @@ class CallsSuite(SpecSuite):
         """The eleven benchmarks."""
         from callscore.suites.calls.benchmarks.layer import CallBenchmarks
 
-        return CallBenchmarks(settings.parse)
+        assert isinstance(settings, spec.Settings)  # created by `settings`
+        return CallBenchmarks(settings)
 
     def floors(self, settings: ScoreSettings, cases: int) -> Floors:
         """Scores of trivial answers        C-135"""

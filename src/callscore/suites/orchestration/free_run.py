@@ -25,7 +25,6 @@ from callscore.suites.orchestration.scenario.cases import (
     HistoryMessage,
     StepCase,
     StepCaseBuilder,
-    agent_messages,
     conversation,
     step_case,
     tool_result,
@@ -35,7 +34,6 @@ from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,
-    RawStep,
     Scenario,
 )
 from callscore.suites.orchestration.scenario.output_file import (
@@ -103,16 +101,10 @@ class FreeRun:
             elif due.agent in self._expected and not self._progress.has_agent(due.agent):
                 self.not_reached.append(raw.step_id)
             else:
-                return self._builder.agent(
-                    due.agent, raw.step_id, self._messages_for(raw, due), due
-                )
+                text = self._progress.next_query(due.agent, raw.workflow)
+                query = PlannedQuery(text, self._planned_at) if text else None
+                return self._builder.agent(due.agent, raw.step_id, self._history, query, due)
         return None
-
-    def _messages_for(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
-        query = self._progress.next_query(due.agent, raw.workflow)
-        return agent_messages(
-            self._history, PlannedQuery(query, self._planned_at) if query else None
-        )
 
     def _adopt_plan(self, step_id: int, reply: RecordedReply) -> None:
         """Adopt the model's own plan if it can be parsed; else the previous plan stays current."""

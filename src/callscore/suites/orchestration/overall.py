@@ -124,7 +124,7 @@ _UNAVAILABLE_PLANS = not_run("no plan step was run")
 
 
 def mean_of_languages(results: Sequence[KeyMetrics]) -> KeyMetrics:
-    """Each of Plan, CRC, FC, Average = mean of the languages        ORCHESTRATIONBENCH.md §7"""
+    """Each of Plan, CRC, FC, Average = mean of the languages        C-120, C-128"""
     return KeyMetrics(
         average=_mean_of([result.average for result in results]),
         classification=_mean_of([result.classification for result in results]),

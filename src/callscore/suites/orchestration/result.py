@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from callscore.scorecard.tally import TaskTally
 from callscore.suites.orchestration import compat, extra_statistics, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.decision.parse import REPEATS_PLAN
 from callscore.suites.orchestration.overall import (
     OverallStatistics,
     mean_of_languages,
@@ -179,11 +180,12 @@ class LanguageResult(msgspec.Struct, frozen=True):
     def _standard_extension(self, *, has_intervals: bool) -> Json:
         records = self.records
         open_items = extra_statistics.undecided_values(records)
-        positive = self.overall.call.value_positive_only.value
+        calls = self.overall.call
         return {
             "approximate": self.approximate,
             "undecided": {"count": len(open_items), "items": open_items},
-            "value_score_positive_only": positive,
+            "value_score_answered_only": calls.value_answered_only.value,
+            "value_score_positive_only": calls.value_positive_only.value,
             "choice": extra_statistics.decision_statistics(self.overall.confusion, records),
             "plan": extra_statistics.plan_statistics(records),
             "runs": extra_statistics.run_consistency(records, has_intervals=has_intervals),
@@ -224,7 +226,7 @@ def standard_result(
         tally=tally,
         records=tuple(record for scenario in evaluated for record in scenario.records),
         findings=tuple(finding for scenario in evaluated for finding in scenario.findings),
-        warnings=tuple(_warnings(totals)),
+        warnings=(*_warnings(totals), *_plan_warnings(metadata, evaluated)),
     )
 
 
@@ -279,6 +281,22 @@ def _warnings(overall: OverallStatistics) -> list[str]:
                 "headline scores do not compare with those of other data (C-113)"
             )
     return warnings
+
+
+def _plan_warnings(
+    metadata: ResultMetadata, evaluated: Sequence[ScenarioEvaluation]
+) -> Iterator[str]:
+    """A warning if sub-agents repeat the plan of the history instead of acting."""
+    records = [record for scenario in evaluated for record in scenario.records]
+    steps = sum(record.kind != "plan" for record in records)
+    repeated = sum(
+        difference.kind == REPEATS_PLAN for record in records for difference in record.differences
+    )
+    if repeated:
+        yield (
+            f"{metadata.model}, {metadata.language}: repeats the plan in {repeated} of {steps} "
+            "steps of sub-agents, instead of calling a tool or rejecting"
+        )
 
 
 def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:

@@ -33,6 +33,7 @@ class CallRow(msgspec.Struct, frozen=True):
     key: Measure = NONE_DUE
     value: Measure = NONE_DUE
     value_positive_only: Measure = NONE_DUE
+    value_answered_only: Measure = NONE_DUE
     perfect: int = 0
     without_values: tuple[str, ...] = ()
 
@@ -95,5 +96,6 @@ def mean_call(rows: Sequence[ResultRow], mean: Mean) -> CallRow:
         key=mean(row.call.key for row in rows),
         value=mean(row.call.value for row in rows),
         value_positive_only=mean(row.call.value_positive_only for row in rows),
+        value_answered_only=mean(row.call.value_answered_only for row in rows),
         perfect=sum(row.call.perfect for row in rows),
     )

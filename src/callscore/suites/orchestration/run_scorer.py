@@ -37,7 +37,7 @@ from callscore.suites.orchestration.replies import (
 )
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow, ResultRow
-from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
+from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import ScenarioKey
 from callscore.suites.orchestration.scenario_tally import measure_scenario, scenario_score
@@ -241,7 +241,7 @@ class _LanguageScorer:
             if free is not None and sinks.on_trajectory is not None:
                 sinks.on_trajectory(trajectory(*free, "own"))
         metadata = ResultMetadata(
-            shown_path(scenario_set.folder),
+            self._data.directory(self._model),
             scenario_set.lang,
             self._model,
             verdict_source(self._data.verdicts),

@@ -43,7 +43,7 @@ def measure_scenario(row: ResultRow, *, is_compat: bool = False) -> Measured:
         confusion, cases = row.confusion, row.confusion.call_cases
     found = {
         **_plan_measures(row, is_compat=is_compat),
-        **_call_measures(row, cases, is_compat=is_compat),
+        **_call_measures(row, is_compat=is_compat),
         **_decision_measures(confusion, cases, is_compat=is_compat),
     }
     return Measured({f"{SCENARIO}.{name}": measure for name, measure in found.items()})
@@ -67,15 +67,14 @@ def _plan_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
     return found
 
 
-def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, Measure]:
-    """The mean over the steps where a call was due and made        C-115
+def _call_measures(row: ResultRow, *, is_compat: bool) -> dict[str, Measure]:
+    """The mean over the steps where a call was due        C-115
 
-    A scenario has the weight 1, so that the row is the mean over the scenarios with such a step. If
-    calls were due and none was made in any scenario, it is 0 (C-113).
+    A scenario has the weight 1, so that the row is the mean over the scenarios with such a step.
     """
     call = row.call
     found = {
-        name: _per_scenario(measure, is_due=cases > 0, is_compat=is_compat)
+        name: _per_scenario(measure, is_compat=is_compat)
         for name, measure in (("name", call.name), ("key", call.key), ("value", call.value))
     }
     if row.undecided_values and found["value"].value is not None:
@@ -83,12 +82,10 @@ def _call_measures(row: ResultRow, cases: int, *, is_compat: bool) -> dict[str, 
     return found
 
 
-def _per_scenario(measure: Measure, *, is_due: bool, is_compat: bool) -> Measure:
+def _per_scenario(measure: Measure, *, is_compat: bool) -> Measure:
     if is_compat:  # a file without a pair counts 0 (Q17)
         return ratio(or_zero(measure), 1)
-    if measure.value is not None:
-        return ratio(measure.value, 1)
-    return vacuous(0.0) if is_due else ABSENT
+    return ABSENT if measure.value is None else ratio(measure.value, 1)
 
 
 def _decision_measures(c: Confusion, cases: int, *, is_compat: bool) -> dict[str, Measure]:

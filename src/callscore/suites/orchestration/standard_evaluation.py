@@ -11,10 +11,11 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import DataFinding, OpenStep
-from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
+from callscore.suites.orchestration.call.measures import NO_CALL, Difference, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
+    REPEATS_PLAN,
     NoDecision,
     Prediction,
     ToolCalls,
@@ -181,9 +182,11 @@ def _agent_record(
         flags=prediction.flags if isinstance(prediction, ToolCalls) else (),
     )
     wrong = _decision_difference(step, prediction, confusion)
+    is_comparable = isinstance(step.due, CallsDue) and step.due.readable
     if wrong is not None:
-        return msgspec.structs.replace(record, differences=(wrong,))
-    if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and step.due.readable:
+        score = NO_CALL if is_comparable else None
+        return msgspec.structs.replace(record, call=score, differences=(wrong,))
+    if isinstance(prediction, ToolCalls) and isinstance(step.due, CallsDue) and is_comparable:
         score = measure_calls(
             prediction.calls,
             step.due.calls,
@@ -203,6 +206,8 @@ def _decision_difference(
 ) -> Difference | None:
     """The error of the decision itself, by the error taxonomy; None if the decision is right."""
     if isinstance(prediction, NoDecision):
+        if prediction.why == REPEATS_PLAN:
+            return Difference(REPEATS_PLAN, f"a plan where {_due_name(step)} was due")
         return Difference("failed_answer", prediction.why)
     if isinstance(prediction, ToolCalls):
         names = ", ".join(call.name for call in prediction.calls)
@@ -255,12 +260,15 @@ def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
 
 
 def _call_row(records: Sequence[StepRecord]) -> CallRow:
-    """Means over the steps where a call was due and made, zeros included        C-115"""
-    pairs = [record.call for record in records if record.call is not None]
+    """Means over the steps where a call was due; 0 if none was made        C-115"""
+    due = [record.call for record in records if record.call is not None]
     return CallRow(
-        name=_mean([pair.name for pair in pairs]),
-        key=_mean([pair.key for pair in pairs]),
-        value=_mean([pair.value for pair in pairs]),
-        value_positive_only=_mean([pair.value for pair in pairs if pair.value > 0]),
+        name=_mean([call.name for call in due]),
+        key=_mean([call.key for call in due]),
+        value=_mean([call.value for call in due]),
+        value_positive_only=_mean([call.value for call in due if call.value > 0]),
+        value_answered_only=_mean(
+            [r.call.value for r in records if r.call is not None and r.confusion.fc_fc]
+        ),
         perfect=sum(record.success for record in records),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.metrics.text import n1
+from callscore.metrics.text import search_form
 from callscore.suites.calls.translation.sentence_match import (
     ModelTranslation,
     SentenceState,
@@ -25,4 +25,4 @@ def test_c18_the_form_of_an_answer_is_that_of_its_text(texts: list[tuple[str, st
     }
     translation = ModelTranslation(by_id, is_reference=False)
     assert by_id[str(len(texts) + 1)].state is SentenceState.SAME
-    assert translation.search_text == n1(translation.text)
+    assert translation.search_text == search_form(translation.text, ignore_case=False)

@@ -12,6 +12,7 @@ from callscore.suites.calls.benchmarks.view import (
 )
 from callscore.suites.calls.entity.reference import EntityReference
 from callscore.suites.calls.entity.task import EntityOutput
+from callscore.suites.calls.text.fabrication import CountedClaims
 
 
 def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindings:
@@ -27,4 +28,5 @@ def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindi
     )
     facts = FactFindings([True] * both + [False] * missed, [True] * both + [False] * only_given)
     is_configured = output.keywords | output.topics <= reference.configured
-    return ReplyFindings((), facts, ClosedFields(both, both + only_given + missed), [is_configured])
+    closed = ClosedFields(both, both + only_given + missed)
+    return ReplyFindings(CountedClaims(()), facts, closed, [is_configured])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from callscore.core.case import Case, Reply
 from callscore.core.judging import Item, Question, Verdicts
@@ -36,7 +36,7 @@ from callscore.suites.calls.benchmarks.words import (
     criteria_of,
 )
 from callscore.suites.calls.item_counts import count_benchmark_items
-from callscore.suites.calls.spec import load_spec
+from callscore.suites.calls.spec import Settings, load_spec
 from callscore.suites.calls.verdict_rules import RULES
 
 _FINDINGS: Mapping[str, Callable[[ReplyView, Verdicts, set[str]], ReplyFindings]] = {
@@ -60,8 +60,8 @@ ONLY_LEXICAL = not_run("no embedder reads this language; the limit means nothing
 class CallBenchmarks:
     """Implements `core.suite.BenchmarkLayer`."""
 
-    def __init__(self, parse: Literal["fenced", "strict"]) -> None:
-        self._parse = parse
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self.tasks: Collection[str] = frozenset(
             task for task in load_spec().tasks if criteria_of(task)
         )
@@ -72,9 +72,9 @@ class CallBenchmarks:
 
     def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> ReplyView:
         """The reply with its reference and its JSON."""
-        parsed = read_object(reply, self._parse)
+        parsed = read_object(reply, self._settings.parse)
         assert isinstance(parsed, Parsed)  # the task has parsed the same reply
-        return ReplyView(case, reference, output, parsed.value)
+        return ReplyView(case, reference, output, parsed.value, self._settings.padding_factor)
 
     def ask(self, view: ReplyView) -> Sequence[Question]:
         """Questions about one reply, besides those of its task."""
@@ -93,8 +93,8 @@ class CallBenchmarks:
         seen = _FINDINGS[case.task](view, verdicts, flags)
         cosine = similarity.cosine(view, CORRECTNESS, verdicts)
         found = {
-            FAITHFULNESS: formulas.faithfulness(seen.supported),
-            HALLUCINATION: formulas.hallucination_rate(seen.supported),
+            FAITHFULNESS: seen.claims.mark(formulas.faithfulness(seen.claims.findings)),
+            HALLUCINATION: seen.claims.mark(formulas.hallucination_rate(seen.claims.findings)),
             RELEVANCY: _measure_relevancy(view, verdicts),
             CORRECTNESS: formulas.answer_correctness(formulas.fact_f1(*seen.facts), cosine),
             ARGUMENT: formulas.argument_correctness(seen.steps),

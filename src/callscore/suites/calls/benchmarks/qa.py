@@ -31,6 +31,7 @@ from callscore.suites.calls.qa.measures import (
 )
 from callscore.suites.calls.qa.reference import ExpectedQuestion
 from callscore.suites.calls.qa.task import mark_of
+from callscore.suites.calls.text.fabrication import CountedClaims
 from callscore.suites.calls.text.summary import COUNTING
 
 CLOSED_OF_A_QUESTION = 3
@@ -72,7 +73,7 @@ def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindi
         for mark, correct in zip(marks, right, strict=True)
     ]
     return ReplyFindings(
-        supported,
+        CountedClaims(supported),
         FactFindings(right, given),
         _closed_fields(view),
         _check_rules(view, marks),

@@ -64,7 +64,10 @@ def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindi
     )
     known = reference.claim_forms
     supported = fabrication.limit_supported(
-        fabrication.claim_findings(given, known, verdicts, flags), len(known), flags
+        fabrication.claim_findings(given, known, verdicts, flags),
+        len(known),
+        view.padding_factor,
+        flags,
     )
     return ReplyFindings(
         supported, facts, _closed_fields(reference, output, view.value), _check_rules(view)

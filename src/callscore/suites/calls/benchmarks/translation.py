@@ -14,7 +14,7 @@ from callscore.suites.calls.benchmarks.view import (
     ReplyView,
     id_usage,
 )
-from callscore.suites.calls.text.fabrication import limit_supported
+from callscore.suites.calls.text.fabrication import CountedClaims, limit_supported
 from callscore.suites.calls.translation.facts import count_supported
 from callscore.suites.calls.translation.reference import SENTENCES, TERMS, TranslationReference
 from callscore.suites.calls.translation.task import TranslationOutput, fact_count
@@ -25,10 +25,10 @@ def findings(view: ReplyView, verdicts: Verdicts, flags: set[str]) -> ReplyFindi
     reference: TranslationReference = view.reference
     output: TranslationOutput = view.output
     if not reference.sentences:
-        return ReplyFindings((), FactFindings((), ()), _closed_fields(view), ())
+        return ReplyFindings(CountedClaims(()), FactFindings((), ()), _closed_fields(view), ())
     facts = count_supported(reference.facts, output.translation.text)
     claims = [True] * facts.supported + [False] * facts.added
-    supported = limit_supported(claims, reference.total_facts, flags)
+    supported = limit_supported(claims, reference.total_facts, view.padding_factor, flags)
     counted = fact_count(reference, output.translation, verdicts, flags)
     kept = counted.total - counted.lost
     return ReplyFindings(

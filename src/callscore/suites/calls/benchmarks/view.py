@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.case import Case, JsonObject
 from callscore.metrics.text import item_id
+from callscore.suites.calls.text.fabrication import CountedClaims
 from callscore.suites.calls.text.measures import Findings
 
 ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
@@ -39,6 +40,8 @@ class ReplyView(msgspec.Struct, frozen=True, dict=True):
     reference: Any
     output: Any
     value: JsonObject
+    padding_factor: float
+    """How many supported claims count, as a multiple of the reference's facts (C-136)."""
 
     @cached_property
     def text(self) -> str:
@@ -68,7 +71,7 @@ class ClosedFields(NamedTuple):
 class ReplyFindings(msgspec.Struct, frozen=True):
     """What the criteria count in one reply        C-90"""
 
-    supported: Findings
+    claims: CountedClaims
     """Every claim: is it supported?"""
     facts: FactFindings
     closed: ClosedFields

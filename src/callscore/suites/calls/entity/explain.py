@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
 from callscore.scorecard.explain import quote
-from callscore.suites.calls.entity.measures import fabricated_entities
+from callscore.suites.calls.entity.measures import fabricated_entities, unspoken_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     CROSS_LANGUAGE,
@@ -22,7 +22,7 @@ from callscore.suites.calls.entity.task import EntityOutput
 def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts) -> Faults:
     """Entities missed, reported but not expected, not configured, or made up."""
     keywords, topics = output.keywords, output.topics
-    made_up = fabricated_entities(keywords, topics, reference)
+    unspoken = unspoken_entities(keywords, topics, reference)
     missed = (reference.keywords - keywords, reference.topics - topics)  # in both counts twice
     return {
         **_detection_faults(OF_KEYWORDS, reference.keywords, keywords),
@@ -31,7 +31,7 @@ def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts)
         CROSS_LANGUAGE: [
             name for of in missed for name in _describe("missing", of & reference.foreign)
         ],
-        FABRICATED: _describe("made up", made_up),
+        FABRICATED: _describe("made up", fabricated_entities(unspoken, reference)),
     }
 
 

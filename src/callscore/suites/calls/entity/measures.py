@@ -44,17 +44,27 @@ def config_adherence(
     return ratio(len(keywords & configured) + len(topics & configured), total)
 
 
-def fabricated_entities(
+def unspoken_entities(
     keywords: frozenset[str], topics: frozenset[str], reference: EntityReference
 ) -> frozenset[str]:
-    """reported − configured − expected − spoken        003 Fabricated Entity Count, C-45
+    """reported − expected keywords − expected topics − spoken, configured or not        C-45
 
-    A value that is not a string equals nothing expected and is never spoken: it is fabricated.
+    A value that is not a string equals nothing expected and is never spoken.
     """
-    if keywords <= reference.configured and topics <= reference.configured:
+    if keywords <= reference.keywords and topics <= reference.topics:
         return NO_ENTITIES
-    unknown = (keywords | topics) - reference.known_entities
+    unknown = (keywords | topics) - reference.keywords - reference.topics
     return frozenset(key for key in unknown if not reference.is_spoken(key))
+
+
+def fabricated_entities(unspoken: frozenset[str], reference: EntityReference) -> frozenset[str]:
+    """unspoken − configured − valid_entity_set        003 Fabricated Entity Count, C-45
+
+    With `entity.fabricated: formula`, all that are unspoken.
+    """
+    if not unspoken or reference.settings.entity_fabricated == "formula":
+        return unspoken
+    return unspoken - reference.known_entities
 
 
 def fabricated_count(fabricated: frozenset[str]) -> Measure:

@@ -25,7 +25,7 @@ from callscore.suites.calls.entity.identity import (
 )
 from callscore.suites.calls.items import NO_PARTS, check_keys, expected_list
 from callscore.suites.calls.parse import Structure, StructureSources, structure_of
-from callscore.suites.calls.spec import load_spec
+from callscore.suites.calls.spec import Settings, load_spec
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"
 PARTS = (KEYWORDS, TOPICS, VALID_SET)
@@ -69,12 +69,13 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
     foreign: frozenset[str]
     absent: frozenset[str]
     flags: tuple[str, ...]
+    settings: Settings
 
     @cached_property
     def known_entities(self) -> frozenset[str]:
         """Not fabricated: expected in any of the three lists, or configured (C-45).
 
-        Computed on first use: few replies name an entity that is not configured.
+        Computed on first use: few replies name an entity that was not spoken.
         """
         valid = distinct_entities(self.valid_set, self.aliases).keys
         return self.keywords | self.topics | self.configured | valid
@@ -92,7 +93,7 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
         return any(contains(self.n2_transcript, form) for form in (key, *forms))
 
 
-def read_reference(case: Case, sources: StructureSources) -> EntityReference:
+def read_reference(case: Case, sources: StructureSources, settings: Settings) -> EntityReference:
     """The entities of a case; raises DataError (C-20)."""
     check_keys(case.expected_outcome, PARTS, case)
     given_keywords, given_topics = _entities(case, KEYWORDS), _entities(case, TOPICS)
@@ -120,6 +121,7 @@ def read_reference(case: Case, sources: StructureSources) -> EntityReference:
         foreign=foreign_entities(either, case, aliases),
         absent=_absent_metrics(case, no_list),
         flags=(NOT_CONFIGURED,) if contradicted else (),
+        settings=settings,
     )
 
 

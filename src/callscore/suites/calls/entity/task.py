@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
-from callscore.core.measure import ABSENT, MALFORMED
+from callscore.core.measure import ABSENT, MALFORMED, Measure, count
 from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
@@ -41,6 +41,8 @@ from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 
 STRUCTURE = "entity.structure"
+UNSPOKEN = f"{FABRICATED}/unspoken_entities"
+NONE_UNSPOKEN: Mapping[str, Measure] = {UNSPOKEN: count(0)}
 OFFERED: Mapping[str, tuple[str, ...]] = {}
 """No metric of this task asks a judge."""
 
@@ -69,7 +71,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
     def reference(self, case: Case) -> EntityReference:
         """The expected entities, checked: the configured list must have them   C-20, C-131"""
-        reference = read_reference(case, self._sources)
+        reference = read_reference(case, self._sources, self.settings)
         refuse_blocked(reference)
         return reference
 
@@ -113,7 +115,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         if isinstance(output, Malformed):
             return _malformed_measures(reference, output)
         keywords, topics = output.keywords, output.topics
-        fabricated = formulas.fabricated_entities(keywords, topics, reference)
+        unspoken = formulas.unspoken_entities(keywords, topics, reference)
         of_keywords = counts(reference.keywords, keywords)
         of_topics = counts(reference.topics, topics)
         measures = {
@@ -125,12 +127,15 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
             TOPIC_F1: formulas.detection_f1(of_topics),
             ADHERENCE: formulas.config_adherence(keywords, topics, reference),
             CROSS_LANGUAGE: formulas.cross_language_match_rate(keywords, topics, reference),
-            FABRICATED: formulas.fabricated_count(fabricated),
+            FABRICATED: formulas.fabricated_count(
+                formulas.fabricated_entities(unspoken, reference)
+            ),
             STRUCTURE: COMPLIES,
         }
         for slug in reference.absent:
             measures[slug] = ABSENT
-        return Measured(measures, output.flags)
+        secondary = {UNSPOKEN: count(len(unspoken))} if unspoken else NONE_UNSPOKEN
+        return Measured(measures, output.flags, secondary)
 
 
 def _reported_entities(

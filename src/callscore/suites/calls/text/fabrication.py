@@ -8,8 +8,12 @@ has its number here, they answer our questions, and the claims that code has dec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
 
 from callscore.core.judging import Verdict, Verdicts
+from callscore.core.measure import Measure
 from callscore.metrics.text import n2
 from callscore.suites.calls.text.claims import Claim
 from callscore.suites.calls.text.summary import find_stated, verdict_finding
@@ -26,8 +30,8 @@ CLAIM_METRICS = (
 """All of them use one claim list (C-60)."""
 CLAIM_PREFIX = "claim:"
 
-MOST_TIMES, FEWEST_COUNTED = 3, 12
-"""Supported claims count up to 3 times the facts of the reference, but always up to 12 (C-136)."""
+FEWEST_COUNTED = 12
+"""This many supported claims always count (C-136)."""
 
 GivenClaims = Mapping[str, Sequence[Verdict]]
 
@@ -53,18 +57,33 @@ def claim_findings(
     ]
 
 
-def limit_supported(
-    found: Sequence[bool | None], reference_facts: int, flags: set[str]
-) -> Sequence[bool | None]:
-    """All claims, but at most max(12, 3 × reference facts) supported ones        C-136
+class CountedClaims(NamedTuple):
+    """The claims that count: supported, fabricated or not judged; and how many are left out."""
 
-    So that repeating the call at length cannot dilute a fabrication.
+    findings: Sequence[bool | None]
+    left_out: int = 0
+
+    def mark(self, measure: Measure) -> Measure:
+        """A measure of the claims, with the number that is left out of it."""
+        if not self.left_out or measure.value is None:
+            return measure
+        return msgspec.structs.replace(measure, left_out=self.left_out)
+
+
+def limit_supported(
+    found: Sequence[bool | None], reference_facts: int, factor: float, flags: set[str]
+) -> CountedClaims:
+    """All claims, but at most max(12, factor × reference facts) supported ones        C-136
+
+    So that repeating the call at length cannot dilute a fabrication. The factor 0 limits nothing.
     """
-    most = max(FEWEST_COUNTED, MOST_TIMES * reference_facts)
-    if len(found) <= most or found.count(True) <= most:
-        return found
+    most = max(FEWEST_COUNTED, int(factor * reference_facts))
+    if not factor or len(found) <= most or (supported := found.count(True)) <= most:
+        return CountedClaims(found)
     flags.add("padded")
-    return [True] * most + [finding for finding in found if finding is not True]
+    return CountedClaims(
+        [True] * most + [finding for finding in found if finding is not True], supported - most
+    )
 
 
 def fabricated_claims(

@@ -164,7 +164,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
         flags = set(output.flags)
         measures = {
             **self._sentiment_measures(reference, output, flags),
-            **_summary_measures(reference, output, verdicts, flags),
+            **self._summary_measures(reference, output, verdicts, flags),
             DOMINANT_EMOTION: _emotion_measure(reference, output, flags),
             STRUCTURE: COMPLIES,
         }
@@ -183,6 +183,27 @@ class TextTask(CallTask[TextReference, TextOutput]):
             "text.sentiment_accuracy": formulas.sentiment_accuracy(pairs),
             "text.sentiment_macro_f1": formulas.sentiment_macro_f1(pairs, self.settings.macro_f1),
             "text.missing_labels": formulas.missing_labels(pairs),
+        }
+
+    def _summary_measures(
+        self, reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
+    ) -> dict[str, Measure]:
+        info = output.summary.get("call_extracted_info", {})
+        facts = fabrication.limit_supported(
+            _claim_findings(reference, output, verdicts, flags),
+            len(reference.claim_forms),
+            self.settings.padding_factor,
+            flags,
+        )
+        fabrication_free = formulas.fabrication_free(facts.findings)
+        if _is_resolution_limited(fabrication_free.denominator):
+            flags.add("resolution_limited")
+        return {
+            CALL_INTENT: formulas.call_intent(_intent_points(reference, output, verdicts, flags)),
+            **_highlight_measures(reference, output, verdicts, flags),
+            "text.field_presence": formulas.field_presence(summary.filled_fields(reference, info)),
+            FABRICATION_FREE: facts.mark(fabrication_free),
+            HALLUCINATION_RATE: facts.mark(formulas.hallucination_rate(facts.findings)),
         }
 
 
@@ -237,33 +258,13 @@ def _ask_intent(reference: TextReference, output: TextOutput) -> list[Question]:
     ]
 
 
-def _summary_measures(
-    reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
-) -> dict[str, Measure]:
-    info = output.summary.get("call_extracted_info", {})
-    facts = _claim_findings(reference, output, verdicts, flags)
-    fabrication_free = formulas.fabrication_free(facts)
-    if _is_resolution_limited(fabrication_free.denominator):
-        flags.add("resolution_limited")
-    return {
-        CALL_INTENT: formulas.call_intent(_intent_points(reference, output, verdicts, flags)),
-        **_highlight_measures(reference, output, verdicts, flags),
-        "text.field_presence": formulas.field_presence(summary.filled_fields(reference, info)),
-        FABRICATION_FREE: fabrication_free,
-        HALLUCINATION_RATE: formulas.hallucination_rate(facts),
-    }
-
-
 def _claim_findings(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> Sequence[bool | None]:
     known = reference.claim_forms
-    found: Sequence[bool | None]
     if verdicts:
-        found = fabrication.claim_findings(claims(output.summary), known, verdicts, flags)
-    else:
-        found = [True if form in known else None for form in claim_forms(output.summary)]
-    return fabrication.limit_supported(found, len(known), flags)
+        return fabrication.claim_findings(claims(output.summary), known, verdicts, flags)
+    return [True if form in known else None for form in claim_forms(output.summary)]
 
 
 def _highlight_measures(

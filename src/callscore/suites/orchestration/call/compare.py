@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from enum import IntEnum
@@ -101,8 +102,9 @@ def _compare_texts(predicted: str, expected: str, schema: Mapping[str, Any]) -> 
 
 
 def fold_case(text: str) -> str:
-    """The text in lower case with single spaces."""
-    return " ".join(text.casefold().split())
+    """The text as NFC, in lower case, with single spaces        C-115"""
+    composed = unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", " ".join(composed.casefold().split()))
 
 
 def _date_or_time(text: str) -> datetime | date | time | None:

@@ -1,4 +1,4 @@
-"""Name, key and value F1 of one step where a call was due and made        001 FC, C-115"""
+"""Name, key and value F1 of one step where a call was due        001 FC, C-115"""
 
 from __future__ import annotations
 
@@ -38,6 +38,10 @@ class CallScore(NamedTuple):
     differences: tuple[Difference, ...] = ()
 
 
+NO_CALL = CallScore(0.0, 0.0, 0.0)
+"""The score of a step where a call was due and none was made        C-115"""
+
+
 class _ValueComparison(NamedTuple):
     """The values of all paired calls compared: number of equal ones, questions, differences."""
 
@@ -55,11 +59,14 @@ def measure_calls(
 ) -> CallScore:
     """F1 of names, of keys and of (key, value) pairs, over paired calls        001 FC, C-115
 
-    A malformed call among well-formed ones counts as one more predicted name.
+    A malformed call among well-formed ones counts as one more predicted name. Without a call on
+    one side there is nothing to compare: no arguments are then no agreement.
     """
     paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
     pairs = [_without_omitted(pair) for pair in paired]
     names = [*(call.name for call in predicted), *malformed]
+    if bool(predicted) != bool(expected):
+        return NO_CALL._replace(differences=tuple(_name_differences(pairs)))
     keys = key_counts(pairs)
     values = _compare_values(pairs, tools, ask)
     unequal = keys.tp - values.equal

@@ -1,4 +1,4 @@
-"""Calls as the public evaluator scores them: ORCHESTRATIONBENCH.md §5 and §6, quirks included.
+"""Calls as the public evaluator scores them, quirks included        C-128
 
 All calls of a step are merged into one mapping from argument to list of values, and compared as
 sets. Values stay as decoded: a wrong type raises, and the whole file loses its calls (Q25).

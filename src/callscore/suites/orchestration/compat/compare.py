@@ -1,4 +1,4 @@
-"""Argument values as the public evaluator compares them: ORCHESTRATIONBENCH.md §5.2, §5.3."""
+"""Argument values as the public evaluator compares them        C-128, Q16, Q23"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings in the public form, which `compat` reads: ORCHESTRATIONBENCH.md §2, §3.
+"""Recordings in the public form, which `compat` reads        C-128
 
 The label is built like that of the public runner, mistakes included (Q19).
 """
@@ -45,7 +45,7 @@ def _public_run(run: RecordedRun, steps: Sequence[RawStep]) -> dict[str, Any]:
                 "step_id": str(step),
                 "agent_id": agents.get(step, ""),
                 "role": ROLE,
-                "content": reply.content,
+                "content": "" if reply.content is None else reply.content,
                 "tool_calls": _wrap_calls(step, reply),
             }
             for step, reply in run.steps.items()
@@ -56,6 +56,9 @@ def _public_run(run: RecordedRun, steps: Sequence[RawStep]) -> dict[str, Any]:
 
 
 def _wrap_calls(step: int, reply: RecordedReply) -> Any:
+    """The calls in the public form; none in ours is an empty list, which the public form needs."""
+    if reply.tool_calls is None:
+        return []
     if not isinstance(reply.tool_calls, list):
         return reply.tool_calls
     return [

@@ -1,4 +1,4 @@
-"""Scores plans like the public evaluator, quirks included: ORCHESTRATIONBENCH.md §4.
+"""Scores plans like the public evaluator, quirks included        C-128
 
 Values stay as they were decoded: a value of a wrong type must have the same effect as in the
 public code, an error that drops the whole run (Q5).

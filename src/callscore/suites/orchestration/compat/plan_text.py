@@ -1,4 +1,4 @@
-"""Finds a plan in text like the public evaluator: ORCHESTRATIONBENCH.md §4.1.
+"""Finds a plan in text like the public evaluator        C-128, Q41
 
 Its patterns are replaced by plain searches, so that hostile text takes linear time.
 """

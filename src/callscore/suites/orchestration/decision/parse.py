@@ -19,6 +19,11 @@ from callscore.suites.orchestration.scenario.model import (
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.think_block import strip_think_block
 
+REPEATS_PLAN = "repeats_plan"
+"""Why a sub-agent decided nothing: it wrote a plan, like the one that it sees in the history."""
+_WORKFLOW_KEY = re.compile(
+    r"""(?:^|[{,])[ \t]*["']?(?:\w+_)?workflow_[\w-]+["']?[ \t]*:""", re.MULTILINE
+)
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
 
@@ -60,6 +65,8 @@ def read_prediction(reply: RecordedReply | None) -> Prediction:
         return Rejection(rejection)
     if malformed:
         return NoDecision("malformed_call")
+    if _WORKFLOW_KEY.search(text):
+        return NoDecision(REPEATS_PLAN)
     return NoDecision("plain_text" if text.strip() else "empty_answer")
 
 

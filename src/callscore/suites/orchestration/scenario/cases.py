@@ -81,8 +81,7 @@ def _callscore_cases(
         if isinstance(step, PlanStep):
             yield builder.plan(step.step_id, [each.message for each in before], step)
         else:
-            messages = agent_messages(before, queries.get(step.step_id))
-            yield builder.agent(step.agent, step.step_id, messages, step)
+            yield builder.agent(step.agent, step.step_id, before, queries.get(step.step_id), step)
 
 
 def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) -> Iterator[StepCase]:
@@ -99,8 +98,9 @@ def _public_cases(scenario: Scenario, cards: Cards, protocol: PromptProtocol) ->
         elif raw.by_sub_agent and raw.agent in cards.by_id:
             query = queries.get(raw.step_id)
             task = [Message("user", query.text)] if query is not None else []
-            messages += task
-            yield builder.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
+            yield builder.public_agent(
+                raw.agent, raw.step_id, [*messages, *task], due.get(raw.step_id)
+            )
 
 
 class StepCaseBuilder:
@@ -110,8 +110,8 @@ class StepCaseBuilder:
         self._scenario = scenario
         self._cards = cards
         self._known = "\n".join(step.content for step in scenario.raw if step.agent == "system")
+        self._protocol = protocol
         self._planner = protocol.planner_system(self._known, cards)
-        self._sub_agent = protocol.sub_agent_system(self._known)
 
     def plan(
         self, step_id: int, history: Iterable[Message], step: PlanStep | AgentStep | None = None
@@ -124,14 +124,38 @@ class StepCaseBuilder:
         self,
         agent: str,
         step_id: int,
-        history: Iterable[Message],
-        step: PlanStep | AgentStep | None = None,
+        before: Sequence[HistoryMessage],
+        query: PlannedQuery | None,
+        step: AgentStep,
     ) -> StepCase:
-        """A case of a sub-agent, with its tools."""
+        """A case of a sub-agent with its tools; the system message says what it is to do now."""
+        card = self._cards.by_id.get(agent)
+        name = f"{card.name} ({agent})" if card is not None and card.name else agent
+        system = self._protocol.sub_agent_system(self._known, name, query.text if query else "")
+        return self._agent_case(agent, step_id, system, agent_messages(before, query), step)
+
+    def public_agent(
+        self,
+        agent: str,
+        step_id: int,
+        history: Iterable[Message],
+        step: PlanStep | AgentStep | None,
+    ) -> StepCase:
+        """A case of a sub-agent as the public runner asks it: one system message for all."""
+        system = self._protocol.sub_agent_system(self._known)
+        return self._agent_case(agent, step_id, system, history, step)
+
+    def _agent_case(
+        self,
+        agent: str,
+        step_id: int,
+        system: str,
+        history: Iterable[Message],
+        step: PlanStep | AgentStep | None,
+    ) -> StepCase:
         card = self._cards.by_id.get(agent)
         prompt = Prompt(
-            (Message("system", self._sub_agent), *history),
-            tools=card.tools if card is not None else (),
+            (Message("system", system), *history), tools=card.tools if card is not None else ()
         )
         return StepCase(self._id(step_id), step_id, agent, prompt, step)
 

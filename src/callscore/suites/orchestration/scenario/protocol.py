@@ -16,6 +16,8 @@ from callscore.core.scenarios import ProtocolName
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.yaml_text import PUBLIC_ERRORS, read_public
 
+TASK_IS_LAST_MESSAGE = "What the last message asks for."
+"""The task of a sub-agent for which no plan has one."""
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
@@ -26,7 +28,7 @@ class PromptProtocol(msgspec.Struct, frozen=True):
     planner: str
     sub_agent: str
     prompts_digest: str = ""
-    """A hash of the user's own prompts; empty for the bundled ones."""
+    """A hash of the prompts; empty for the bundled ones of the public protocol."""
 
     @property
     def is_public(self) -> bool:
@@ -48,17 +50,26 @@ class PromptProtocol(msgspec.Struct, frozen=True):
         }
         return _fill(self.planner, values)
 
-    def sub_agent_system(self, system_info: str) -> str:
-        """A sub-agent's system prompt, preceded by the system information."""
+    def sub_agent_system(self, system_info: str, agent: str = "", task: str = "") -> str:
+        """A sub-agent's system prompt, preceded by the system information.
+
+        The prompt of Callscore names the agent and its task. A small model repeats the plan that it
+        sees in the history unless the prompt says what to do now.
+        """
         heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
-        return f"{heading}\n{system_info}\n\n{self.sub_agent}" if system_info else self.sub_agent
+        prompt = self.sub_agent
+        if not self.is_public:
+            prompt = _fill(prompt, {"agent": agent, "task": task or TASK_IS_LAST_MESSAGE})
+        return f"{heading}\n{system_info}\n\n{prompt}" if system_info else prompt
 
 
 @cache
 def bundled_protocol(name: ProtocolName) -> PromptProtocol:
     """The protocol of this name, with the prompts of this package."""
-    prefix = "public_" if name == "public" else ""
-    return PromptProtocol(name, _template(f"{prefix}planner"), _template(f"{prefix}sub_agent"))
+    if name == "public":
+        return PromptProtocol(name, _template("public_planner"), _template("public_sub_agent"))
+    planner, sub_agent = _template("planner"), _template("sub_agent")
+    return PromptProtocol(name, planner, sub_agent, _digest(f"{planner}\n{sub_agent}"))
 
 
 def with_public_prompts(text: str) -> PromptProtocol:
@@ -70,10 +81,13 @@ def with_public_prompts(text: str) -> PromptProtocol:
         config = read_public(text)
     except PUBLIC_ERRORS as error:
         raise DataError(f"{error}; expected a config file of the public runner") from None
-    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
     return PromptProtocol(
-        "public", _prompt(config, "general"), _prompt(config, "select_tools"), digest
+        "public", _prompt(config, "general"), _prompt(config, "select_tools"), _digest(text)
     )
+
+
+def _digest(prompts: str) -> str:
+    return hashlib.sha256(prompts.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
 def _prompt(config: Any, name: str) -> str:

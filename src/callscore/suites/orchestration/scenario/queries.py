@@ -108,7 +108,7 @@ def _by_progress(scenario: Scenario) -> Iterator[tuple[int, PlannedQuery]]:
 def _by_first_use(scenario: Scenario) -> Iterator[tuple[int, PlannedQuery]]:
     """The first unused query of the agent in all plans, later ones included
 
-    ORCHESTRATIONBENCH.md §2: the last definition of a workflow wins, even for earlier steps.
+    As in the public runner (Q20): the last definition of a workflow wins, even for earlier steps.
     """
     merged: dict[str, list[tuple[str, str]]] = {}
     for step in scenario.raw:

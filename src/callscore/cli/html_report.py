@@ -1,0 +1,59 @@
+"""The HTML report that `callscore run --html` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
+    from callscore.export.step_cases import StepCases
+    from callscore.report.source import CaseView
+    from callscore.runner.prepare import PreparedRun, RunOptions
+    from callscore.runner.run import RunResult
+    from callscore.store.disk_list import DiskList
+
+
+class HtmlReport:
+    """The HTML report of a run, if requested; stores cases as they are scored."""
+
+    def __init__(self, html: Path | None, config: EvalConfig) -> None:
+        self._html = html
+        self._cases: DiskList[CaseView] | None = None
+        self._steps: StepCases | None = None
+        if html is not None:
+            from callscore.export.step_cases import StepCases
+            from callscore.report.source import CaseView
+            from callscore.store.disk_list import DiskList
+            from callscore.store.files import check_targets
+
+            check_targets([html], config.files)
+            self._cases, self._steps = DiskList(CaseView), StepCases()
+
+    def __enter__(self) -> HtmlReport:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for kept in (self._cases, self._steps):
+            if kept is not None:
+                kept.close()
+
+    def add_to(self, options: RunOptions) -> RunOptions:
+        """Add the callbacks that receive cases and steps to the options of the run."""
+        if self._cases is None or self._steps is None:
+            return options
+        import msgspec
+
+        return msgspec.structs.replace(options, on_case=self._cases.add, on_step=self._steps.add)
+
+    def write(self, prepared: PreparedRun, ran: RunResult) -> None:
+        """Write the page."""
+        if self._html is None or self._cases is None or self._steps is None:
+            return
+        from callscore.export.report_file import write_html
+        from callscore.export.sources import source_of_run
+
+        write_html(source_of_run(prepared, ran, self._cases, self._steps), self._html)
+        say(f"report: {self._html}", err=True)
