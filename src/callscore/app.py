@@ -28,6 +28,7 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
+from callscore.evaluate.single_cases import read_single_cases
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
@@ -85,7 +86,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     polars frame. You can call it while an event loop is running, as in a notebook.
 
     Args:
-        cases: The calls with their expected outcomes.
+        cases: The calls with their expected outcomes; a `.json` file may have one case.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
         judge: Decides what code cannot: `none`, `offline`, another name, models, or a Judge.
@@ -150,7 +151,8 @@ def _score_given(
             name: _write_records(some, folder / f"{name}.jsonl") for name, some in given.items()
         }
         try:
-            return score_files(msgspec.structs.replace(config, **files), targets, progress)
+            config = read_single_cases(msgspec.structs.replace(config, **files))
+            return score_files(config, targets, progress)
         except DataError as error:
             raise _with_record_number(error, folder) from None
 
@@ -285,7 +287,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case like scoring, without stopping at the first problem."""
     from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
 
-    config = ScoreConfig(cases=paths)
+    config = read_single_cases(ScoreConfig(cases=paths), need_output=False)
     tasks = tasks_for(config)
     seen: set[str] = set()
     counts: dict[str, int] = {}
@@ -293,7 +295,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     warnings: list[DataError] = []
     floors = AllFloors(config.catalog)
     statistics = DataStatistics()
-    for line in lines_of(paths):
+    for line in lines_of(config.case_sources):
         try:
             loaded = load_case(line, tasks)
             case = loaded.case

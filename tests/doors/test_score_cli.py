@@ -455,19 +455,25 @@ def test_validate_refuses_what_scoring_would(tmp_path: Path, line: str, words: s
 
 
 @pytest.mark.parametrize(
-    ("raw", "words"),
+    ("raw", "words", "remedy"),
     [
-        (b"\x1f\x8b\x08\x00rest\nof it", "is compressed (gzip)"),
-        (b"PK\x03\x04rest", "is an archive or a spreadsheet (zip)"),
-        ("{}\n".encode("utf-16"), "is text in UTF-16"),
-        (b'{\n "id": 1\n}\n', "is one JSON document over several lines"),
+        (b"\x1f\x8b\x08\x00rest\nof it", "is compressed (gzip)", ""),
+        (b"PK\x03\x04rest", "is an archive or a spreadsheet (zip)", ""),
+        ("{}\n".encode("utf-16"), "is text in UTF-16", ""),
+        (
+            b'{\n "id": 1\n}\n',
+            "is one JSON document over several lines",
+            "; name it .json if it is a case",
+        ),
     ],
 )
-def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, words: str) -> None:
+def test_a_file_of_another_kind_gets_one_message(
+    tmp_path: Path, raw: bytes, words: str, remedy: str
+) -> None:
     path = tmp_path / "c.jsonl"
     path.write_bytes(raw)
     done = run("validate", path)
-    expected = f"error: {path}: {words}; expected one JSON object per line, in UTF-8\n"
+    expected = f"error: {path}: {words}; expected one JSON object per line, in UTF-8{remedy}\n"
     assert (done.returncode, done.stderr) == (2, expected)
 
 

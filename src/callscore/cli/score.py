@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scoring_pass import OnProgress
+    from callscore.store.files import Source
 
 FILE = click.Path(path_type=Path)
 
@@ -109,13 +110,15 @@ def score(
 ) -> None:
     """Score stored model outputs against their cases.
 
-    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome).
-    Prints the scorecard with models side by side; blockers are marked [!].
+    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome), or
+    .json files with one case each (transcript, expected_outcome, model_output). Prints the
+    scorecard with models side by side; blockers are marked [!].
 
     \b
     callscore score cases.jsonl --outputs a.jsonl b.jsonl --json card.json
     callscore score cases.jsonl --outputs a.jsonl --judge offline
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
+    callscore score case.json
     """
     from callscore.app import OutputPaths
     from callscore.cli import output
@@ -145,7 +148,7 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        with _redact(config, redaction_choice(redact, names)) as config:
+        with _read_cases(config, redaction_choice(redact, names)) as config:
             card = _score(config, targets, progress)
     finally:
         progress.close()
@@ -157,8 +160,11 @@ def score(
 
 
 @contextmanager
-def _redact(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
-    """The config with copies of its files in which personal data is replaced, if wanted."""
+def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
+    """The config with the cases of files that have only one, and redacted copies if wanted."""
+    from callscore.evaluate.single_cases import read_single_cases
+
+    config = read_single_cases(config)
     if options is None:
         yield config
         return
@@ -167,11 +173,15 @@ def _redact(config: ScoreConfig, options: RedactOptions | None) -> Iterator[Scor
     from callscore.cli.safe_echo import say
     from callscore.config.redaction import redacted_copies
 
-    files = {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
+    files: dict[str, Sequence[Source]] = {
+        "cases": config.case_sources,
+        "outputs": config.outputs,
+        "verdicts": config.verdicts,
+    }
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():
             say(line, err=True)
-        yield msgspec.structs.replace(config, **copies)
+        yield msgspec.structs.replace(config, single_cases={}, **copies)
 
 
 def _score(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:

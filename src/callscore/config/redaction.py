@@ -21,7 +21,7 @@ from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder
 from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escape_json
-from callscore.store.files import Line, atomic_write, check_targets, lines_of
+from callscore.store.files import Line, RecordFile, Source, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import Document
 
 RULES = 1
@@ -79,10 +79,10 @@ class FileRedactor:
         """What was replaced so far."""
         return self._redactor.report
 
-    def redact(self, path: Path, target: Path) -> None:
+    def redact(self, source: Source, target: Path) -> None:
         """Write the file with its texts redacted, atomically."""
         with atomic_write(target) as file:
-            for line in lines_of([path]):
+            for line in lines_of([source]):
                 file.write(self._line(line))
 
     def _line(self, line: Line) -> bytes:
@@ -128,19 +128,20 @@ def redact_files(
 
 @contextmanager
 def redacted_copies(
-    groups: Mapping[str, Sequence[Path]], options: RedactOptions
+    groups: Mapping[str, Sequence[Source]], options: RedactOptions
 ) -> Iterator[tuple[dict[str, list[Path]], RedactionReport]]:
     """Temporary copies of groups of files without personal data."""
     redactor = FileRedactor(options)
     with TemporaryDirectory(prefix="callscore-redacted-") as folder:
         copies: dict[str, list[Path]] = {}
-        for name, paths in groups.items():
+        for name, sources in groups.items():
             inside = Path(folder) / name
             inside.mkdir()
             copies[name] = []
-            for number, path in enumerate(paths):
+            for number, source in enumerate(sources):
+                path = source.path if isinstance(source, RecordFile) else source
                 copy = inside / f"{number}-{path.name}"
-                redactor.redact(path, copy)
+                redactor.redact(source, copy)
                 copies[name].append(copy)
         yield copies, redactor.report
 

@@ -15,7 +15,7 @@ from callscore.core.plugins import plugin_names
 from callscore.core.run import ModelSpec
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights
-from callscore.store.files import is_special
+from callscore.store.files import RecordFile, Source, is_special
 from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
+    single_cases: Mapping[Path, bytes] = {}
+    """By file, the case in a file that has one case as one JSON document, as a line."""
+
+    @property
+    def case_sources(self) -> Sequence[Source]:
+        """The case files, with the case of those that have only one."""
+        single = self.single_cases
+        return [RecordFile(path, single[path]) if path in single else path for path in self.cases]
 
     @property
     def is_judged(self) -> bool:

@@ -107,6 +107,10 @@ class Task(Protocol[Reference, Output]):
 
     # Hooks of the data, the records, and the providers `simulated` and `baseline`
 
+    def outcome_keys(self) -> Sequence[str]:
+        """Keys of an expected outcome that show that a case without `task` is of this task."""
+        return ()
+
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
         """Contradictions in a reference, or between it and its config        C-131"""
         return ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -17,7 +16,7 @@ from callscore.core.nearest import nearest
 from callscore.core.suite import Suite
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
+from callscore.store.files import Block, Line, Source, blocks_of, lines_in, lines_of
 from callscore.store.input_records import (
     canonical_case,
     read_case,
@@ -91,7 +90,7 @@ def load_case(
 
 def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
     """The tasks, with the settings of a config."""
-    return config.catalog.tasks(NamesInData(config.cases))
+    return config.catalog.tasks(NamesInData(config.case_sources))
 
 
 class NamesInData:
@@ -100,7 +99,7 @@ class NamesInData:
     All lines are read, even if few cases are selected, so that prompts stay the same.
     """
 
-    def __init__(self, cases: Sequence[Path]) -> None:
+    def __init__(self, cases: Sequence[Source]) -> None:
         self._cases = cases
         self._found: dict[str, Sequence[str]] = {}
 
@@ -128,7 +127,7 @@ class CaseIndex:
         self.positions: dict[str, int] = {}
         self.tasks: set[str] = set()
         """The tasks with cases in the files, before a limit        C-82"""
-        for block in blocks_of(config.cases):
+        for block in blocks_of(config.case_sources):
             heads = read_case_heads(block.lines)
             ids = [head.id for head in heads]
             if ids and len(set(ids)) == len(ids) and self.positions.keys().isdisjoint(ids):
@@ -251,7 +250,7 @@ class CaseReader:
     def __iter__(self) -> Iterator[IndexedCase]:
         """Read the files once, one case at a time."""
         config, next_position, given = self._config, 0, 0
-        for line in lines_of(config.cases):
+        for line in lines_of(config.case_sources):
             if config.limit is not None and given >= config.limit:
                 return
             try:

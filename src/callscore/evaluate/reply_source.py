@@ -127,7 +127,7 @@ def _open_recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedRepli
 
 
 def _open_embedded(config: ScoreConfig) -> EmbeddedReplies:
-    if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
+    if not any(b'"model_output"' in line.raw for line in lines_of(config.case_sources)):
         raise UsageError(
             "no outputs to score; expected --outputs with a file, or cases with `model_output`"
         )

@@ -51,9 +51,20 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     lines: Sequence[bytes]
 
 
-def lines_of(paths: Sequence[Path]) -> Iterator[Line]:
+class RecordFile(msgspec.Struct, frozen=True):
+    """A file with one record, as one JSON document; `record` is that record as one line."""
+
+    path: Path
+    record: bytes
+
+
+Source = Path | RecordFile
+"""A file of JSON Lines, or one with a single record."""
+
+
+def lines_of(sources: Sequence[Source]) -> Iterator[Line]:
     """Every non-empty line of the files, in order."""
-    for block in blocks_of(paths):
+    for block in blocks_of(sources):
         yield from lines_in(block)
 
 
@@ -67,14 +78,17 @@ def lines_in(block: Block) -> Iterator[Line]:
         offset += len(raw)
 
 
-def blocks_of(paths: Sequence[Path]) -> Iterator[Block]:
+def blocks_of(sources: Sequence[Source]) -> Iterator[Block]:
     """All lines of the files, in order, in blocks."""
-    for path in paths:
-        with open_for_reading(path) as file:
+    for source in sources:
+        if isinstance(source, RecordFile):
+            yield Block(source.path, 1, 0, [source.record])
+            continue
+        with open_for_reading(source) as file:
             try:
-                yield from _blocks(path, file)
+                yield from _blocks(source, file)
             except OSError as error:
-                raise _read_error(path, error) from None
+                raise _read_error(source, error) from None
 
 
 def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:

@@ -82,7 +82,7 @@ def _json(text: bytes) -> OtherFormat | None:
     """A JSON array, or an object over several lines; None if the first line is a complete object"""
     first, _, rest = text.partition(b"\n")
     if first.strip() in (b"{", b"["):
-        return OtherFormat("one JSON document over several lines")
+        return OtherFormat("one JSON document over several lines", "name it .json if it is a case")
     if text.startswith(b"[") and not rest.strip():
         return OtherFormat("one JSON list", "write every element as its own line")
     return None

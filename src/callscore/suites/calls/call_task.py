@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +10,7 @@ from callscore.core.case import Case, Malformed
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdicts
 from callscore.core.task import Faults, ItemCount, Task
-from callscore.suites.calls.prompt import CONFIG_KEYS
+from callscore.suites.calls.prompt import CONFIG_KEYS, prompt_file
 
 if TYPE_CHECKING:
     from callscore.core.case import Prompt
@@ -22,6 +22,10 @@ Output = TypeVar("Output")
 
 class CallTask(Task[Reference, Output]):
     """The hooks of a task of document 003."""
+
+    def outcome_keys(self) -> Sequence[str]:
+        """The keys of the documented reply, which an expected outcome has as well."""
+        return tuple(prompt_file(self.name).schema["properties"])
 
     def has_item(self, reference: Reference, output: Output | Malformed, item: Item) -> bool:
         """Whether the case or the reply has the item that a verdict names."""

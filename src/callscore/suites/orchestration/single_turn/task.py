@@ -96,6 +96,10 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         system = f"{TOOLS}{tools}\nReturn one JSON object of the form {form}."
         return Prompt((Message("system", system), Message("user", turns)))
 
+    def outcome_keys(self) -> Sequence[str]:
+        """The keys of the three forms of an expected outcome."""
+        return ("calls", "actions", "nodes", "edges")
+
     def read(self, reference: SingleTurnReference, reply: Reply) -> SingleTurnOutput | Malformed:
         """The model's calls or graph, or why it is neither."""
         parsed = read_object(reply, "fenced")
