@@ -104,11 +104,13 @@ class TaskScore(msgspec.Struct, frozen=True):
     subscores: Mapping[str, SubScore]
     metrics: Mapping[str, MetricScore]
     zeroed_score: float | None = None
-    """formula(rows) × `unblocked_share` of an invalid task; never official (C-129)."""
+    """formula(rows) of an invalid task × the share of calls that breach no gate on their own; never
+    official (C-129)."""
     unblocked_share: float | None = None
     """The share of calls that no call gate blocks (C-03)."""
     blocked_share_ci95: tuple[float, float] | None = None
-    """The interval of the share of blocked calls, if a call is blocked or the task is invalid."""
+    """The interval of the share of calls that count 0, if there are any or the task is invalid: of
+    those in breach of any gate if it is, otherwise of a call gate."""
     answers: int = 0
     """Answers that were evaluated: calls times runs."""
     malformed: Mapping[str, int] = {}

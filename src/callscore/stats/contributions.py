@@ -265,6 +265,8 @@ class ModelShape(msgspec.Struct, frozen=True):
     """Weights of the Final Score by task, and of `benchmarks`; empty if there is no Final Score."""
     zeroed: Mapping[str, float] = {}
     """Weights of the Final Score with blocked calls as 0, over the tasks that ran (C-129)."""
+    invalid: frozenset[str] = frozenset()
+    """The tasks that a gate makes invalid, which count their zeroed score there."""
     workload: Mapping[str, float] = {}
     """By task that the cost is made of, the share of calls that need it (C-83)."""
     cost: float | None = None

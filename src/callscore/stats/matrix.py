@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.stats.contributions import (
+    BLOCKED,
     CALL_BLOCKED,
     EVALUATED,
     Contributions,
@@ -117,6 +118,7 @@ def _columns(
     flags = np.frombuffer(entries.flags, np.uint8)
     yield ("", "cases"), (flags & EVALUATED).astype(np.float64)
     yield ("", "blocked"), ((flags & CALL_BLOCKED) > 0).astype(np.float64)
+    yield ("", "breached"), ((flags & BLOCKED) > 0).astype(np.float64)
     yield ("", "spend"), np.frombuffer(entries.spend, np.float64)
     yield ("", "answers"), np.frombuffer(entries.answers, np.uint16).astype(np.float64)
     pooled = {row.slug for row in shape.tasks[task].rows if row.kind == "pooled"}
