@@ -112,7 +112,8 @@ SETTINGS = {
     "consistency.runs": "how often a case is asked if an eval file has benchmarks and no "
     "`repeats`, 2 to 100 (C-98)",
     "consistency.ddof": "1 for the sample's standard deviation, 0 for the population's (C-98)",
-    "coverage.required": "the share of cases without an error that an official score needs (C-124)",
+    "coverage.required": "the share of cases without an error (C-124) and of decided calls (C-137) "
+    "that an official score needs",
     "entity.fabricated": "whether a configured entity that is not spoken counts as fabricated: "
     "never, or as in the framework's formula (C-45)",
     "padding_factor": "supported claims that count, as a multiple of the facts in the reference; "
