@@ -312,7 +312,7 @@ def test_c87_a_telephone_call_blocked_in_several_tasks_counts_once(tmp_path: Pat
     ids = [f"call {number}" for number in range(13)]
     cases = [qa_case([question()], f"qa/{name}", call_id=name) for name in ids]
     cases += [text_case(case_id=f"text/{name}", call_id=name) for name in ids]
-    cases += [entity_case(["refund"], case_id=f"e/{name}", call_id=name) for name in ids]
+    cases += [entity_case(["refund"], [], ["refund"], f"e/{name}", call_id=name) for name in ids]
     outputs = [output(case["id"], "{") for case in cases]
     model = score(cases, outputs, tmp_path).model
     assert sum(task.blocked_calls for task in model.tasks.values()) == 39
