@@ -50,6 +50,7 @@ def scorecard(
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
+            *_setting_notes(config, suites),
             *_weight_notes(config),
             *_notes(result, judge_runner),
             *_overlap_notes(result, judge_runner),
@@ -315,6 +316,12 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
         f"down: {', '.join(cases[:LEAKS_SHOWN])}{', …' if len(cases) > LEAKS_SHOWN else ''}"
         for (model, kind), cases in sorted(leaks.items())
     ]
+
+
+def _setting_notes(config: ScoreConfig, suites: Sequence[Suite]) -> list[str]:
+    """Notes on settings that change what a result means; none on the defaults."""
+    given = suites if config.settings else ()
+    return [note for suite in given for note in config.catalog.settings_of(suite).notes]
 
 
 def _weight_notes(config: ScoreConfig) -> list[str]:

@@ -22,7 +22,7 @@ from callscore.suites.orchestration.think_block import strip_think_block
 REPEATS_PLAN = "repeats_plan"
 """Why a sub-agent decided nothing: it wrote a plan, like the one that it sees in the history."""
 _WORKFLOW_KEY = re.compile(
-    r"""(?:^|[{,])[ \t]*["']?(?:\w+_)?workflow_[\w-]+["']?[ \t]*:""", re.MULTILINE
+    r"""(?:^|[{,])[ \t]*+["']?(?:(?!workflow_)\w)*+workflow_[\w-]*+["']?[ \t]*+:""", re.MULTILINE
 )
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
