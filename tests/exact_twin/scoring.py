@@ -167,17 +167,20 @@ def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
     unblocked = Fraction(len(answered) - len(blocked), len(answered)) if answered else None
     product = None if of_rows is None or unblocked is None else of_rows * unblocked
     readable = values[f"{task}.structure"]
+    breached_calls = sum(any(run.status == "invalid" for run in c.runs) for c in answered)
+    passed = len(answered) - breached_calls
+    zeroed = Fraction(0) if not passed else of_rows and of_rows * Fraction(passed, len(answered))
     return Column(
         status=status,
         score=product if status == "valid" else None,
         ungated=None if of_rows is None or readable is None else of_rows * readable,
-        zeroed=(Fraction(0) if unblocked == 0 else product) if status == "invalid" else None,
+        zeroed=zeroed if status == "invalid" else None,
         unblocked=unblocked,
         reasons=reasons,
         n=len(answered),
         cases=len(cases),
         is_official=status == "valid" and not is_estimate,
-        blocked=sum(any(run.status == "invalid" for run in c.runs) for c in answered),
+        blocked=breached_calls,
         subscores={name: weighted(weights, values) for name, weights in parts.items()},
         metrics=metrics,
     )

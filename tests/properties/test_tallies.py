@@ -125,7 +125,8 @@ def test_a_task_score_can_be_recomputed_from_its_rows(name: str, dice: Random) -
     if found["status"] == "valid":
         assert found["score"] == product
     elif found["status"] == "invalid":
-        assert found["zeroed_score"] == (0 if found["unblocked_share"] == 0 else product)
+        passed = (found["n"] - found["blocked_calls"]) / found["n"]
+        assert found["zeroed_score"] == (0 if not passed else of_rows and of_rows * passed)
 
 
 @for_every_task

@@ -344,13 +344,42 @@ def test_c129_the_closest_model_is_named_where_none_passes(tmp_path: Path) -> No
     assert first.obstacles == ["Text: Response Structure Compliance, 3 of 1000 calls"]
 
 
-def test_c129_a_task_that_a_rate_gate_blocks_enters_with_its_ungated_score(tmp_path: Path) -> None:
-    cases = [qa_case([question("Q1", 0), question("Q2")])]
-    given = [output("c1", form(question("Q1", 5), question("Q2")))]
+def test_c129_a_call_that_breaches_a_rate_gate_on_its_own_counts_0(tmp_path: Path) -> None:
+    cases = [qa_case([question("Q1", 0), question("Q2")], f"c{i}") for i in range(4)]
+    right = form(question("Q1", 0), question("Q2"))
+    wrong = form(question("Q1", 5), question("Q2"))
+    given = [output(f"c{i}", wrong if i == 0 else right) for i in range(4)]
     scored = score(cases, given, tmp_path, weights={"qa": 1.0})
-    (entry,) = scored.card.zeroed_ranking
-    assert scored.model.final.zeroed_final == scored.task().ungated_score == entry.zeroed_final
-    assert entry.obstacles == ["QA: Compliance False Pass Rate 50 %, above 3"]
+    task, (entry,) = scored.task(), scored.card.zeroed_ranking
+    assert (task.status, task.unblocked_share, task.blocked_calls) == ("invalid", 1, 1)
+    assert task.ungated_score is not None
+    assert task.zeroed_score == pytest.approx(task.ungated_score * 3 / 4)
+    assert scored.model.final.zeroed_final == task.zeroed_score == entry.zeroed_final
+    low, high = task.blocked_share_ci95 or (0, 0)
+    assert low < 1 / 4 < high
+    assert entry.obstacles == ["QA: Compliance False Pass Rate 12.5 %, above 3"]
+
+
+def test_c129_a_false_pass_in_most_calls_is_below_a_model_without_a_blocker(tmp_path: Path) -> None:
+    cases = [qa_case([question("Q1", 0), question("Q2")], f"c{i}") for i in range(10)]
+    wrong = form(question("Q1", 5), question("Q2"))
+    modest = form(question("Q1", 0), question("Q2", 0))
+    outputs = [
+        output(f"c{i}", answer, model)
+        for model, answer in (("lenient", wrong), ("strict", modest))
+        for i in range(10)
+    ]
+    cost = {"lenient": 1, "strict": 1}
+    scored = score(cases, outputs, tmp_path, weights={"qa": 1.0}, cost_per_1000=cost)
+    assert [line.model for line in scored.card.zeroed_ranking] == ["strict", "lenient"]
+    assert scored.card.zeroed_ranking[1].zeroed_final == 0
+
+
+def test_c129_an_incomplete_model_is_not_ranked_with_blocked_calls_as_0(tmp_path: Path) -> None:
+    cases = [qa_case([question()], f"c{i}") for i in range(2)]
+    outputs = [output("c0", form(question()))]
+    scored = score(cases, outputs, tmp_path, weights={"qa": 1.0})
+    assert (scored.model.final.status, scored.card.zeroed_ranking) == ("incomplete", [])
 
 
 def test_c129_tasks_that_were_not_run_are_left_out_and_named(tmp_path: Path) -> None:

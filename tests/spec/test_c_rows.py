@@ -1,4 +1,4 @@
-"""Rows of document 003 as the third reading settles them: C-45, C-136."""
+"""Rows of document 003 as the third reading settles them: C-16, C-45, C-129, C-136."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from builders import Json, entity_case, entity_output, output, score, text_case, text_outcome
+from builders import (
+    Json,
+    entity_case,
+    entity_output,
+    form,
+    output,
+    qa_case,
+    question,
+    score,
+    text_case,
+    text_outcome,
+)
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Scorecard
+from callscore.report.svg.cost_quality import cost_quality_points, models_not_drawn
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.registry import template_of
 
@@ -156,3 +168,22 @@ def test_c136_a_factor_below_0_is_refused(tmp_path: Path) -> None:
     case, answer, verdicts = padded(9)
     with pytest.raises(ConfigError, match="padding_factor must be at least 0"):
         score([case], [output("c1", answer)], tmp_path, verdicts, settings={"padding_factor": -1})
+
+
+def test_c129_no_picture_draws_an_incomplete_model_as_blocked(tmp_path: Path) -> None:
+    cases = [qa_case([question()], "c1"), text_case(case_id="c2")]
+    answers: dict[str, Json] = {"c1": form(question()), "c2": text_outcome()}
+    outputs = [
+        *(output(case, answer, "done") for case, answer in answers.items()),
+        output("c1", form(question()), "open"),
+        output("c1", form(question()), "broken"),
+        output("c2", "{", "broken"),
+    ]
+    price = dict.fromkeys(("done", "open", "broken"), 1.0)
+    weights = {"qa": 0.5, "text": 0.5}
+    card = score(cases, outputs, tmp_path, weights=weights, cost_per_1000=price).card
+    found = {model.model: model.final.status for model in card.models}
+    assert found == {"done": "valid", "open": "incomplete", "broken": "invalid"}
+    drawn = {point.model: point.blocked for point in cost_quality_points(card)}
+    assert drawn == {"done": False, "broken": True}
+    assert models_not_drawn(card) == [("open", "Final Score incomplete")]

@@ -32,7 +32,8 @@ def numbers_of(model: ModelScore) -> Iterator[tuple[ScoreKey, float | None]]:
             yield ("row", slug), metric.value
         for part, sub in task.subscores.items():
             yield ("part", name, part), sub.score
-        yield ("task", name), task.zeroed_score if task.status == "invalid" else task.score
+        yield ("task", name), task.score
+        yield ("zeroed", name), task.zeroed_score
         yield ("ungated", name), task.ungated_score
         if task.unblocked_share is not None:
             yield ("blocked", name), 1 - task.unblocked_share

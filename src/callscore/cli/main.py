@@ -90,6 +90,8 @@ def callscore() -> None:
     Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
                 3 inconclusive · 4 results cannot be stored
                 70 a bug of Callscore · 130 interrupted
+
+    Messages cite rules by number (C-115): docs/rules/index.md explains each of them.
     """
 
 

@@ -162,7 +162,7 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> C
     options = RunOptions(on_case=add_case, on_step=add_step, on_scoring_result=scored.append)
     rescored = rescore_run(run_id, store, eval_file, options)
     catalog = rescored.prepared.config.scoring.catalog
-    contributions = contributions_by_model(scored)
+    contributions = contributions_by_model(scored, rescored.card)
     return ComparisonInput(label, rescored.card, catalog, contributions, results, rescored.caveats)
 
 
@@ -176,12 +176,16 @@ def _without_usage(result: CaseResult) -> CaseResult:
     return msgspec.structs.replace(result, metrics=scores)
 
 
-def contributions_by_model(results: Sequence[ScoringResult]) -> Mapping[str, Contributions]:
+def contributions_by_model(
+    results: Sequence[ScoringResult], card: Scorecard
+) -> Mapping[str, Contributions]:
     """The contributions of every model, from the tallies of its calls and its scenarios."""
     found: dict[str, dict[str, TaskContributions]] = {}
+    tasks = {model.model: model.tasks for model in card.models}
     for result in results:
         for model, of_model in result.tallies.items():
-            found.setdefault(model, {}).update(contributions_of(of_model))
+            known = contributions_of(of_model, tasks.get(model, {}))
+            found.setdefault(model, {}).update(known)
     return found
 
 

@@ -38,7 +38,7 @@ def check_run(
         if result.card is None:
             return {}
         shapes = shapes_by_model(result.card, config.scoring.catalog)
-        return pseudovalues_by_model(contributions_by_model(tallies), shapes)
+        return pseudovalues_by_model(contributions_by_model(tallies, result.card), shapes)
 
     baselines = BaselineRuns(load_baselines(config), per_call)
     return gate_checks(result.card, config.gates, required, baselines)

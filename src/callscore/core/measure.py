@@ -16,6 +16,9 @@ malformed   the model's answer has the wrong structure
 failed      a provider, judge or embedder could not answer
 """
 
+UNDECIDED: tuple[Absence, ...] = ("failed", "not_run")
+"""Why a case with a reply has no value yet: an item of it is not decided."""
+
 
 class Measure(msgspec.Struct, frozen=True, gc=False):
     """One value of one formula on one case, or why there is none."""

@@ -59,6 +59,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
     provisional: float | None = None
     """The value over the decided items, if some are not; no score uses it (C-137)."""
+    provisional_range: Interval | None = None
+    """The lowest and the highest value that the undecided items allow."""
+    bounded: bool = False
+    """Whether some calls are undecided and the value is the worst case (C-137)."""
+    open_calls: int = 0
+    """Calls in which an item is undecided."""
     failed: int = 0
     """Calls that a judge or an embedder could not decide."""
     awaiting: int = 0
@@ -104,11 +110,13 @@ class TaskScore(msgspec.Struct, frozen=True):
     subscores: Mapping[str, SubScore]
     metrics: Mapping[str, MetricScore]
     zeroed_score: float | None = None
-    """formula(rows) × `unblocked_share` of an invalid task; never official (C-129)."""
+    """formula(rows) of an invalid task × the share of calls that breach no gate on their own; never
+    official (C-129)."""
     unblocked_share: float | None = None
     """The share of calls that no call gate blocks (C-03)."""
     blocked_share_ci95: tuple[float, float] | None = None
-    """The interval of the share of blocked calls, if a call is blocked or the task is invalid."""
+    """The interval of the share of calls that count 0, if there are any or the task is invalid: of
+    those in breach of any gate if it is, otherwise of a call gate."""
     answers: int = 0
     """Answers that were evaluated: calls times runs."""
     malformed: Mapping[str, int] = {}
@@ -127,6 +135,15 @@ class TaskScore(msgspec.Struct, frozen=True):
     zeroed_ci95: Interval | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
+    provisional: float | None = None
+    """The score over the decided calls of an incomplete task (C-137)."""
+    provisional_range: Interval | None = None
+    """The score in the worst and in the best case of the undecided calls; 0 if a gate would be
+    breached."""
+    bounded: bool = False
+    """Whether some calls are undecided and the score is that of the worst case (C-137)."""
+    open_calls: int = 0
+    """Calls in which an item of a row is undecided."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):

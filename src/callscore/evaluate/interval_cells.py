@@ -105,7 +105,8 @@ def _task(name: str, task: TaskScore, inputs: IntervalInputs) -> TaskScore:
     if task.ungated_score is not None:
         cell = {**cell, "ungated_ci95": _limits(_interval(inputs, ("ungated", name), calls))}
     if task.zeroed_score is not None:
-        cell = {**cell, "zeroed_ci95": _limits(gated), "few_calls": calls < FEW_CALLS}
+        zeroed = _limits(_interval(inputs, ("zeroed", name), calls))
+        cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
     return msgspec.structs.replace(task, metrics=metrics, subscores=subscores, calls=calls, **cell)
 
 

@@ -19,9 +19,9 @@ from callscore.evaluate.judging import JudgeRunner, JudgingCost
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
-from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
+from callscore.scorecard.undecided import score_open_task
 from callscore.stats.contributions import Contributions
 
 WIDTH_95 = 1.96
@@ -121,17 +121,27 @@ def _with_intervals(
 
     return with_intervals(
         card,
-        {model: contributions_of(tallies) for model, tallies in result.tallies.items()},
+        {
+            model.model: contributions_of(result.tallies[model.model], model.tasks)
+            for model in card.models
+        },
         config.catalog.formula,
         spec.benchmarks.criteria,
         about=f"future {spec.scores[spec.tasks[0]].unit}s",
     )
 
 
-def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
-    """The contributions of a model's calls by task, if they were recorded."""
+def contributions_of(
+    tallies: Mapping[str, TaskTally], tasks: Mapping[str, TaskScore]
+) -> Contributions:
+    """The contributions of a model's calls by task, if they were recorded.
+
+    Undecided calls of a task that is scored by its worst case are at their worst (C-137).
+    """
     return {
-        task: tally.contributions
+        task: tally.contributions.at_worst()
+        if task in tasks and tasks[task].bounded
+        else tally.contributions
         for task, tally in tallies.items()
         if tally.contributions is not None
     }
@@ -164,7 +174,7 @@ def _model_score(
 ) -> ModelScore:
     catalog, settings = config.catalog, context.final.settings
     scored = {
-        task: score_task(
+        task: score_open_task(
             catalog.formula(task), tallies[task], catalog.settings_of(catalog.suite_of(task))
         )
         for task in context.spec.tasks
@@ -241,6 +251,8 @@ def judging_of(
         similarities=spent.similarities,
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
+        stored=spent.stored,
+        unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
     )
@@ -351,8 +363,7 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     ]
     if judge_runner is None:
         return notes
-    if judge_runner.why_failed is not None:
-        notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
+    notes += judge_runner.failure_notes()
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
 
 

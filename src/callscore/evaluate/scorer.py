@@ -9,9 +9,7 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
-from callscore.core.measure import MALFORMED, Measure
 from callscore.core.scorecard import CaseResult
-from callscore.core.suite import BenchmarkLayer, Metric
 from callscore.evaluate.case_steps import (
     JudgedCase,
     MeasuredCase,
@@ -22,11 +20,10 @@ from callscore.evaluate.case_steps import (
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, verdict_record
-from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
-from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
+from callscore.evaluate.judging import NO_JUDGEMENT, Judgement
+from callscore.evaluate.reply_measurer import ReplyMeasurer
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, Record, records_of
-from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
@@ -38,7 +35,7 @@ OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
 Tallies = dict[str, dict[str, TaskTally]]
-NO_BENCHMARKS: Mapping[str, Measure] = {}
+
 LEAK = "leak:"
 """Prefix of the flags that report data which must not be written down."""
 
@@ -71,18 +68,12 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Called with every item that still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
+    ranges: bool = False
+    """Whether undecided replies are also measured at their worst and best (C-137)."""
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
     intervals: bool = True
     """Whether the contributions of each call are recorded, for intervals."""
-
-
-class _TaskFormulas(msgspec.Struct, frozen=True):
-    """How the replies to one task are scored."""
-
-    formula: TaskFormula
-    layer: BenchmarkLayer | None
-    """The second layer, if it runs and applies to the task."""
 
 
 class Scorer:
@@ -103,31 +94,26 @@ class Scorer:
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
         self._on_case = options.on_case
-        self._estimates = options.estimates
         self._whole = options.whole
         self._intervals = options.intervals
-        self._of_task: dict[str, _TaskFormulas] = {}
+        self._measurer = ReplyMeasurer(
+            catalog,
+            benchmarks=options.benchmarks,
+            whole=options.whole,
+            estimates=options.estimates,
+            ranges=options.ranges,
+        )
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
-
-    def _formulas_of(self, task: str) -> _TaskFormulas:
-        found = self._of_task.get(task)
-        if found is None:
-            suite = self._catalog.suite_of(task)
-            layer = None
-            if self._benchmarks:
-                layer = suite.benchmarks(self._catalog.settings_of(suite))
-            if layer is not None and task not in layer.tasks:
-                layer = None
-            found = self._of_task[task] = _TaskFormulas(self._catalog.formula(task), layer)
-        return found
 
     def _tally(self, model: str, task: str) -> TaskTally:
         tallies = self.tallies[model]
         tally = tallies.get(task)
         if tally is None:
-            kept = TaskContributions() if self._intervals else None
+            settings = self._catalog.settings_of(self._catalog.suite_of(task))
+            keeps_open = settings.coverage_required < 1
+            kept = TaskContributions(keeps_open=keeps_open) if self._intervals else None
             tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
@@ -156,7 +142,7 @@ class Scorer:
 
     def _case_questions(self, loaded: LoadedCase) -> Sequence[Question]:
         """Questions about the case itself, independent of the replies        C-74, C-94"""
-        layer = self._formulas_of(loaded.task.name).layer
+        layer = self._measurer.formulas_of(loaded.task.name).layer
         of_layer = layer.ask_case(loaded.case) if layer is not None else ()
         return [*loaded.task.ask_case(loaded.reference), *of_layer]
 
@@ -168,7 +154,7 @@ class Scorer:
         task, reference = loaded.task, loaded.reference
         output = task.read(reference, reply)
         known = given_verdicts_on(loaded.rules, given, model, run) if given else NO_VERDICTS
-        layer = self._formulas_of(task.name).layer if self._benchmarks else None
+        layer = self._measurer.formulas_of(task.name).layer if self._benchmarks else None
         if isinstance(output, Malformed) or not (self._has_judge or layer is not None):
             return ParsedReply(model, run, reply, output, None, known, ())
         view = None
@@ -196,7 +182,7 @@ class Scorer:
             for parsed in runs:
                 if isinstance(parsed, ParsedReply):
                     found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
-                    done.append(self._measure_reply(parsed_case.loaded, parsed, found, frozen))
+                    done.append(self._measurer.measure(parsed_case, parsed, found, frozen))
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()
@@ -244,7 +230,7 @@ class Scorer:
                 self._on_open(item)
 
     def _add_up(self, task: str, group: _ModelReplies) -> None:
-        formulas = self._formulas_of(task)
+        formulas = self._measurer.formulas_of(task)
         group.tally.add_cases(formulas.formula, group.cases, group.charges)
         if formulas.layer is not None:
             suite = self._catalog.suite_of(task)
@@ -311,43 +297,6 @@ class Scorer:
                 if not found or found[-1] != case_id:
                     found.append(case_id)
 
-    def _measure_reply(
-        self, loaded: LoadedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
-    ) -> MeasuredReply:
-        verdicts: Verdicts = parsed.given
-        if found.verdicts or frozen.verdicts:
-            verdicts = {**frozen.verdicts, **found.verdicts, **parsed.given}
-        measured = loaded.task.measure(loaded.reference, parsed.output, verdicts)
-        if added := self._catalog.metrics_of(loaded.task.name):
-            own = {
-                metric.slug: _measure_added(metric, loaded.case, parsed, verdicts)
-                for metric in added
-            }
-            measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
-        if parsed.has_excess:
-            measured = with_excess_flag(measured)
-        if self._whole:
-            measured = with_whole_scores(measured, loaded, parsed, verdicts)
-        if found is not NO_JUDGEMENT or self._estimates:
-            measured = with_judgement(loaded.rules, measured, verdicts, found)
-        formulas = self._formulas_of(loaded.task.name)
-        layer_two = NO_BENCHMARKS
-        if formulas.layer is not None:
-            failures = {**frozen.failures, **found.failures}
-            layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
-            layer_two = loaded.rules.with_failures(layer_two, failures)
-        scored = ScoredReply(measured, score_case(formulas.formula, measured), layer_two)
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts)
-
-    def _second_layer(
-        self, layer: BenchmarkLayer, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
-    ) -> Mapping[str, Measure]:
-        if parsed.view is None:
-            measures = layer.malformed(loaded.case)
-        else:
-            measures = layer.measure(parsed.view, verdicts)
-        return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
-
     def _emit_verdicts(self, case: Case, parsed: ParsedReply | None, verdicts: Verdicts) -> None:
         """Emit the verdicts of judge and embedder as lines of a verdicts file."""
         assert self._on_verdict is not None  # checked by the caller
@@ -364,13 +313,6 @@ class Scorer:
         faults = loaded.task.explain(loaded.reference, parsed.output, verdicts)
         for record in records_of(loaded.suite, case, author, measures, verdicts, faults):
             on_record(record)
-
-
-def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
-    """Measure one reply with a metric of another package."""
-    if isinstance(parsed.output, Malformed):
-        return MALFORMED
-    return metric.measure(case, as_json(parsed.reply), verdicts)
 
 
 def _result(case: Case, model: str, run: MeasuredReply, marks: Sequence[str]) -> CaseResult:

@@ -160,6 +160,9 @@ class ScoringPass:
                 on_open=sinks.on_open,
                 intervals=config.intervals,
                 on_case=sinks.on_case,
+                ranges=self._given.worded
+                or self._given.whole
+                or (sinks.judge_runner is not None and sinks.judge_runner.judge is not None),
                 whole=self._given.whole
                 or (sinks.judge_runner is not None and sinks.judge_runner.judges_whole),
             ),

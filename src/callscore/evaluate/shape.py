@@ -21,6 +21,7 @@ def model_shape(
         tasks={task: task_shape(formula_of(task), score) for task, score in model.tasks.items()},
         final=model.final.weights,
         zeroed=_zeroed_weights(model.final),
+        invalid=frozenset(name for name, task in model.tasks.items() if task.status == "invalid"),
         workload=model.cost.workload,
         cost=_fixed_cost(model.cost),
         criteria=[

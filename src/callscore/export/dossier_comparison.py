@@ -34,7 +34,10 @@ HASHED_KEYS = {
 CARD_KEYS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
 KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by"})
 """Keys of a scorecard that only a judge or a provider could produce again."""
-UNJUDGED_KEYS = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
+UNJUDGED_KEYS = frozenset(
+    {"status", "reasons", "failed", "awaiting", "reason", "obstacles"}
+    | {"provisional_range", "open_calls"}
+)
 """Keys that tell a failed verdict from one never requested; verification requests none."""
 SIGNATURE_PARTS = (
     "suite",

@@ -162,22 +162,21 @@ def find_max_tokens(*values: object) -> int:
 
 
 class SchemaCache(Generic[T]):
-    """A cached function of a schema."""
+    """A cached function of a schema, by its JSON: every prompt has a schema object of its own."""
 
     def __init__(self, work_out: Callable[[JsonObject], T]) -> None:
         self._work_out = work_out
-        self._kept: dict[int, tuple[JsonObject, T]] = {}
+        self._kept: dict[bytes, T] = {}
 
     def __call__(self, schema: JsonObject) -> T:
-        """The cached result; the schema is kept as well, so that its id stays unique."""
-        kept = self._kept.get(id(schema))
-        if kept is not None:
-            return kept[1]
-        if len(self._kept) >= MOST_SCHEMAS_KEPT:
-            self._kept.clear()
-        result = self._work_out(schema)
-        self._kept[id(schema)] = (schema, result)
-        return result
+        """The result for a schema, from the cache if it was there before."""
+        key = msgspec.json.encode(schema)
+        kept = self._kept.get(key)
+        if kept is None:
+            if len(self._kept) >= MOST_SCHEMAS_KEPT:
+                self._kept.clear()
+            kept = self._kept[key] = self._work_out(schema)
+        return kept
 
 
 def encode_raw(value: object) -> msgspec.Raw:

@@ -172,11 +172,13 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
         return Cell(NOT_AVAILABLE, "quiet", "this task was not run")
     metric = task.metrics[row.key]
     if metric.value is None:
+        known = _show_decided(metric, metric.unit)
         return Cell(
             f"{NOT_AVAILABLE}{_decided_calls(metric)}",
             "quiet",
-            metric.why or "",
+            "; ".join(filter(None, (metric.why, _whatever(known, metric.open_calls)))),
             brief=NOT_AVAILABLE,
+            interval=known,
         )
     shown = show_near_limits(metric.value, metric.unit, row.bands)
     tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
@@ -185,7 +187,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     return Cell(
         f"{shown}{tick}{rating}{_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{shown}{tick}{rating[:2]}",
+        brief=f"{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
         interval=show_score_interval(metric, metric.unit),
     )
 
@@ -210,8 +212,25 @@ def _decided_calls(metric: MetricScore) -> str:
     return f" ({decided})" if decided else ""
 
 
+def _show_decided(score: MetricScore | TaskScore, unit: str = "fraction") -> str:
+    """Return the value over the decided calls, with its worst and best case        C-137"""
+    if score.provisional is None or score.provisional_range is None:
+        return ""
+    return f"{show(score.provisional, unit)} {show_interval(score.provisional_range, unit)}"
+
+
+def _whatever(known: str, calls: int) -> str:
+    """Return the sentence about this value; empty if there is none."""
+    if not known:
+        return ""
+    says = "says" if calls == 1 else "say"
+    return f"{known} whatever the {show_count(calls, 'open call')} {says}"
+
+
 def _remarks(metric: MetricScore, task: TaskScore) -> str:
     parts = []
+    if metric.bounded:
+        parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
     if metric.resolution is not None:
         parts.append(f"1 in {100 / metric.resolution:.0f}")
     if metric.facts is not None:
@@ -253,6 +272,8 @@ def _task(task: TaskScore | None) -> Cell:
         return Cell(NOT_AVAILABLE, "quiet", "this task was not run")
     if task.score is not None:
         marks = [] if task.official else ["estimate"]
+        if task.bounded:
+            marks.append(f"worst case of {show_count(task.open_calls, 'open call')}")
         if task.unblocked_share is not None and task.unblocked_share < 1:
             marks.append(f"× {show(task.unblocked_share)} of calls not blocked")
         brief = show(task.score) + (f" ({', '.join(marks)})" if marks else "")
@@ -265,7 +286,9 @@ def _task(task: TaskScore | None) -> Cell:
         return Cell(f"invalid{remark}", "blocked", brief="invalid")
     why = f"{task.status}: " + (", ".join(task.reasons) or f"{task.n} of {task.cases} cases")
     provisional = f" {show(task.ungated_score)}" if task.ungated_score is not None else ""
-    return Cell(f"{task.status}{provisional}", "quiet", why)
+    known = _show_decided(task)
+    why = "; ".join(filter(None, (why, _whatever(known, task.open_calls))))
+    return Cell(f"{task.status}{provisional}", "quiet", why, interval=known)
 
 
 BENCHMARKS_NOT_RUN = "the optional benchmarks were not run"

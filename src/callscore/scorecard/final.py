@@ -210,8 +210,8 @@ def _zeroed_final(
 ) -> tuple[float | None, list[str]]:
     """Σ weight × official or zeroed score, over the tasks that ran        C-129
 
-    A blocked call counts 0; a task that only a rate gate makes invalid counts its ungated score.
-    Tasks that were not run are left out of the sum and of its weights.
+    A call of an invalid task counts 0 if it breaches a gate of any kind on its own. Tasks that were
+    not run are left out of the sum and of its weights.
     """
     scores: dict[str, float | None] = {}
     for name in weights:

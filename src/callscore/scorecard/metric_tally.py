@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from callscore.core.measure import Measure
-
-UNDECIDED = ("failed", "not_run")
-"""Why a case with a reply has no value yet: an item of it is not decided."""
+from callscore.core.measure import UNDECIDED, Measure
 
 
 class MetricTally(msgspec.Struct):

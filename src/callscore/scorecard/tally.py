@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.measure import Measure
+from callscore.core.measure import UNDECIDED, Measure
 from callscore.core.spec import Criterion
 from callscore.core.task import Measured
 from callscore.scorecard import criteria
@@ -28,6 +28,8 @@ class ScoredReply(msgspec.Struct, frozen=True, gc=False):
     score: CaseScore
     benchmarks: CriterionMeasures = {}
     """The criteria of the second layer; empty if it does not run."""
+    extremes: tuple[ScoredReply, ScoredReply] | None = None
+    """The reply as if its open items had the worst and the best verdicts (C-137)."""
 
 
 class TaskTally(msgspec.Struct):
@@ -61,6 +63,8 @@ class TaskTally(msgspec.Struct):
     score_squares: float = 0.0
     contributions: TaskContributions | None = None
     """The contribution of each case, if intervals are computed (STATS §1)."""
+    open_cases: OpenCases | None = None
+    """The cases with undecided items at their worst and best (`undecided.py`)."""
     strata: Mapping[str, TaskTally] = msgspec.field(default_factory=dict)
     """The tallies that this is the sum of, if each row is the mean of theirs (`strata.py`)."""
 
@@ -150,6 +154,49 @@ class TaskTally(msgspec.Struct):
         else:
             self._add_runs(formula, [runs for _, runs in cases])
         self._add_secondary(cases)
+        for at, (case_id, runs) in enumerate(cases):
+            if any(reply.extremes is not None for reply in runs):
+                self._add_open(formula, case_id, runs, len(cases) - at)
+
+    def _add_open(
+        self, formula: TaskFormula, case_id: str, runs: Sequence[ScoredReply], from_end: int
+    ) -> None:
+        """Add a case with undecided items, as if these had the worst and the best verdicts."""
+        if self.open_cases is None:
+            self.open_cases = OpenCases()
+        found = self.open_cases
+        found.cases += 1
+        decided = {slug: _case_measure(slug, runs) for slug in formula.slugs}
+        undecided = [slug for slug, case in decided.items() if case.absence in UNDECIDED]
+        for side, tally in enumerate((found.worst, found.best)):
+            replies = [run.extremes[side] if run.extremes else run for run in runs]
+            tally.add_extreme(formula, case_id, replies, undecided)
+            if side == 0 and self.contributions is not None:
+                flags = gate_flags([reply.score for reply in replies])
+                measures = {slug: _case_measure(slug, replies) for slug in undecided}
+                self.contributions.add_open(from_end, flags, measures)
+
+    def add_extreme(
+        self,
+        formula: TaskFormula,
+        case_id: str,
+        replies: Sequence[ScoredReply],
+        undecided: Sequence[str],
+    ) -> None:
+        """Add what a case would add to the undecided metrics, and its breaches."""
+        for slug in undecided:
+            tally, case = self._metric(slug), _case_measure(slug, replies)
+            tally.add([case])
+            if slug in formula.watched:
+                tally.watch_runs([reply.measured.measures[slug] for reply in replies], case)
+        for reply in replies:
+            score = reply.score.ungated_score
+            if score is not None:
+                self.scored += 1
+                self.score_total += score
+                self.score_squares += score * score
+            if reply.score.status == "invalid":
+                self._add_breach(case_id, reply)
 
     def _add_rows(self, formula: TaskFormula, replies: Sequence[ScoredReply]) -> None:
         """Add the only runs of some cases: as rows of measures, metric by metric."""
@@ -167,11 +214,10 @@ class TaskTally(msgspec.Struct):
             tally = self._metric(slug)
             measures = []
             for replies in cases:
-                runs = [reply.measured.measures[slug] for reply in replies]
-                case = runs[0] if len(runs) == 1 else mean_of_runs(runs)
+                case = _case_measure(slug, replies)
                 measures.append(case)
                 if slug in formula.watched:
-                    tally.watch_runs(runs, case)
+                    tally.watch_runs([reply.measured.measures[slug] for reply in replies], case)
             tally.add(measures)
             self._contribute(formula, slug, measures)
 
@@ -240,7 +286,31 @@ class TaskTally(msgspec.Struct):
             score_total=self.score_total + other.score_total,
             score_squares=self.score_squares + other.score_squares,
             contributions=join_contributions(self.contributions, other.contributions),
+            open_cases=_join_open(self.open_cases, other.open_cases),
         )
+
+
+class OpenCases(msgspec.Struct):
+    """The cases with undecided items: what these would add to the tally, at worst and at best.
+
+    The tallies have the undecided metrics only, and the breaches of the whole case.
+    """
+
+    cases: int = 0
+    worst: TaskTally = msgspec.field(default_factory=TaskTally)
+    best: TaskTally = msgspec.field(default_factory=TaskTally)
+
+
+def _join_open(one: OpenCases | None, other: OpenCases | None) -> OpenCases | None:
+    if one is None or other is None:
+        return one or other
+    return OpenCases(one.cases + other.cases, one.worst + other.worst, one.best + other.best)
+
+
+def _case_measure(slug: str, replies: Sequence[ScoredReply]) -> Measure:
+    """The measure of a case, from those of its runs        C-07"""
+    runs = [reply.measured.measures[slug] for reply in replies]
+    return runs[0] if len(runs) == 1 else mean_of_runs(runs)
 
 
 def _secondary_of(replies: Sequence[ScoredReply]) -> Mapping[str, Measure]:

@@ -130,15 +130,27 @@ class MetricColumn:
 
     def extend(self, other: MetricColumn) -> None:
         """Append the entries of another column."""
-        coded = other.entries()
+        self._add(other._rows())
+
+    def replaced(self, measures: Mapping[int, Measure]) -> MetricColumn:
+        """The same column with the measures of some cases replaced."""
+        rows = self._rows()
+        for place, m in measures.items():
+            rows[place] = (m.value, m.numerator, m.denominator) if self.pooled else m.value
+        found = MetricColumn(pooled=self.pooled)
+        found._add(rows)
+        return found
+
+    def _rows(self) -> list[object]:
+        """The entry of every case."""
+        coded = self.entries()
         if coded is None:
-            parts = other.plain()
+            parts = self.plain()
             rows = zip(*parts, strict=True) if self.pooled else parts[0]
-            self._add([_entry(row) for row in rows])
-        else:
-            assert other._index is not None  # coded columns have their table
-            table = list(other._index)
-            self._add([table[code] for code in coded[1]])
+            return [_entry(row) for row in rows]
+        assert self._index is not None  # coded columns have their table
+        table = list(self._index)
+        return [table[code] for code in coded[1]]
 
 
 def _entry_part(entry: object, place: int) -> float:
@@ -156,10 +168,21 @@ def _entry(row: object) -> object:
     return None if value != value else row
 
 
-class TaskContributions:
-    """The contributions of the cases of one task and one model, in the order of scoring."""
+class OpenCase(NamedTuple):
+    """An undecided case at its worst: its flags, and the measures that are undecided."""
 
-    def __init__(self) -> None:
+    flags: int
+    measures: Mapping[str, Measure]
+
+
+class TaskContributions:
+    """The contributions of the cases of one task and one model, in the order of scoring.
+
+    With `keeps_open`, undecided cases are also kept at their worst.
+    """
+
+    def __init__(self, *, keeps_open: bool = False) -> None:
+        self.keeps_open = keeps_open
         self.keys = array("Q")
         self.flags = array("B")
         self.spend = array("d")
@@ -168,6 +191,8 @@ class TaskContributions:
         """By slug of a metric or of a criterion."""
         self.strata: Mapping[str, TaskContributions] = {}
         """The same cases by stratum, if metrics are means of the strata."""
+        self.open: dict[int, OpenCase] = {}
+        """By place, the cases with undecided items, as if these were at their worst (C-137)."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -193,6 +218,29 @@ class TaskContributions:
             column.add_missing(missing)
         column.add(measures)
 
+    def add_open(self, from_end: int, flags: int, measures: Mapping[str, Measure]) -> None:
+        """Record what an undecided case would add at worst; counted from the last case (1)."""
+        if self.keeps_open:
+            known = {slug: found for slug, found in measures.items() if found.value is not None}
+            self.open[len(self.keys) - from_end] = OpenCase(flags, known)
+
+    def at_worst(self) -> TaskContributions:
+        """The same cases, with undecided ones at their worst        C-137"""
+        found = TaskContributions()
+        found.extend(self)
+        found.open = {}
+        for place, case in self.open.items():
+            found.flags[place] = case.flags
+        for slug in {slug for case in self.open.values() for slug in case.measures}:
+            found.columns[slug] = self.columns[slug].replaced(
+                {
+                    place: case.measures[slug]
+                    for place, case in self.open.items()
+                    if slug in case.measures
+                }
+            )
+        return found
+
     def complete(self) -> None:
         """Extend all columns to the same length: the last cases may have no measures."""
         for column in self.columns.values():
@@ -202,6 +250,7 @@ class TaskContributions:
         """Append the cases of another scoring pass."""
         self.complete()
         other.complete()
+        self.open.update({len(self.keys) + place: case for place, case in other.open.items()})
         for slug, column in other.columns.items():
             own = self.columns.get(slug)
             if own is None:
@@ -265,6 +314,8 @@ class ModelShape(msgspec.Struct, frozen=True):
     """Weights of the Final Score by task, and of `benchmarks`; empty if there is no Final Score."""
     zeroed: Mapping[str, float] = {}
     """Weights of the Final Score with blocked calls as 0, over the tasks that ran (C-129)."""
+    invalid: frozenset[str] = frozenset()
+    """The tasks that a gate makes invalid, which count their zeroed score there."""
     workload: Mapping[str, float] = {}
     """By task that the cost is made of, the share of calls that need it (C-83)."""
     cost: float | None = None

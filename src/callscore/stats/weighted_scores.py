@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 ScoreKey = tuple[str, ...]
 """The key of a value of one model: ("row", slug), ("part", task, name), ("task", task),
-("ungated", task), ("blocked", task), ("criterion", slug), ("benchmarks",), ("final",),
-("zeroed",), ("cost",), and from `rank_scores` ("efficiency",), ("rank",), ("quality_rank",)."""
+("ungated", task), ("zeroed", task), ("blocked", task), ("criterion", slug), ("benchmarks",),
+("final",), ("zeroed",), ("cost",), and from `rank_scores` ("efficiency",), ("rank",),
+("quality_rank",)."""
 
 Scores = dict[ScoreKey, "Floats"]
 
@@ -63,7 +64,8 @@ def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> S
     """All values of one model, for each column of the sums        C-02, C-03, C-06, C-83
 
     `task` is formula(rows) × the share of calls that no call gate blocks: the official score if
-    the task is valid, otherwise `zeroed_score`.
+    the task is valid. `zeroed` of a task is formula(rows) × the share of calls without a breach of
+    any gate, which counts in the `zeroed` Final if the task is invalid (C-129).
     """
     import numpy as np
 
@@ -74,9 +76,12 @@ def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> S
             if (task, "", "cases") in place:
                 _score_task(task, formula, model_sums, values)
         _score_criteria(shape, model_sums, values)
-        for key, weights in (("final", shape.final), ("zeroed", shape.zeroed)):
+        for key, weights, zeroed in (
+            ("final", shape.final, frozenset[str]()),
+            ("zeroed", shape.zeroed, shape.invalid),
+        ):
             if weights:
-                values[key,] = _final(weights, values, sums.shape[1])
+                values[key,] = final_score(weights, values, sums.shape[1], zeroed)
         values["cost",] = _cost(shape, model_sums, sums.shape[1])
     return values
 
@@ -105,6 +110,8 @@ def _score_task(task: str, formula: TaskShape, model_sums: _Sums, values: Scores
     values["blocked", task] = blocked
     values["task", task] = np.where(blocked == 1.0, 0.0, of_rows * (1.0 - blocked))
     values["ungated", task] = of_rows * structure_share
+    breached = model_sums.get(task, "", "breached") / cases
+    values["zeroed", task] = np.where(breached == 1.0, 0.0, of_rows * (1.0 - breached))
 
 
 def _row(task: str, row: MetricShape, model_sums: _Sums) -> Floats:
@@ -176,12 +183,16 @@ def _weighted_sum(terms: Sequence[tuple[float, Floats]]) -> Floats:
     return total
 
 
-def _final(weights: Mapping[str, float], values: Scores, size: int) -> Floats:
-    """Σ weight × task score; NaN if one is missing        003 Final Scoring"""
+def final_score(
+    weights: Mapping[str, float], values: Scores, size: int, zeroed: frozenset[str]
+) -> Floats:
+    """Σ weight × task score, or zeroed score; NaN if one is missing     003 Final Scoring, C-129"""
     import numpy as np
 
     missing = np.full(size, np.nan)
-    keys: dict[str, ScoreKey] = {name: ("task", name) for name in weights}
+    keys: dict[str, ScoreKey] = {
+        name: ("zeroed" if name in zeroed else "task", name) for name in weights
+    }
     keys["benchmarks"] = ("benchmarks",)
     return _weighted_sum(
         [(weight, values.get(keys[name], missing)) for name, weight in weights.items() if weight]

@@ -34,13 +34,16 @@ class Point(NamedTuple):
 
 
 def cost_quality_points(card: Scorecard) -> list[Point]:
-    """Return every model with a cost and a score, official or with blocked calls as 0."""
+    """Return every model with a cost and a score; of an invalid one, with blocked calls as 0.
+
+    A model whose Final Score is incomplete is not drawn: nothing blocks it.
+    """
     ranking = {entry.model: entry for entry in card.ranking}
     points = []
     for model in card.models:
         entry = ranking[model.model]
         cost, quality = model.cost.per_1000_calls, entry.final_score
-        blocked = quality is None and model.final.zeroed_final is not None
+        blocked = model.final.status == "invalid"
         if blocked:
             quality = model.final.zeroed_final
         if cost is None or quality is None:
@@ -67,7 +70,10 @@ def models_not_drawn(card: Scorecard) -> list[tuple[str, str]]:
 
 
 def _why_not(model: ModelScore) -> str:
-    return "cost unknown" if model.cost.per_1000_calls is None else "no Final Score"
+    if model.cost.per_1000_calls is None:
+        return "cost unknown"
+    is_open = model.final.status == "incomplete"
+    return "Final Score incomplete" if is_open else "no Final Score"
 
 
 def draw_cost_quality(points: Sequence[Point], heading: str = FINAL) -> Html:

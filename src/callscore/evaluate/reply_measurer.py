@@ -1,0 +1,138 @@
+"""Measures single replies: with the verdicts on them, and at the worst and best of open ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from callscore.core.case import Case, Malformed
+from callscore.core.judging import Verdicts
+from callscore.core.measure import MALFORMED, Measure
+from callscore.core.suite import BenchmarkLayer, Metric
+from callscore.core.task import Measured
+from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ParsedReply
+from callscore.evaluate.cases import LoadedCase
+from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
+from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
+from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
+from callscore.scorecard.formula import TaskFormula, score_case
+from callscore.scorecard.tally import ScoredReply
+from callscore.suites.registry import Catalog
+
+NO_BENCHMARKS: Mapping[str, Measure] = {}
+
+
+class TaskFormulas(msgspec.Struct, frozen=True):
+    """How the replies to one task are scored."""
+
+    formula: TaskFormula
+    layer: BenchmarkLayer | None
+    """The second layer, if it runs and applies to the task."""
+
+
+class ReplyMeasurer:
+    """Measures and scores replies, one at a time."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        benchmarks: bool,
+        whole: bool,
+        estimates: bool,
+        ranges: bool,
+    ) -> None:
+        self._catalog = catalog
+        self._benchmarks = benchmarks
+        self._whole = whole
+        self._estimates = estimates
+        self._ranges = ranges
+        self._of_task: dict[str, TaskFormulas] = {}
+
+    def formulas_of(self, task: str) -> TaskFormulas:
+        """How replies to a task are scored."""
+        found = self._of_task.get(task)
+        if found is None:
+            suite = self._catalog.suite_of(task)
+            layer = None
+            if self._benchmarks:
+                layer = suite.benchmarks(self._catalog.settings_of(suite))
+            if layer is not None and task not in layer.tasks:
+                layer = None
+            found = self._of_task[task] = TaskFormulas(self._catalog.formula(task), layer)
+        return found
+
+    def measure(
+        self, parsed_case: ParsedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
+    ) -> MeasuredReply:
+        """Measure one reply with the verdicts on it and on its case."""
+        loaded = parsed_case.loaded
+        verdicts: Verdicts = parsed.given
+        if found.verdicts or frozen.verdicts:
+            verdicts = {**frozen.verdicts, **found.verdicts, **parsed.given}
+        measured = self._measures(loaded, parsed, verdicts, found)
+        formulas = self.formulas_of(loaded.task.name)
+        layer_two = NO_BENCHMARKS
+        if formulas.layer is not None:
+            failures = {**frozen.failures, **found.failures}
+            layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
+            layer_two = loaded.rules.with_failures(layer_two, failures)
+        extremes = None
+        if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
+            extremes = self._extremes(parsed_case, parsed, measured, verdicts)
+        scored = ScoredReply(measured, score_case(formulas.formula, measured), layer_two, extremes)
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts)
+
+    def _measures(
+        self, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts, found: Judgement
+    ) -> Measured:
+        """All measures of a reply with these verdicts; `found` says which of them are missing."""
+        measured = loaded.task.measure(loaded.reference, parsed.output, verdicts)
+        if added := self._catalog.metrics_of(loaded.task.name):
+            own = {
+                metric.slug: _measure_added(metric, loaded.case, parsed, verdicts)
+                for metric in added
+            }
+            measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
+        if parsed.has_excess:
+            measured = with_excess_flag(measured)
+        if self._whole:
+            measured = with_whole_scores(measured, loaded, parsed, verdicts)
+        if found is not NO_JUDGEMENT or self._estimates:
+            measured = with_judgement(loaded.rules, measured, verdicts, found)
+        return measured
+
+    def _extremes(
+        self, parsed_case: ParsedCase, parsed: ParsedReply, measured: Measured, verdicts: Verdicts
+    ) -> tuple[ScoredReply, ScoredReply]:
+        """The reply with the worst and the best verdicts on its undecided items        C-137"""
+        loaded = parsed_case.loaded
+        formula = self.formulas_of(loaded.task.name).formula
+        if self._whole:
+            ends = extreme_scores(loaded.rules, measured.measures, verdicts)
+        else:
+            ends = extreme_verdicts(parsed_case, parsed, measured.measures, verdicts)
+        worst, best = (
+            self._measures(loaded, parsed, end, Judgement(end)) for end in (ends.worst, ends.best)
+        )
+        return (
+            ScoredReply(worst, score_case(formula, worst)),
+            ScoredReply(best, score_case(formula, best)),
+        )
+
+    def _second_layer(
+        self, layer: BenchmarkLayer, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
+    ) -> Mapping[str, Measure]:
+        if parsed.view is None:
+            measures = layer.malformed(loaded.case)
+        else:
+            measures = layer.measure(parsed.view, verdicts)
+        return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
+
+
+def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
+    """Measure one reply with a metric of another package."""
+    if isinstance(parsed.output, Malformed):
+        return MALFORMED
+    return metric.measure(case, as_json(parsed.reply), verdicts)
