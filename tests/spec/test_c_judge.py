@@ -50,7 +50,7 @@ def records(folder: Path, **options: Any) -> dict[str, Json]:
     path = folder / "records.jsonl"
     callscore.score([qa_case(THREE)], [output("c1", ANSWERED)], records=path, **options)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {line["metric"]: line for line in lines}
+    return {line["slug"]: line for line in lines}
 
 
 def other_summary() -> Json:
@@ -102,7 +102,7 @@ def test_c100_a_record_holds_the_relevant_value_and_observation(tmp_path: Path) 
     wrong = form(*(question(f"Q{n}", score=5 if n != 2 else 0) for n in (1, 2, 3)))
     callscore.score([qa_case(THREE)], [output("c1", wrong)], records=path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    accuracy = next(line for line in lines if line["metric"] == "qa.question_score_accuracy")
+    accuracy = next(line for line in lines if line["slug"] == "qa.question_score_accuracy")
     assert json.loads(accuracy["expected_outcome_reference"]) == [{"question_id": "Q2", "score": 5}]
     assert json.loads(accuracy["model_output_observed"]) == [{"question_id": "Q2", "score": 0}]
 
@@ -213,7 +213,7 @@ def test_c100_every_metric_has_its_five_keys(tmp_path: Path) -> None:
     )
     for record in found.values():
         assert list(record) == [
-            *("case_id", "model", "run", "metric", "score"),
+            *("case_id", "model", "run", "slug", "metric", "score"),
             *("expected_outcome_reference", "model_output_observed", "reason"),
         ]
     assert found[EVIDENCE]["score"] is None

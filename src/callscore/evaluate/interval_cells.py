@@ -45,7 +45,7 @@ class IntervalInputs(msgspec.Struct, frozen=True):
 
 def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
     if bounds is None:
-        return {}
+        return {"few_calls": True} if calls == 1 else {}
     return {
         "ci95": (bounds.low, bounds.high),
         "ci95_method": bounds.method,
@@ -56,9 +56,12 @@ def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
 def _interval(
     inputs: IntervalInputs, key: ScoreKey, calls: int, reach: tuple[float, float] | None = SHARE
 ) -> IntervalEstimate | None:
-    """BCa over calls; if all calls are equal and the range is known, the rule of three."""
+    """BCa over calls; if all calls are equal and the range is known, the rule of three.
+
+    A single call has no interval: nothing is known about how calls differ.
+    """
     found = inputs.found.get(key)
-    bounds = bca_interval(found, calls) if found is not None and calls else None
+    bounds = bca_interval(found, calls) if found is not None and calls > 1 else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
         return bounds
     return rule_of_three_interval(bounds.low, calls, reach)
@@ -147,18 +150,19 @@ def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInpu
     counts = rate_counts(inputs.contributions[task], row.slug)
     if counts is None:  # nothing to count in any call: the value is by definition
         return msgspec.structs.replace(metric, ci95=None)
+    metric = msgspec.structs.replace(
+        metric, ci95=None, claim95=inputs.claims.get(("row", row.slug))
+    )
+    metric = msgspec.structs.replace(metric, claim=_claim(task, row, metric, inputs))
+    if counts.calls < 2:
+        return metric
     scale = 100.0 if row.percent else 1.0
     spread = bca_interval(inputs.found["row", row.slug], counts.calls)
     if spread is not None:
         spread = IntervalEstimate(spread.low / scale, spread.high / scale, spread.method)
     low, high, method = rate_interval(counts, spread)
     bounds = IntervalEstimate(scale * low, scale * high, method)
-    metric = msgspec.structs.replace(
-        metric,
-        claim95=inputs.claims.get(("row", row.slug)),
-        **{"ci95": None, **_cell(bounds, counts.calls)},
-    )
-    return msgspec.structs.replace(metric, claim=_claim(task, row, metric, inputs))
+    return msgspec.structs.replace(metric, **_cell(bounds, counts.calls))
 
 
 def _claim(
@@ -188,12 +192,14 @@ def _benchmarks(benchmarks: BenchmarkScore, inputs: IntervalInputs) -> Benchmark
     for slug, criterion in benchmarks.criteria.items():
         if criterion.value is not None:
             reach = (0.0, 100.0) if criterion.unit == "percent" else SHARE
-            bounds = _interval(inputs, ("criterion", slug), criterion.n, reach)
-            criterion = msgspec.structs.replace(criterion, **_cell(bounds, criterion.n))
+            calls = min(criterion.n, calls_of(inputs))
+            bounds = _interval(inputs, ("criterion", slug), calls, reach)
+            criterion = msgspec.structs.replace(criterion, **_cell(bounds, calls))
         criteria[slug] = criterion
     cell: IntervalFields = {}
     if benchmarks.score is not None:
-        calls = min(criterion.n for criterion in criteria.values() if criterion.value is not None)
+        cases = [criterion.n for criterion in criteria.values() if criterion.value is not None]
+        calls = min(*cases, calls_of(inputs))
         cell = _cell(_interval(inputs, ("benchmarks",), calls), calls)
     return msgspec.structs.replace(benchmarks, criteria=criteria, **cell)
 
@@ -215,7 +221,7 @@ def fill_ranking_line(line: RankingLine, inputs: IntervalInputs, final: FinalSco
     if line.efficiency is not None:
         cell["efficiency_ci95"] = _efficiency(line.efficiency, inputs, final)
     for name in ("rank", "quality_rank"):
-        if getattr(line, name) is not None:
+        if getattr(line, name) is not None and final.calls > 1:
             cell[f"{name}_ci95"] = rank_interval(inputs.found[name,])
     return msgspec.structs.replace(line, **cell)
 
@@ -224,6 +230,8 @@ def _efficiency(
     efficiency: float, inputs: IntervalInputs, final: FinalScore
 ) -> tuple[float, float] | None:
     """BCa over calls; if nothing varies, the limits of the Final Score at the same cost."""
+    if final.calls < 2:
+        return None
     bounds = bca_interval(inputs.found["efficiency",], final.calls)
     if bounds is None or bounds.method != "all_equal":
         return _limits(bounds)

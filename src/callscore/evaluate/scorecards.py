@@ -259,7 +259,7 @@ def judging_of(
 
 def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
     """The interval of the flip rate, from the counts of each call        STATS §2"""
-    if not spent.flips:
+    if len(spent.flips) < 2:  # a single call has no interval
         return msgspec.UNSET
     from callscore.stats.call_counts import interval_of_counts  # numpy
 

@@ -39,6 +39,7 @@ TONES: Mapping[str, Tone] = {
     "Fail": "bad",
     "Blocker": "blocked",
 }
+TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
 NOT_AVAILABLE = "n/a"
 PASS = "Pass"
 """The framework's rating for a count of 0."""
@@ -78,13 +79,11 @@ def show_flip_rate(judging: Judging) -> str:
 
 
 def scorecard_rows(
-    card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = False
+    card: Scorecard, template: Sequence[TemplateRow], *, rows: RowsShown = "usual"
 ) -> list[ScorecardRow]:
-    """Fill in the template.
-
-    Tasks that no model ran are left out; so are details, unless `all_rows` is set.
-    """
+    """Fill in the template; `details` adds rows that are not in it, `all` also tasks not run."""
     ran = tasks_run(card)
+    details = rows != "usual"
     has_benchmarks = any(
         model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
     )
@@ -92,20 +91,21 @@ def scorecard_rows(
     filled = []
     for row in template:
         task = row.key.partition(".")[0].partition("/")[0]
-        if row.kind in TASK_KINDS and not _has_task(row, task, ran):
+        if row.kind in TASK_KINDS and not (rows == "all" or _has_task(row, task, ran)):
             continue
-        if row.is_detail and not (all_rows or _is_needed_detail(row, card)):
+        if row.is_detail and not (details or _is_needed_detail(row, card)):
             continue
-        if not (has_benchmarks or all_rows) and row.kind in BENCHMARK_KINDS:
+        if not (has_benchmarks or details) and row.kind in BENCHMARK_KINDS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
-        if row.key == "benchmarks" and not (has_benchmarks or all_rows):
+        if row.key == "benchmarks" and not (has_benchmarks or details):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
         filled.append(ScorecardRow(row, cells))
     return filled
 
 
+RowsShown = Literal["usual", "details", "all"]
 TASK_KINDS = ("section", "metric", "figure", "subscore", "task")
 BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
@@ -181,7 +181,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
             interval=known,
         )
     shown = show_near_limits(metric.value, metric.unit, row.bands)
-    tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
+    tick = TICKS[metric.meets_threshold]
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
@@ -310,9 +310,9 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
         )
     estimate = " (estimate)" if benchmarks.approximate else ""
     tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
-    return Cell(
-        f"{show(benchmarks.score)}{estimate}", tone, interval=show_score_interval(benchmarks)
-    )
+    shown = f"{show(benchmarks.score)}{TICKS[benchmarks.meets_recommended]}"
+    interval = show_score_interval(benchmarks)
+    return Cell(f"{shown}{estimate}", tone, brief=shown, interval=interval)
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:

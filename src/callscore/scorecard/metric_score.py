@@ -65,7 +65,7 @@ def _metric_score(
         why=why,
         unit=spec.unit,
         rating=rating.value if rating and value is not None else None,
-        meets_threshold=_meets_threshold(spec, value),
+        meets_threshold=_meets_threshold(spec, value, rating),
         macro=_macro(spec, tally),
         micro=_micro(spec, tally),
         n=tally.n - tally.vacuous if spec.pooled and tally.n > tally.vacuous else tally.n,
@@ -97,7 +97,9 @@ def _padding_of(spec: MetricSpec, tally: MetricTally, value: float | None) -> Pa
 
 
 def _interval(tally: MetricTally) -> tuple[float, float] | None:
-    """100 × Clopper–Pearson of the pooled counts        C-36"""
+    """100 × Clopper–Pearson of the pooled counts; none for a single call        C-36"""
+    if tally.n < 2:
+        return None
     interval = clopper_pearson(round(tally.numerator), round(tally.denominator))
     return (100 * interval.low, 100 * interval.high) if interval is not None else None
 
@@ -186,9 +188,12 @@ def _rating(spec: MetricSpec, value: float | None) -> Rating | None:
     return rate(value, spec.bands, spec.otherwise_of_means or spec.otherwise)
 
 
-def _meets_threshold(spec: MetricSpec, value: float | None) -> bool | None:
+def _meets_threshold(spec: MetricSpec, value: float | None, rating: Rating | None) -> bool | None:
+    """Whether the printed threshold is met, and the rating is neither Fail nor Blocker      C-16"""
     if value is None or spec.threshold is None:
         return None
+    if rating in (Rating.FAIL, Rating.BLOCKER):
+        return False
     return holds(value, spec.threshold.comparison, spec.threshold.limit)
 
 
