@@ -160,6 +160,20 @@ def test_c100_a_record_that_cites_what_is_not_there_is_flagged(tmp_path: Path) -
     for given, flagged in ((right, False), (wrong, True)):
         found = score([text_case()], [output("c1", other_summary())], tmp_path, [given])
         assert (flag in found.results[0]["flags"]) is flagged
+        assert found.value("text.call_intent") == 0.5
+        counted = [note for note in found.card.notes if note.startswith("citation_not_found in 1 ")]
+        assert len(counted) == flagged
+
+
+def test_c100_the_citations_of_the_documents_judge_are_flagged_and_counted(tmp_path: Path) -> None:
+    paraphrase = {**intent_record(0.5), "model_output_observed": "wants money back for the bill"}
+    judge = document_judge(json.dumps(paraphrase))
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
+    assert found.results[0]["metrics"]["text.call_intent"] == 0.5
+    flag = "citation_not_found: text.call_intent"
+    assert flag in found.results[0]["flags"]
+    assert found.card.judging is not None
+    assert found.card.judging.flags[flag] == 1
 
 
 def test_c17_a_record_between_the_steps_is_refused(tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.interval import Interval
-from callscore.core.judging_summary import Judging
+from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
-from callscore.evaluate.judging import JudgeRunner, JudgingCost
+from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
@@ -230,43 +229,6 @@ def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> l
     ]
 
 
-def judging_of(
-    judge_runner: JudgeRunner, overlap: Sequence[str], *, intervals: bool = True
-) -> Judging:
-    """The judge, and what judging has cost so far."""
-    spent = judge_runner.spent
-    return Judging(
-        judge=judge_runner.judge.name if judge_runner.judge is not None else None,
-        embedder=judge_runner.embedder.name if judge_runner.embedder is not None else None,
-        items=spent.items,
-        requests=spent.requests,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cost_usd=spent.cost_usd,
-        disputed=spent.disputed,
-        rejudged=spent.rejudged,
-        flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
-        failed=spent.failed,
-        similarities=spent.similarities,
-        overlap=overlap,
-        flags=dict(sorted(spent.flags.items())),
-        stored=spent.stored,
-        unusable=dict(sorted(spent.unusable.items())),
-        answered_by=judge_runner.answered_by.identities(),
-        flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
-    )
-
-
-def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
-    """The interval of the flip rate, from the counts of each call        STATS §2"""
-    if len(spent.flips) < 2:  # a single call has no interval
-        return msgspec.UNSET
-    from callscore.stats.call_counts import interval_of_counts  # numpy
-
-    found = interval_of_counts(spent.flips)
-    return msgspec.UNSET if found is None else (found.low, found.high)
-
-
 def _signature(
     config: ScoreConfig,
     result: ScoringResult,
@@ -347,6 +309,9 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
         )
     if result.by_code:
         notes.append(f"records of metrics that code computes: {result.by_code}; they were not used")
+    if result.uncited:
+        cited = "their citations are neither fields nor found"
+        notes.append(f"{NOT_CITED} in {result.uncited} scores of a judge: {cited}; they count")
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"

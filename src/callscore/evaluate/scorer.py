@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
+from callscore.core.framework import NOT_CITED
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
@@ -106,6 +107,8 @@ class Scorer:
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
+        self.uncited = 0
+        """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
     def _tally(self, model: str, task: str) -> TaskTally:
         tallies = self.tallies[model]
@@ -270,8 +273,9 @@ class Scorer:
             if isinstance(run, MeasuredReply):
                 group.costs.append(run.parsed.reply.cost_usd)
                 results.append(_result(case, model, run, marks))
-                if run.scored.measured.flags:
-                    self._note_leaks(model, case.id, run.scored.measured.flags)
+                if flags := run.scored.measured.flags:
+                    self._note_leaks(model, case.id, flags)
+                    self.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
                 if self._on_record is not None:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
