@@ -49,7 +49,7 @@ def scorecard(
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
-            *_weight_notes(config),
+            *_config_notes(config, suites),
             *_notes(result, judge_runner),
             *_overlap_notes(result, judge_runner),
             *floor_notes(models, result.tallies, spec),
@@ -291,10 +291,12 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     ]
 
 
-def _weight_notes(config: ScoreConfig) -> list[str]:
-    """A note on custom weights        C-82"""
+def _config_notes(config: ScoreConfig, suites: Sequence[Suite]) -> list[str]:
+    """Notes on settings that change what a result means, and on custom weights        C-82"""
+    given = suites if config.settings else ()
+    notes = [note for suite in given for note in config.catalog.settings_of(suite).notes]
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [f"custom weights of the Final Score: {weights}"] if weights else []
+    return [*notes, *([f"custom weights of the Final Score: {weights}"] if weights else ())]
 
 
 def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
