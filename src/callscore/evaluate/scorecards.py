@@ -21,7 +21,7 @@ from callscore.scorecard.final import FinalWeights, final_score, score_benchmark
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import Contributions, count_distinct
 
 WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
@@ -194,7 +194,8 @@ def _model_score(
         final=final_score(context.final, tasks, benchmarks),
         cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
-        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+        calls=count_distinct([tally.call_keys for tally in tallies.values()]),
+        blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
     )
 
 
