@@ -164,7 +164,7 @@ def score(
 @contextmanager
 def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
     """The config with the cases of files that have only one, and redacted copies if wanted."""
-    from callscore.evaluate.single_cases import read_single_cases
+    from callscore.app import read_single_cases
 
     config = read_single_cases(config)
     if options is None:

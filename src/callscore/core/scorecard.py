@@ -256,6 +256,9 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: Cost
     blockers: Sequence[Blocker]
     blocked_calls: int
+    """Telephone calls that breach a gate on their own, in any task (C-87)."""
+    calls: int = 0
+    """Telephone calls with an evaluated answer."""
     answered_by: Sequence[str] = ()
     """Model names other than the requested one under which the model replied; part of its
     identity (R-26)."""

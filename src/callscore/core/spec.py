@@ -217,6 +217,11 @@ class ScoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         """How far from a turn a time may be that a judge cites."""
         return QUOTE_TOLERANCE_S
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the reader of a scorecard must know about these settings."""
+        return ()
+
     def __post_init__(self) -> None:
         for name, value in (
             ("call_gate_tolerance", self.call_gate_tolerance),

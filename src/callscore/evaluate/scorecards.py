@@ -21,7 +21,7 @@ from callscore.scorecard.final import FinalWeights, final_score, score_benchmark
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import Contributions, count_distinct
 
 WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
@@ -49,7 +49,7 @@ def scorecard(
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
-            *_weight_notes(config),
+            *_config_notes(config, suites),
             *_notes(result, judge_runner),
             *_overlap_notes(result, judge_runner),
             *floor_notes(models, result.tallies, spec),
@@ -194,7 +194,8 @@ def _model_score(
         final=final_score(context.final, tasks, benchmarks),
         cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
-        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+        calls=count_distinct([tally.call_keys for tally in tallies.values()]),
+        blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
     )
 
 
@@ -291,10 +292,12 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     ]
 
 
-def _weight_notes(config: ScoreConfig) -> list[str]:
-    """A note on custom weights        C-82"""
+def _config_notes(config: ScoreConfig, suites: Sequence[Suite]) -> list[str]:
+    """Notes on settings that change what a result means, and on custom weights        C-82"""
+    given = suites if config.settings else ()
+    notes = [note for suite in given for note in config.catalog.settings_of(suite).notes]
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [f"custom weights of the Final Score: {weights}"] if weights else []
+    return [*notes, *([f"custom weights of the Final Score: {weights}"] if weights else ())]
 
 
 def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:

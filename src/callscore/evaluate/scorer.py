@@ -49,7 +49,7 @@ class _ModelReplies(msgspec.Struct):
     cases: list[tuple[str, Sequence[ScoredReply]]] = []
     """By id; only cases with at least one reply."""
     charges: list[Charge] = []
-    """For the same cases, if contributions are recorded."""
+    """For the same cases."""
     costs: list[float | None] = []
     failed: int = 0
 
@@ -200,7 +200,7 @@ class Scorer:
         groups: dict[str, list[_ModelReplies]] = {}
         for measured in cases:
             case = measured.loaded.case
-            key = call_key(case.call_id, case.id) if self._intervals else 0
+            key = call_key(case.call_id, case.id)
             self._emit_case(measured)
             results: list[CaseResult] = []
             of_task = groups.get(case.task)
@@ -245,15 +245,13 @@ class Scorer:
     ) -> None:
         """Record the call and the cost of the case that was emitted last."""
         kept = group.tally.contributions
-        if kept is None:
-            return
         answered = sum(isinstance(run, MeasuredReply) for run in runs)
         costs = group.costs[-len(runs) :]
         spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
         charge = Charge(key, spend, answered)
         if answered:
             group.charges.append(charge)
-        else:
+        elif kept is not None:
             kept.add_unanswered(charge)
 
     def _emit(

@@ -20,6 +20,7 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.template import TemplateRow
+from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
 from callscore.report.figures import figure_of
 from callscore.report.numbers import (
     show,
@@ -370,15 +371,9 @@ def _rank(entry: RankingLine) -> Cell:
     return Cell(f"{entry.rank}{free}{marks}", interval=interval)
 
 
-def count_undecided_gates(model: ModelScore) -> int:
-    """Return how many gates of a model are not decided, over all tasks."""
-    return sum(len(task.undecided_gates) for task in model.tasks.values())
-
-
 def _blocker(model: ModelScore) -> Cell:
     """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
-    calls = f"{show_count(model.blocked_calls, 'call')} blocked"
-    marks = [calls] if model.blocked_calls else []
+    marks = [show_blocked_calls(model)] if model.blocked_calls else []
     undecided = count_undecided_gates(model)
     if model.blockers:
         word, tone = "Yes", TONES["Blocker"]

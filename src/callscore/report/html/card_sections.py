@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard
 from callscore.core.template import TemplateRow
-from callscore.report.cells import count_undecided_gates, tasks_run
+from callscore.report.blocker_text import count_undecided_gates
+from callscore.report.cells import tasks_run
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
     collapsible,
