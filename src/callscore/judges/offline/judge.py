@@ -51,7 +51,7 @@ class OfflineJudge:
 
     name = "offline estimate"
     caveat = (
-        "the offline judge finds inserted errors (another number, another name, a \"not\"), and "
+        'the offline judge finds inserted errors (another number, another name, a "not"), and '
         "hardly those that models make: its rows are estimates without a rating, a tick or a "
         "blocker"
     )
