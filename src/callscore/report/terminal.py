@@ -193,15 +193,11 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
 
 
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
-    limit = show(claim.limit, unit)
-    if not claim.errors:
-        return (
-            f"the limit {limit} is not demonstrable with {show_count(claim.n, 'call')}: "
-            f"at least {claim.needed} without errors are needed"
-        )
+    errors = f", {claim.errors} of them with an error" if claim.errors else ""
     return (
-        f"the limit {limit} is not demonstrable with {show_count(claim.errors, 'error')} in "
-        f"{show_count(claim.n, 'independent item')}: at least {claim.needed} are needed"
+        f"the limit {show(claim.limit, unit)} is not demonstrable with "
+        f"{show_count(claim.n, 'call')}{errors}: at least {claim.needed:,} without "
+        f"{'further errors' if claim.errors else 'errors'} are needed"
     )
 
 
