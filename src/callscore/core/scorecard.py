@@ -10,7 +10,8 @@ import msgspec
 
 from callscore.core.card_rows import Documents, document_of, rows_of
 from callscore.core.contrast import ModelContrast
-from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.decide import DecisionLine
+from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
 
@@ -79,6 +80,7 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """For a rate with a gate: whether the data show that it meets the gate."""
     decides: bool = True
     """Whether a Fail of this row keeps the model from being recommended (C-138)."""
+    claim95: ClaimLimits | None = None
     plain: float | None = None
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
@@ -94,6 +96,7 @@ class SubScore(msgspec.Struct, frozen=True):
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
+    claim95: ClaimLimits | None = None
 
 
 class TaskScore(msgspec.Struct, frozen=True):
@@ -135,6 +138,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     few_calls: bool = False
     ungated_ci95: Interval | None = None
     zeroed_ci95: Interval | None = None
+    claim95: ClaimLimits | None = None
+    ungated_claim95: ClaimLimits | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
     provisional: float | None = None
@@ -208,6 +213,7 @@ class FinalScore(msgspec.Struct, frozen=True):
     ci95_method: str | None = None
     few_calls: bool = False
     zeroed_ci95: Interval | None = None
+    claim95: ClaimLimits | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
 
@@ -258,6 +264,9 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     cost: Cost
     blockers: Sequence[Blocker]
     blocked_calls: int
+    """Telephone calls that breach a gate on their own, in any task (C-87)."""
+    calls: int = 0
+    """Telephone calls with an evaluated answer."""
     answered_by: Sequence[str] = ()
     """Model names other than the requested one under which the model replied; part of its
     identity (R-26)."""
@@ -287,14 +296,6 @@ class RankingLine(msgspec.Struct, frozen=True):
     rank_band: tuple[int, int] | None = None
     """The best and the worst rank that the data allow; models with equal bands tie (STATS §3)."""
     quality_band: tuple[int, int] | None = None
-
-
-class DecisionLine(msgspec.Struct, frozen=True):
-    """One statement of the decision (C-138): its word, the models it names, and why."""
-
-    word: str
-    models: Sequence[str]
-    why: str
 
 
 class ZeroedRankingLine(msgspec.Struct, frozen=True):

@@ -8,14 +8,13 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.interval import Interval
-from callscore.core.judging_summary import Judging
+from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
-from callscore.core.suite import Floor
+from callscore.core.suite import Floor, Suite
 from callscore.evaluate.card_signature import card_signature
-from callscore.evaluate.judging import JudgeRunner, JudgingCost
+from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.report.decision_lines import with_decision
@@ -23,7 +22,7 @@ from callscore.scorecard.final import FinalWeights, final_score, score_benchmark
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import Contributions, count_distinct
 
 WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
@@ -51,7 +50,7 @@ def scorecard(
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
-            *_weight_notes(config),
+            *_config_notes(config, suites),
             *_notes(result, judge_runner),
             *_overlap_notes(result, judge_runner),
             *floor_notes(models, result.tallies, spec),
@@ -205,7 +204,8 @@ def _model_score(
         final=final_score(context.final, tasks, benchmarks),
         cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
-        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+        calls=count_distinct([tally.call_keys for tally in tallies.values()]),
+        blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
         origin=context.origins.get(model, ""),
     )
 
@@ -241,43 +241,6 @@ def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> l
     ]
 
 
-def judging_of(
-    judge_runner: JudgeRunner, overlap: Sequence[str], *, intervals: bool = True
-) -> Judging:
-    """The judge, and what judging has cost so far."""
-    spent = judge_runner.spent
-    return Judging(
-        judge=judge_runner.judge.name if judge_runner.judge is not None else None,
-        embedder=judge_runner.embedder.name if judge_runner.embedder is not None else None,
-        items=spent.items,
-        requests=spent.requests,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cost_usd=spent.cost_usd,
-        disputed=spent.disputed,
-        rejudged=spent.rejudged,
-        flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
-        failed=spent.failed,
-        similarities=spent.similarities,
-        overlap=overlap,
-        flags=dict(sorted(spent.flags.items())),
-        stored=spent.stored,
-        unusable=dict(sorted(spent.unusable.items())),
-        answered_by=judge_runner.answered_by.identities(),
-        flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
-    )
-
-
-def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
-    """The interval of the flip rate, from the counts of each call        STATS §2"""
-    if not spent.flips:
-        return msgspec.UNSET
-    from callscore.stats.call_counts import interval_of_counts  # numpy
-
-    found = interval_of_counts(spent.flips)
-    return msgspec.UNSET if found is None else (found.low, found.high)
-
-
 def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     """One line for each model and kind of leak."""
     return [
@@ -288,10 +251,12 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     ]
 
 
-def _weight_notes(config: ScoreConfig) -> list[str]:
-    """A note on custom weights        C-82"""
+def _config_notes(config: ScoreConfig, suites: Sequence[Suite]) -> list[str]:
+    """Notes on settings that change what a result means, and on custom weights        C-82"""
+    given = suites if config.settings else ()
+    notes = [note for suite in given for note in config.catalog.settings_of(suite).notes]
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [f"custom weights of the Final Score: {weights}"] if weights else []
+    return [*notes, *([f"custom weights of the Final Score: {weights}"] if weights else ())]
 
 
 def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
@@ -306,6 +271,9 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
         )
     if result.by_code:
         notes.append(f"records of metrics that code computes: {result.by_code}; they were not used")
+    if result.uncited:
+        cited = "their citations are neither fields nor found"
+        notes.append(f"{NOT_CITED} in {result.uncited} scores of a judge: {cited}; they count")
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
+from callscore.core.framework import NOT_CITED
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
@@ -48,7 +49,7 @@ class _ModelReplies(msgspec.Struct):
     cases: list[tuple[str, Sequence[ScoredReply]]] = []
     """By id; only cases with at least one reply."""
     charges: list[Charge] = []
-    """For the same cases, if contributions are recorded."""
+    """For the same cases."""
     costs: list[float | None] = []
     failed: int = 0
 
@@ -106,6 +107,8 @@ class Scorer:
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
+        self.uncited = 0
+        """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
     def _tally(self, model: str, task: str) -> TaskTally:
         tallies = self.tallies[model]
@@ -197,7 +200,7 @@ class Scorer:
         groups: dict[str, list[_ModelReplies]] = {}
         for measured in cases:
             case = measured.loaded.case
-            key = call_key(case.call_id, case.id) if self._intervals else 0
+            key = call_key(case.call_id, case.id)
             self._emit_case(measured)
             results: list[CaseResult] = []
             of_task = groups.get(case.task)
@@ -242,15 +245,13 @@ class Scorer:
     ) -> None:
         """Record the call and the cost of the case that was emitted last."""
         kept = group.tally.contributions
-        if kept is None:
-            return
         answered = sum(isinstance(run, MeasuredReply) for run in runs)
         costs = group.costs[-len(runs) :]
         spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
         charge = Charge(key, spend, answered)
         if answered:
             group.charges.append(charge)
-        else:
+        elif kept is not None:
             kept.add_unanswered(charge)
 
     def _emit(
@@ -270,8 +271,9 @@ class Scorer:
             if isinstance(run, MeasuredReply):
                 group.costs.append(run.parsed.reply.cost_usd)
                 results.append(_result(case, model, run, marks))
-                if run.scored.measured.flags:
-                    self._note_leaks(model, case.id, run.scored.measured.flags)
+                if flags := run.scored.measured.flags:
+                    self._note_leaks(model, case.id, flags)
+                    self.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
                 if self._on_record is not None:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:

@@ -93,6 +93,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """Notes on references that contradict themselves (C-131)."""
     leaks: Mapping[tuple[str, str], Sequence[str]] = {}
     """By model and kind, the cases whose replies have data that must not be written down."""
+    uncited: int = 0
+    """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
 
@@ -211,6 +213,7 @@ class ScoringPass:
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
             leaks=self._scorer.leaks,
+            uncited=self._scorer.uncited,
         )
 
     def close(self) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from callscore.core.scorecard import DecisionLine, Scorecard
+from callscore.core.decide import DecisionLine
+from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.cells import Tone, tasks_run
 from callscore.report.names import Origins, marked_name, marked_names, origins_of

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from callscore.core.decide import AS_RECOMMENDED, Decide
+from callscore.core.decide import AS_RECOMMENDED, Decide, DecisionLine
 from callscore.core.race import RaceCard
-from callscore.core.scorecard import DecisionLine, Scorecard
+from callscore.core.scorecard import Scorecard
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.report.card_facts import CardFacts
 from callscore.report.names import join_words

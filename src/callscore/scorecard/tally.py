@@ -7,6 +7,7 @@ pooled numerator and denominator (micro), so that runs can be resumed, split and
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -18,7 +19,17 @@ from callscore.scorecard import criteria
 from callscore.scorecard.criteria import CriterionMeasures, CriterionTally
 from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
 from callscore.scorecard.metric_tally import MetricTally, mean_of_runs
-from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, join_contributions
+from callscore.stats.contributions import (
+    NO_VALUE,
+    Charge,
+    TaskContributions,
+    call_key,
+    join_contributions,
+)
+
+
+def _no_keys() -> array[int]:
+    return array("Q")
 
 
 class ScoredReply(msgspec.Struct, frozen=True, gc=False):
@@ -46,6 +57,10 @@ class TaskTally(msgspec.Struct):
     """Case ids in breach of any gate."""
     call_blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of a call gate."""
+    call_keys: array[int] = msgspec.field(default_factory=_no_keys)
+    """The keys of the telephone calls of evaluated cases; those of one call have the same key."""
+    blocked_keys: set[int] = msgspec.field(default_factory=set)
+    """The keys of calls with a case in breach of any gate (C-87)."""
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
     """Runs in breach, by call gate (C-07)."""
     malformed: dict[str, int] = msgspec.field(default_factory=dict)
@@ -130,8 +145,10 @@ class TaskTally(msgspec.Struct):
     ) -> None:
         """Add the runs of some cases, in their order: metric by metric if each has one run.
 
-        `charges` has the call of each case, if contributions are recorded.
+        `charges` has the call of each case; without it, every case is a call of its own.
         """
+        keys = [charge.key for charge in charges] or [call_key(None, name) for name, _ in cases]
+        self.call_keys.extend(keys)
         if self.contributions is not None:
             self.contributions.add_cases(
                 charges, [gate_flags([reply.score for reply in runs]) for _, runs in cases]
@@ -139,7 +156,7 @@ class TaskTally(msgspec.Struct):
         self.cases += len(cases)
         self.evaluated += len(cases)
         replies: list[ScoredReply] = []
-        for case_id, runs in cases:
+        for (case_id, runs), key in zip(cases, keys, strict=True):
             for reply in runs:
                 replies.append(reply)
                 score = reply.score.ungated_score
@@ -149,6 +166,7 @@ class TaskTally(msgspec.Struct):
                     self.score_squares += score * score
                 if reply.score.status == "invalid":
                     self._add_breach(case_id, reply)
+                    self.blocked_keys.add(key)
         if len(replies) == len(cases):
             self._add_rows(formula, replies)
         else:
@@ -275,6 +293,8 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
+            call_keys=self.call_keys + other.call_keys,
+            blocked_keys=self.blocked_keys | other.blocked_keys,
             breaching_runs=_add_counts(self.breaching_runs, other.breaching_runs),
             malformed=_add_counts(self.malformed, other.malformed),
             benchmarks=criteria.add_tallies(self.benchmarks, other.benchmarks),
