@@ -7,7 +7,6 @@ from typing import Literal
 
 import msgspec
 
-from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     BenchmarkScore,
     Cost,
@@ -40,6 +39,8 @@ TONES: Mapping[str, Tone] = {
     "Fail": "bad",
     "Blocker": "blocked",
 }
+ESTIMATE = "~"
+"""Marks an estimate in narrow columns."""
 TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
 NOT_AVAILABLE = "n/a"
 PASS = "Pass"
@@ -66,17 +67,6 @@ class ScorecardRow(msgspec.Struct, frozen=True):
 
     template: TemplateRow
     cells: Sequence[Cell]
-
-
-def show_flip_rate(judging: Judging) -> str:
-    """Return the share of items whose verdict changed when asked again: 2.1 % [0.4–6.0]."""
-    if judging.flip_rate is None:
-        return "not measured"
-    shown = f"{100 * judging.flip_rate:.1f} %"
-    if judging.flip_rate_ci95 is msgspec.UNSET:
-        return shown
-    low, high = judging.flip_rate_ci95
-    return f"{shown} [{100 * low:.1f}–{100 * high:.1f}]"
 
 
 def scorecard_rows(
@@ -188,7 +178,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     return Cell(
         f"{shown}{tick}{rating}{_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
+        brief=f"{_mark(metric)}{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
         interval=show_score_interval(metric, metric.unit),
     )
 
@@ -241,7 +231,7 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.n != task.n and metric.unit != "count":
         parts.append(f"n = {metric.n}")
     if metric.approximate:
-        parts.append("approximate")
+        parts.append("approximate" if metric.rating else "estimate, not rated")
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -249,6 +239,11 @@ def _count_of_all(value: float | None, resolution: float) -> str:
     """Return a rate as a count, such as `0 of 48`; the mean over several runs may be a fraction."""
     number = f"{(value or 0.0) / resolution:.1f}".removesuffix(".0")
     return f"{number} of {100 / resolution:.0f}"
+
+
+def _mark(metric: MetricScore) -> str:
+    """Mark an estimate where there is no room for a remark."""
+    return ESTIMATE if metric.approximate else ""
 
 
 def _figure(model: ModelScore, row: TemplateRow) -> Cell:
@@ -315,11 +310,13 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
         return Cell(
             f"{benchmarks.status}{provisional} ({of})", "quiet", f"only {of} benchmarks ran"
         )
-    estimate = " (estimate)" if benchmarks.approximate else ""
+    interval = show_score_interval(benchmarks)
+    if benchmarks.approximate:
+        shown = show(benchmarks.score)
+        return Cell(f"{shown} (estimate)", brief=f"{ESTIMATE}{shown}", interval=interval)
     tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
     shown = f"{show(benchmarks.score)}{TICKS[benchmarks.meets_recommended]}"
-    interval = show_score_interval(benchmarks)
-    return Cell(f"{shown}{estimate}", tone, brief=shown, interval=interval)
+    return Cell(shown, tone, brief=shown, interval=interval)
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
@@ -327,13 +324,15 @@ def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     if criterion.binary is None or criterion.value is None:
         return Cell(NOT_AVAILABLE, "quiet", criterion.why or "")
     shown = show_near_limits(criterion.value, criterion.unit, row.bands)
-    mark = ", approximate" if criterion.approximate else ""
+    interval = show_score_interval(criterion, criterion.unit)
+    if criterion.approximate:  # no pass and no fail rests on an estimate
+        return Cell(f"{shown} (estimate)", "plain", brief=f"{ESTIMATE}{shown}", interval=interval)
     tone: Tone = "good" if criterion.binary else "bad"
     return Cell(
-        f"{criterion.binary} ({shown}{mark})",
+        f"{criterion.binary} ({shown})",
         tone,
         brief=f"{criterion.binary} ({shown})",
-        interval=show_score_interval(criterion, criterion.unit),
+        interval=interval,
     )
 
 

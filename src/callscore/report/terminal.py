@@ -12,6 +12,7 @@ from callscore.core.scorecard import (
 )
 from callscore.core.template import TemplateRow
 from callscore.report.cells import (
+    ESTIMATE,
     Cell,
     ScorecardRow,
     Tone,
@@ -134,6 +135,7 @@ def _template(
         yield from paragraph([StyledText(f"Not run: {', '.join(missing)}.", "dim")], width)
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
+        legend += f" · {ESTIMATE} estimate" if card.estimate else ""
         yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_INTERVALS:
         yield from _about_intervals(card, width)

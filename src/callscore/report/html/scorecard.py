@@ -84,7 +84,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     aside = [
         show_score_interval(metric, metric.unit),
         f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
-        "approximate" if metric.approximate else "",
+        ("approximate" if metric.rating else "estimate, not rated") if metric.approximate else "",
     ]
     return tag(
         "td",
