@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from callscore.core.decide import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
+from callscore.report.causes import state_causes
 from callscore.report.cells import Tone, tasks_run
-from callscore.report.names import Origins, marked_name, marked_names, origins_of
+from callscore.report.names import Origins, marked_names, origins_of
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
@@ -27,19 +27,6 @@ TONES_OF_WORDS: Mapping[str, Tone] = {
     "NONE PASSES": "blocked",
     "OUT": "blocked",
     "HOW SURE": "quiet",
-}
-
-REMEDIES: Mapping[str, str] = {
-    "truncated": "were cut off by the token limit: raise max_tokens",
-    "truncated_json": "ended within the JSON: raise max_tokens",
-    "prose_around_json": "had text around the JSON",
-    "content_filter": "were stopped by the provider's content filter",
-    "refusal": "were refusals",
-    "empty": "were empty",
-    "structure": "did not have the requested keys",
-    "not_json": "were not JSON",
-    "not_an_object": "were JSON, but not an object",
-    "duplicate_key": "had a key twice",
 }
 
 
@@ -61,7 +48,8 @@ def state_decision(card: Scorecard) -> list[Statement]:
         more = show_count(len(hidden), "more model")
         place = 1 + max(at for at, one in enumerate(shown) if one.keyword == "OUT")
         shown.insert(place, Statement("OUT", f"{more}, see the blockers below.", "blocked"))
-    return [*shown, *islice(_malformed_replies(card), MODELS_SHOWN)]
+    causes = state_causes(card, MODELS_SHOWN)
+    return [*shown, *(Statement(cause.keyword, cause.text, "bad") for cause in causes)]
 
 
 def state_line(line: DecisionLine, origins: Origins) -> Statement:
@@ -78,16 +66,3 @@ def describe_estimate(card: Scorecard) -> str:
     if card.judging is None and set(tasks_run(card)) == {SCENARIO}:
         return "Estimate: argument values without a verdict count as different."
     return "Offline estimate: built-in rules, no judge."
-
-
-def _malformed_replies(card: Scorecard) -> Iterator[Statement]:
-    """State how many replies could not be parsed, with the remedy for the most frequent cause."""
-    for model in card.models:
-        for task, score in model.tasks.items():
-            if not score.malformed:
-                continue
-            cause, number = max(score.malformed.items(), key=lambda entry: entry[1])
-            why = REMEDIES.get(cause, cause.replace("_", " "))
-            name = marked_name(model.model, origins_of([model]))
-            text = f"{name}, {task}: {number} of {score.answers} answers {why}."
-            yield Statement("MALFORMED", text, "bad")
