@@ -39,16 +39,22 @@ def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
         return f"{blocker.metric}: {blocker.value:.4g}, limit {blocker.limit:g}"
     name = f"{_task(blocker.task, spec)}, {metric.label}"
     if metric.gate is not None and metric.gate.kind == "call":
-        share = binomial_interval(len(blocker.cases), task.n) if task.n else (0.0, 1.0)
-        rate = len(blocker.cases) / task.n if task.n else 0.0
-        numbers = f"{show(100 * rate, 'percent')} [{100 * share[0]:.1f}–{100 * share[1]:.1f}]"
-        return f"{name}: {len(blocker.cases)} of {show_count(task.n, 'call')}, {numbers}"
+        return f"{name}: {_share_of_calls(len(blocker.cases), task.n)}"
     row = task.metrics.get(blocker.metric)
     interval = None if row is None else row.ci95
     is_sure = interval is None or not _includes(interval, blocker.limit, metric)
     shown = f"{show(blocker.value, metric.unit)}{_interval(interval, metric.unit)}"
     text = f"{name}: {shown}, {_limit(blocker.limit, metric.unit)}"
     return text if is_sure else NOT_CERTAIN + text
+
+
+def _share_of_calls(breaching: int, calls: int) -> str:
+    """Return `1 of 300 calls, 0.33 % [0.0–1.8]`; one call alone has no interval."""
+    number = f"{breaching} of {show_count(calls, 'call')}"
+    if calls < 2:
+        return number
+    low, high = (100 * end for end in binomial_interval(breaching, calls))
+    return f"{number}, {show(100 * breaching / calls, 'percent')} [{low:.1f}–{high:.1f}]"
 
 
 def _describe_row(slug: str, metric: MetricScore, spec: Spec) -> str:
