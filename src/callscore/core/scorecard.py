@@ -81,6 +81,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
     """How many supported claims were left out as padding (C-136)."""
+    measured_by: str | None = None
+    """What compared texts in place of LaBSE or mUSE, for which alone the limits hold (C-68)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):

@@ -23,6 +23,7 @@ from callscore.core.scorecard import (
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
 from callscore.report.figures import figure_of
+from callscore.report.metric_remarks import brief_remarks, limits_remark, metric_remarks
 from callscore.report.numbers import (
     show,
     show_count,
@@ -59,6 +60,8 @@ class Cell(msgspec.Struct, frozen=True):
     brief: str = ""
     interval: str = ""
     """The 95 % interval of the value, shown where there is room."""
+    remark: str = ""
+    """What a reader of the value must know; a footnote in the terminal."""
 
 
 class ScorecardRow(msgspec.Struct, frozen=True):
@@ -186,10 +189,11 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
-        f"{shown}{tick}{rating}{_remarks(metric, task)}",
+        f"{shown}{tick}{rating}{metric_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
+        brief=f"{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
         interval=show_score_interval(metric, metric.unit),
+        remark=limits_remark(metric),
     )
 
 
@@ -226,23 +230,6 @@ def _whatever(known: str, calls: int) -> str:
         return ""
     says = "says" if calls == 1 else "say"
     return f"{known} whatever the {show_count(calls, 'open call')} {says}"
-
-
-def _remarks(metric: MetricScore, task: TaskScore) -> str:
-    parts = []
-    if metric.bounded:
-        parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
-    if metric.resolution is not None:
-        parts.append(f"1 in {100 / metric.resolution:.0f}")
-    if metric.facts is not None:
-        parts.append(show_count(metric.facts, "fact"))
-    if metric.max_per_call:
-        parts.append(f"max {metric.max_per_call:g} per call")
-    if metric.n != task.n and metric.unit != "count":
-        parts.append(f"n = {metric.n}")
-    if metric.approximate:
-        parts.append("approximate")
-    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _figure(model: ModelScore, row: TemplateRow) -> Cell:

@@ -79,7 +79,8 @@ def _label(row: TemplateRow) -> str:
 
 
 def _cell(row: TemplateRow, cell: Cell) -> str:
-    text = f"{cell.text} {cell.interval}".strip()
+    remark = f" ({cell.remark})" if cell.remark else ""
+    text = f"{cell.text} {cell.interval}".strip() + remark
     return "" if row.kind == "section" else text.replace("|", "\\|")
 
 

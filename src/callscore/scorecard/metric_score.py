@@ -58,14 +58,17 @@ def _metric_score(
         rating = Rating.FAIL  # the band says blocker, the gate that decides does not (C-03)
     if owner in breached and value is not None:
         rating = Rating.BLOCKER
+    elif value is None or _is_estimate(spec, tally):
+        rating = None
+    is_rated = value is not None and (owner in breached or not _is_estimate(spec, tally))
     shows_resolution = spec.shows_resolution and value is not None
     padding = _padding_of(spec, tally, value)
     return MetricScore(
         value=value,
         why=why,
         unit=spec.unit,
-        rating=rating.value if rating and value is not None else None,
-        meets_threshold=_meets_threshold(spec, value, rating),
+        rating=rating.value if rating else None,
+        meets_threshold=_meets_threshold(spec, value, rating) if is_rated else None,
         macro=_macro(spec, tally),
         micro=_micro(spec, tally),
         n=tally.n - tally.vacuous if spec.pooled and tally.n > tally.vacuous else tally.n,
@@ -85,6 +88,14 @@ def _metric_score(
         plain=None if padding is None else padding.plain,
         claims_left_out=None if padding is None else padding.left_out,
     )
+
+
+def _is_estimate(spec: MetricSpec, tally: MetricTally) -> bool:
+    """Whether no rating and no tick may rest on the row        C-68, C-125
+
+    The limits are those of a judge's verdicts and of LaBSE or mUSE, not of what takes their place.
+    """
+    return tally.estimated > 0 or (spec.needs != "code" and tally.approximate > 0)
 
 
 def _padding_of(spec: MetricSpec, tally: MetricTally, value: float | None) -> Padding | None:
