@@ -366,6 +366,36 @@ def test_c125_an_estimate_is_unofficial_and_says_so(tmp_path: Path) -> None:
     assert found.card.estimate
 
 
+def test_c125_no_band_and_no_tick_rests_on_an_estimate(tmp_path: Path) -> None:
+    estimate, judged_by_model = ScriptedJudge(approximate=True), ScriptedJudge()
+    rows = judged(tmp_path, estimate).task().metrics
+    assert rows[EVIDENCE].value == 1.0
+    assert (rows[EVIDENCE].rating, rows[EVIDENCE].meets_threshold) == (None, None)
+    accuracy = rows["qa.question_score_accuracy"]
+    assert (accuracy.rating, accuracy.meets_threshold) == ("Good", True)
+    row = judged(tmp_path, judged_by_model).task().metrics[EVIDENCE]
+    assert (row.rating, row.meets_threshold) == ("Good", True)
+
+
+def test_c125_a_breach_that_code_finds_is_a_blocker_among_estimates(tmp_path: Path) -> None:
+    silent = other_summary()
+    silent["summary"] = {**silent["summary"], "call_purpose": ""}
+    cases = [text_case(case_id="c1"), text_case(case_id="c2")]
+    answers = [output("c1", silent), output("c2", other_summary())]
+    found = score(cases, answers, tmp_path, judge=ScriptedJudge(approximate=True))
+    assert found.task("text").metrics["text.call_intent"].rating == "Blocker"
+    assert found.task("text").metrics["text.highlight_recall"].rating is None
+
+
+def test_24_9_a_card_of_the_offline_judge_says_what_that_is(tmp_path: Path) -> None:
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge="offline")
+    assert any("finds inserted errors" in note for note in found.card.notes)
+    assert found.card.estimate
+    estimates = [m for m in found.task("text").metrics.values() if m.approximate]
+    assert estimates
+    assert {(metric.rating, metric.meets_threshold) for metric in estimates} == {(None, None)}
+
+
 def test_c125_official_results_are_not_headed_as_an_estimate(tmp_path: Path) -> None:
     found = judged(tmp_path, ScriptedJudge())
     assert found.task().official

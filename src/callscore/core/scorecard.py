@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.card_rows import Documents, document_of, rows_of
 from callscore.core.contrast import ModelContrast
-from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
 
@@ -77,6 +77,7 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    claim95: ClaimLimits | None = None
     plain: float | None = None
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
@@ -94,6 +95,7 @@ class SubScore(msgspec.Struct, frozen=True):
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
+    claim95: ClaimLimits | None = None
 
 
 class TaskScore(msgspec.Struct, frozen=True):
@@ -135,6 +137,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     few_calls: bool = False
     ungated_ci95: Interval | None = None
     zeroed_ci95: Interval | None = None
+    claim95: ClaimLimits | None = None
+    ungated_claim95: ClaimLimits | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
     provisional: float | None = None
@@ -208,6 +212,7 @@ class FinalScore(msgspec.Struct, frozen=True):
     ci95_method: str | None = None
     few_calls: bool = False
     zeroed_ci95: Interval | None = None
+    claim95: ClaimLimits | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
 

@@ -64,16 +64,22 @@ def with_intervals(
         return values
 
     found = make_replicates(matrices, statistic, SEED, resamples)
+    claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
-            model, shape, contributions[model.model], of_model, _specs(model, formula_of)
+            model,
+            shape,
+            contributions[model.model],
+            of_model,
+            claimed[at].limits,
+            _specs(model, formula_of),
         )
-        for model, shape, of_model in zip(kept, shapes, found, strict=True)
+        for at, (model, shape, of_model) in enumerate(zip(kept, shapes, found, strict=True))
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
     card = with_bands(_fill_card(card, inputs, method), found_of, len(units.calls))
-    return with_claims(card, compared, claim_scores(compared.inputs))
+    return with_claims(card, compared, claimed)
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

@@ -225,6 +225,8 @@ class JudgeRunner:
             self._room = asyncio.Semaphore(self.concurrency)
         async with self._room:
             judged = await judge.judge(judge_request)
+        if caveat := getattr(judge, "caveat", ""):
+            self.caveats.add(caveat)
         questions = judge_request.questions
         self.spent.add(judged, len(questions), call_key(case.call_id, case.id))
         if isinstance(judged, Failed):

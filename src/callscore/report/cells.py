@@ -7,7 +7,6 @@ from typing import Literal
 
 import msgspec
 
-from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     BenchmarkScore,
     Cost,
@@ -23,7 +22,13 @@ from callscore.core.scorecard import (
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
 from callscore.report.figures import figure_of
-from callscore.report.metric_remarks import brief_remarks, limits_remark, metric_remarks
+from callscore.report.metric_remarks import (
+    ESTIMATE,
+    brief_remarks,
+    estimate_mark,
+    limits_remark,
+    metric_remarks,
+)
 from callscore.report.numbers import (
     show,
     show_count,
@@ -69,17 +74,6 @@ class ScorecardRow(msgspec.Struct, frozen=True):
 
     template: TemplateRow
     cells: Sequence[Cell]
-
-
-def show_flip_rate(judging: Judging) -> str:
-    """Return the share of items whose verdict changed when asked again: 2.1 % [0.4–6.0]."""
-    if judging.flip_rate is None:
-        return "not measured"
-    shown = f"{100 * judging.flip_rate:.1f} %"
-    if judging.flip_rate_ci95 is msgspec.UNSET:
-        return shown
-    low, high = judging.flip_rate_ci95
-    return f"{shown} [{100 * low:.1f}–{100 * high:.1f}]"
 
 
 def scorecard_rows(
@@ -191,7 +185,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     return Cell(
         f"{shown}{tick}{rating}{metric_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
+        brief=f"{estimate_mark(metric)}{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
         interval=show_score_interval(metric, metric.unit),
         remark=limits_remark(metric),
     )
@@ -296,11 +290,13 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
         return Cell(
             f"{benchmarks.status}{provisional} ({of})", "quiet", f"only {of} benchmarks ran"
         )
-    estimate = " (estimate)" if benchmarks.approximate else ""
+    interval = show_score_interval(benchmarks)
+    if benchmarks.approximate:
+        shown = show(benchmarks.score)
+        return Cell(f"{shown} (estimate)", brief=f"{ESTIMATE}{shown}", interval=interval)
     tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
     shown = f"{show(benchmarks.score)}{TICKS[benchmarks.meets_recommended]}"
-    interval = show_score_interval(benchmarks)
-    return Cell(f"{shown}{estimate}", tone, brief=shown, interval=interval)
+    return Cell(shown, tone, brief=shown, interval=interval)
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
@@ -308,13 +304,15 @@ def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     if criterion.binary is None or criterion.value is None:
         return Cell(NOT_AVAILABLE, "quiet", criterion.why or "")
     shown = show_near_limits(criterion.value, criterion.unit, row.bands)
-    mark = ", approximate" if criterion.approximate else ""
+    interval = show_score_interval(criterion, criterion.unit)
+    if criterion.approximate:  # no pass and no fail rests on an estimate
+        return Cell(f"{shown} (estimate)", "plain", brief=f"{ESTIMATE}{shown}", interval=interval)
     tone: Tone = "good" if criterion.binary else "bad"
     return Cell(
-        f"{criterion.binary} ({shown}{mark})",
+        f"{criterion.binary} ({shown})",
         tone,
         brief=f"{criterion.binary} ({shown})",
-        interval=show_score_interval(criterion, criterion.unit),
+        interval=interval,
     )
 
 

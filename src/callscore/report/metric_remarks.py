@@ -9,6 +9,22 @@ LIMITS = "limits hold for LaBSE or mUSE only"
 """Why a value by another measure has no rating and no tick (C-68)."""
 
 
+ESTIMATE = "~"
+"""Marks an estimate in narrow columns."""
+
+
+def estimate_mark(metric: MetricScore) -> str:
+    """Mark an estimate where there is no room for a remark."""
+    return ESTIMATE if metric.approximate else ""
+
+
+def show_estimate(metric: MetricScore) -> str:
+    """Say that a value is an estimate; empty if it is none."""
+    if not metric.approximate:
+        return ""
+    return "approximate" if metric.rating else "estimate, not rated"
+
+
 def limits_remark(metric: MetricScore) -> str:
     """Return what measured a value, if the limits are not made for it        C-68"""
     return f"{metric.measured_by}: {LIMITS}" if metric.measured_by else ""
@@ -34,5 +50,5 @@ def metric_remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.n != task.n and metric.unit != "count":
         parts.append(f"n = {metric.n}")
     if metric.measured_by or metric.approximate:
-        parts.append(metric.measured_by or "approximate")
+        parts.append(metric.measured_by or show_estimate(metric))
     return f" ({', '.join(parts)})" if parts else ""

@@ -29,6 +29,7 @@ from callscore.report.layout import (
     paragraph,
     table,
 )
+from callscore.report.metric_remarks import ESTIMATE
 from callscore.report.numbers import show, show_count
 from callscore.report.ranking_terminal import (
     ROOM_FOR_INTERVALS,
@@ -134,6 +135,7 @@ def _template(
         yield from paragraph([StyledText(f"Not run: {', '.join(missing)}.", "dim")], width)
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
+        legend += f" · {ESTIMATE} estimate" if card.estimate else ""
         yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_INTERVALS:
         yield from _about_intervals(card, width)
@@ -191,15 +193,11 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
 
 
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
-    limit = show(claim.limit, unit)
-    if not claim.errors:
-        return (
-            f"the limit {limit} is not demonstrable with {show_count(claim.n, 'call')}: "
-            f"at least {claim.needed} without errors are needed"
-        )
+    errors = f", {claim.errors} of them with an error" if claim.errors else ""
     return (
-        f"the limit {limit} is not demonstrable with {show_count(claim.errors, 'error')} in "
-        f"{show_count(claim.n, 'independent item')}: at least {claim.needed} are needed"
+        f"the limit {show(claim.limit, unit)} is not demonstrable with "
+        f"{show_count(claim.n, 'call')}{errors}: at least {claim.needed:,} without "
+        f"{'further errors' if claim.errors else 'errors'} are needed"
     )
 
 

@@ -56,18 +56,18 @@ def _metric_score(
     is_active = any(active.slug == owner for active in formula.gates)
     if rating is Rating.BLOCKER and is_active and owner not in breached:
         rating = Rating.FAIL  # the band says blocker, the gate that decides does not (C-03)
-    if owner in breached and value is not None:
+    is_rated = value is not None
+    if owner in breached and is_rated:
         rating = Rating.BLOCKER
-    elif value is None or _is_estimate(spec, tally):
-        rating = None
-    is_rated = value is not None and (owner in breached or not _is_estimate(spec, tally))
+    elif _is_estimate(spec, tally):
+        is_rated = False  # no band and no tick rests on an estimate (C-68, C-125)
     shows_resolution = spec.shows_resolution and value is not None
     padding = _padding_of(spec, tally, value)
     return MetricScore(
         value=value,
         why=why,
         unit=spec.unit,
-        rating=rating.value if rating else None,
+        rating=rating.value if rating and is_rated else None,
         meets_threshold=_meets_threshold(spec, value, rating) if is_rated else None,
         macro=_macro(spec, tally),
         micro=_micro(spec, tally),
@@ -78,7 +78,7 @@ def _metric_score(
         gate_value=gate_value(spec, tally) if is_rate else None,
         max_per_call=to_count(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
-        severity=_severity(spec, value, rating),
+        severity=_severity(spec, value, rating) if is_rated else None,
         secondary=_secondary(slug, spec, task),
         resolution=100 / tally.denominator if shows_resolution else None,
         provisional=_provisional_value(spec, tally),

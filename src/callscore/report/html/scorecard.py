@@ -18,7 +18,7 @@ from callscore.report.cells import (
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.metric_remarks import limits_remark
+from callscore.report.metric_remarks import limits_remark, show_estimate
 from callscore.report.numbers import show, show_near_limits
 from callscore.report.safe_text import plain
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
@@ -85,8 +85,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     aside = [
         show_score_interval(metric, metric.unit),
         f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
-        limits_remark(metric),
-        "approximate" if metric.approximate and not metric.measured_by else "",
+        limits_remark(metric) or show_estimate(metric),
     ]
     return tag(
         "td",
