@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
     BenchmarkScore,
     Cost,
@@ -14,7 +15,6 @@ from callscore.core.scorecard import (
     FinalScore,
     MetricScore,
     ModelScore,
-    RankingLine,
     Scorecard,
     SubScore,
     TaskScore,
