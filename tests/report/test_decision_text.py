@@ -16,7 +16,7 @@ from builders import (
     text_case,
     text_outcome,
 )
-from callscore.core.decide import DecisionLine
+from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.report.decision import Statement, state_decision
 from fake_judges import ScriptedJudge

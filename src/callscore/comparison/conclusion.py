@@ -10,7 +10,7 @@ import msgspec
 from callscore.comparison.inputs import Competitor
 from callscore.core.comparison import RowDifference
 from callscore.core.contrast import ModelContrast
-from callscore.core.decide import DecisionLine
+from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.spec import Spec
 from callscore.report.decision_lines import decision_lines

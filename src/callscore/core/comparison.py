@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.decide import DecisionLine
+from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Status
 
 ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]

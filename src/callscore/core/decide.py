@@ -1,8 +1,6 @@
-"""The decision of a scorecard: its lines, and what it is made by (C-138)."""
+"""How a scorecard is read: `decide` in eval files (C-138)."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import msgspec
 
@@ -22,11 +20,3 @@ class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 AS_RECOMMENDED = Decide()
-
-
-class DecisionLine(msgspec.Struct, frozen=True):
-    """One statement of the decision (C-138): its word, the models it names, and why."""
-
-    word: str
-    models: Sequence[str]
-    why: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from callscore.core.decide import DecisionLine
+from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.causes import state_causes

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from callscore.core.decide import AS_RECOMMENDED, Decide, DecisionLine
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.race import RaceCard
+from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.report.card_facts import CardFacts

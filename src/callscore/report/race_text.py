@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from callscore.core.decide import Decide, DecisionLine
+from callscore.core.decide import Decide
 from callscore.core.race import RaceCard, RaceExit, RacingModel
+from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.safe_text import plain

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from callscore.core.contrast import ModelContrast
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import FEW_CALLS
-from callscore.core.scorecard import MetricScore, ModelScore, RankingLine, Scorecard
+from callscore.core.ranking import RankingLine
+from callscore.core.scorecard import MetricScore, ModelScore, Scorecard
 from callscore.core.spec import TOLERANCE
 
 STAND_INS = ("simulated", "baseline")
