@@ -198,7 +198,11 @@ def test_stats47_the_only_model_left_is_finished_before_it_is_named() -> None:
     answers = {"good": [score(0.9)] * 200, "poor": [score(0.2)] * 200}
     state, paid = run(answers, rules=RaceRules(call_gates={"qa.structure": "qa"}))
     assert paid == {"good": 200, "poor": 10}
-    assert (state.stopped, state.winner, state.finished) == ("one left", "good", {"good"})
+    assert (state.stopped, state.winner, state.finished) == (
+        "one left",
+        "good",
+        frozenset(["good"]),
+    )
     assert (state.calls["good"], state.blocked["good"]) == (200, 0)
     without_gates, paid = run(answers)
     assert paid == {"good": 10, "poor": 10}
@@ -216,7 +220,7 @@ def test_stats47_a_winner_that_breaches_a_gate_late_is_not_named(about: Populati
     rules = RaceRules(call_gates={"qa.structure": "qa"})
     state, paid = run(answers, about, rules)
     assert state.eliminated["leader"].why == "call_gate"
-    assert (state.winner, state.finished) == ("second", {"leader", "second"})
+    assert (state.winner, state.finished) == ("second", frozenset(["leader", "second"]))
     assert paid["leader"] == paid["second"] == 200 > 5 * paid["third"]
 
 
@@ -258,7 +262,7 @@ def test_c138_clearly_worse_is_more_than_the_margin_of_the_decision() -> None:
     answers = {"good": [score(0.9)] * 200, "near": [score(0.87)] * 200, "far": [score(0.2)] * 200}
     wide = RaceRules(clear_margin=0.05, call_gates={"qa.structure": "qa"})
     state, _ = run(answers, rules=wide)
-    assert (state.winner, state.clearly_worse) == ("good", {"far"})
+    assert (state.winner, state.clearly_worse) == ("good", frozenset(["far"]))
     narrow, _ = run(answers, rules=wide._replace(clear_margin=0.001))
     assert narrow.clearly_worse == {"near", "far"}
     tied, _ = run(answers, rules=wide._replace(margin=0.04))
