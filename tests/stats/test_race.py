@@ -257,7 +257,7 @@ def test_stats47_calls_that_no_block_has_finish_the_winner_about_future_calls() 
     assert (running.state().winner, paid) == ("good", {"good": 40, "poor": 20})
 
 
-def test_c138_clearly_worse_is_more_than_the_margin_of_the_decision() -> None:
+def test_stats47_clearly_worse_is_more_than_the_margin_of_the_decision() -> None:
     """The width of a tie is another number, `race.margin`"""
     answers = {"good": [score(0.9)] * 200, "near": [score(0.87)] * 200, "far": [score(0.2)] * 200}
     wide = RaceRules(clear_margin=0.05, call_gates={"qa.structure": "qa"})

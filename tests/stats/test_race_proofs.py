@@ -150,7 +150,7 @@ def test_stats47_uneven_items_mislead_no_rate_gate(about: Population, gap: float
 
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("gap", [0.02, 0.05])
-def test_c138_a_model_within_the_margin_is_not_called_clearly_worse(k: int, gap: float) -> None:
+def test_stats47_a_model_within_the_margin_is_not_called_clearly_worse(k: int, gap: float) -> None:
     """All others are worse by at most `clear_margin`, in the pool that was drawn"""
     random = np.random.default_rng(17)
     wrong = []
