@@ -12,7 +12,7 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
-from callscore.core.race import RaceCard, RaceExit, RacingModel
+from callscore.core.race import RaceCard, RaceExit, RaceRisk, RacingModel
 from callscore.core.scorecard import (
     BenchmarkScore,
     Blocker,
@@ -154,11 +154,22 @@ def card(
     return made if race is None else msgspec.structs.replace(made, race=race)
 
 
-def racing(name: str, mean: float, requests: int = 100, out: RaceExit | None = None) -> RacingModel:
-    return RacingModel(name, 10, requests, 400, 1.0, 1.0, (mean, mean), out, {})
+def racing(
+    name: str, *, finished: bool = False, out: RaceExit | None = None, clearly_worse: bool = False
+) -> RacingModel:
+    requests = 400 if finished else 100
+    return RacingModel(
+        name, 10, requests, 400, 1.0, 1.0, (0.9, 0.9), out, {}, finished, clearly_worse
+    )
 
 
-def race(status: Any, decision: str | None, band: Sequence[str], *models: RacingModel) -> RaceCard:
+def race(
+    status: Any,
+    decision: str | None,
+    band: Sequence[str],
+    *models: RacingModel,
+    risk: RaceRisk | None = None,
+) -> RaceCard:
     return RaceCard(
         status=status,
         decision=decision,
@@ -177,6 +188,7 @@ def race(status: Any, decision: str | None, band: Sequence[str], *models: Racing
         saved_requests=0.66,
         saved_cost=0.5,
         models=models,
+        risk=risk,
     )
 
 

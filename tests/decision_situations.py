@@ -6,7 +6,7 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 from callscore.core.decide import AS_RECOMMENDED, Decide
-from callscore.core.race import RaceExit
+from callscore.core.race import RaceExit, RaceRisk
 from callscore.core.scorecard import Scorecard
 from decision_cards import (
     ACCURACY,
@@ -923,8 +923,8 @@ SITUATIONS = [
                 "decided",
                 "big",
                 [],
-                racing("big", 0.93, 400),
-                racing("small", 0.80, 100, RaceExit("worse", 10, "big")),
+                racing("big", finished=True),
+                racing("small", out=RaceExit("worse", 10, "big"), clearly_worse=True),
             ),
         ),
         """
@@ -946,8 +946,8 @@ SITUATIONS = [
                 "decided",
                 "big",
                 [],
-                racing("big", 0.93, 400),
-                racing("small", 0.925, 100, RaceExit("worse", 10, "big")),
+                racing("big", finished=True),
+                racing("small", out=RaceExit("worse", 10, "big")),
             ),
         ),
         """
@@ -968,8 +968,8 @@ SITUATIONS = [
                 "decided",
                 "big",
                 [],
-                racing("big", 0.93, 400),
-                racing("small", 0.95, 100, RaceExit("call_gate", 10, gate="qa.structure")),
+                racing("big", finished=True),
+                racing("small", out=RaceExit("call_gate", 10, gate="qa.structure")),
             ),
         ),
         """
@@ -991,8 +991,8 @@ SITUATIONS = [
                 "decided",
                 "big",
                 [],
-                racing("big", 0.93, 400),
-                racing("small", 0.80, 100, RaceExit("worse", 10, "big")),
+                racing("big", finished=True),
+                racing("small", out=RaceExit("worse", 10, "big"), clearly_worse=True),
             ),
         ),
         """
@@ -1011,7 +1011,11 @@ SITUATIONS = [
             model("big", 0.93, 10.0),
             model("small", 0.93, 1.0),
             race=race(
-                "tie", None, ["big", "small"], racing("big", 0.93, 400), racing("small", 0.93, 400)
+                "tie",
+                None,
+                ["big", "small"],
+                racing("big", finished=True),
+                racing("small", finished=True),
             ),
         ),
         """
@@ -1030,8 +1034,8 @@ SITUATIONS = [
                 "none",
                 None,
                 [],
-                racing("big", 0.93, 10, RaceExit("call_gate", 1, gate="qa.structure")),
-                racing("small", 0.93, 10, RaceExit("call_gate", 1, gate="qa.structure")),
+                racing("big", out=RaceExit("call_gate", 1, gate="qa.structure")),
+                racing("small", out=RaceExit("call_gate", 1, gate="qa.structure")),
             ),
         ),
         """
@@ -1048,7 +1052,7 @@ SITUATIONS = [
         card(
             model("big", None, calls=100, cases=400),
             model("small", None, calls=100, cases=400),
-            race=race("open", None, ["big", "small"], racing("big", 0.93), racing("small", 0.93)),
+            race=race("open", None, ["big", "small"], racing("big"), racing("small")),
         ),
         """
         NOT DECIDED      big and small: in the race after 412 of 1,200 requests, 50 % of
@@ -1066,14 +1070,15 @@ SITUATIONS = [
                 "decided",
                 "big",
                 [],
-                racing("big", 0.93, 220),
-                racing("small", 0.80, 100, RaceExit("worse", 10, "big")),
+                racing("big"),
+                racing("small", out=RaceExit("worse", 10, "big"), clearly_worse=True),
+                risk=RaceRisk(180, 0.041, 0, []),
             ),
         ),
         """
         BEST QUALITY     big: decided after 412 of 1,200 requests, 50 % of the cost
-                         saved; with 95 % confidence at most 25.9 % of calls breach a
-                         call gate, and one of the 180 open requests is enough.
+                         saved; with 95 % confidence at most 4.1 % of calls breach a
+                         call gate, and one of the 180 open ones is enough.
         OUT              small: after 10 blocks: worse than big.
         HOW SURE         the guarantee is about this data set (pool): the best model of
                          this data set is eliminated with a probability of at most 5 %.
@@ -1089,8 +1094,8 @@ SITUATIONS = [
                 "decided",
                 "big",
                 [],
-                racing("big", 0.93, 400),
-                racing("small", 0.92, 400, RaceExit("bound", 40, "big")),
+                racing("big", finished=True),
+                racing("small", finished=True, out=RaceExit("bound", 40, "big")),
             ),
         ),
         """

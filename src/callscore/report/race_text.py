@@ -10,8 +10,7 @@ from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.safe_text import plain
-from callscore.scorecard.decision import STAND_INS
-from callscore.stats.claims import unseen_share
+from callscore.scorecard.decision import considered
 
 
 def describe_decision(race: RaceCard) -> str:
@@ -50,15 +49,16 @@ def race_result(race: RaceCard, rivals: Sequence[str], margin: float) -> Decisio
 
 
 def _risk(race: RaceCard) -> str:
-    """Return what may still keep the winner out, if some of its requests are open    STATS §4.7"""
-    winner = next(model for model in race.models if model.model == race.decision)
-    left = winner.of_requests - winner.requests
-    if left <= 0:
+    """Return what may still keep the winner out, if some of its calls are open    STATS §4.7"""
+    risk = race.risk
+    if risk is None:
         return ""
-    share = f"{100 * unseen_share(winner.blocks):.1f} %"
+    enough = "one" if not risk.tolerated else str(risk.tolerated + 1)
+    verb = "is" if not risk.tolerated else "are"
+    gates = f"; not shown to hold: {', '.join(risk.open_gates)}" if risk.open_gates else ""
     return (
-        f"; with 95 % confidence at most {share} of calls breach a call gate, and one of the"
-        f" {left:,} open requests is enough"
+        f"; with 95 % confidence at most {100 * risk.breach_share:.1f} % of calls breach a call"
+        f" gate, and {enough} of the {risk.open_calls:,} open ones {verb} enough{gates}"
     )
 
 
@@ -67,18 +67,15 @@ def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequen
     winner = race.decision
     if winner is None or decide.by == "quality":
         return []
-    means = {model.model: model.mean_score for model in race.models}
-    best, price = means[winner], card.model(winner).cost.per_1000_calls
+    price = card.model(winner).cost.per_1000_calls
+    rivals = [model.model for model in considered(card)]
 
     def is_rival(model: RacingModel) -> bool:
-        score, own = card.model(model.model), means[model.model]
         is_out = model.out is not None and model.out.why in ("call_gate", "rate_gate")
-        if is_out or score.origin in STAND_INS or model.requests >= model.of_requests:
+        if is_out or model.finished or model.clearly_worse or model.model not in rivals:
             return False
-        cost = score.cost.per_1000_calls
-        if cost is not None and price is not None and cost >= price:
-            return False
-        return own is None or best is None or best[0] - own[1] <= decide.margin
+        cost = card.model(model.model).cost.per_1000_calls
+        return cost is None or price is None or cost < price
 
     return [model.model for model in race.models if model.model != winner and is_rival(model)]
 
@@ -88,7 +85,7 @@ def race_exits(race: RaceCard) -> list[DecisionLine]:
     return [
         DecisionLine("OUT", [model.model], _why_out(model.out))
         for model in race.models
-        if model.out is not None and model.requests < model.of_requests
+        if model.out is not None and not model.finished
     ]
 
 

@@ -123,6 +123,7 @@ class RaceRun:
             RaceRules(
                 alpha=self._rules.alpha,
                 margin=self._rules.margin,
+                clear_margin=prepared.config.scoring.decide.margin,
                 gates=self._gates.rates,
                 call_gates=self._gates.calls,
                 tolerance=self._tolerance,
