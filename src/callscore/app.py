@@ -56,9 +56,9 @@ EmbedderSource = str | os.PathLike[str] | Mapping[str, Any] | Embedder
 @api_function
 def score(  # noqa: PLR0913  the options of scoring are its parameters
     cases: Records,
-    outputs: Records = (),
+    outputs: Records | None = None,
     *,
-    verdicts: Records = (),
+    verdicts: Records | None = None,
     judge: JudgeSource = "none",
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
@@ -127,7 +127,11 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     )
     paths = (as_path(results), as_path(records), as_path(save_verdicts))
     targets = OutputPaths(*paths, open_items=as_path(open_items))
-    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
+    given = {
+        "cases": cases,
+        "outputs": () if outputs is None else outputs,
+        "verdicts": () if verdicts is None else verdicts,
+    }
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
