@@ -127,16 +127,12 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     )
     paths = (as_path(results), as_path(records), as_path(save_verdicts))
     targets = OutputPaths(*paths, open_items=as_path(open_items))
-    given = {
-        "cases": cases,
-        "outputs": () if outputs is None else outputs,
-        "verdicts": () if verdicts is None else verdicts,
-    }
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
 def _score_given(
-    given: Mapping[str, Records],
+    given: Mapping[str, Records | None],
     config: ScoreConfig,
     targets: OutputPaths,
     progress: OnProgress,
@@ -151,7 +147,8 @@ def _score_given(
             stack.enter_context(trust_every_config())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
         files = {
-            name: _write_records(some, folder / f"{name}.jsonl") for name, some in given.items()
+            name: _write_records(() if some is None else some, folder / f"{name}.jsonl")
+            for name, some in given.items()
         }
         try:
             config = read_single_cases(msgspec.structs.replace(config, **files))
