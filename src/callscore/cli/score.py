@@ -127,7 +127,6 @@ def score(
     from callscore.app import OutputPaths
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
-    from callscore.cli.progress import ProgressLine
     from callscore.config.decide import read_decide
     from callscore.config.score import DEFAULT_STORE, ScoreConfig
 
@@ -151,12 +150,7 @@ def score(
     targets = OutputPaths(
         results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html
     )
-    progress = ProgressLine("scoring")
-    try:
-        with _read_cases(config, redaction_choice(redact, names)) as config:
-            card = _score(config, targets, progress)
-    finally:
-        progress.close()
+    card = _score(config, targets, redaction_choice(redact, names))
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
@@ -190,7 +184,19 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         yield msgspec.structs.replace(config, single_cases={}, **copies)
 
 
-def _score(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
+def _score(config: ScoreConfig, targets: OutputPaths, redact: RedactOptions | None) -> Scorecard:
+    """Score, with a line that shows the progress."""
+    from callscore.cli.progress import ProgressLine
+
+    progress = ProgressLine("scoring")
+    try:
+        with _read_cases(config, redact) as read:
+            return _score_files(read, targets, progress)
+    finally:
+        progress.close()
+
+
+def _score_files(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
     from callscore.app import score_files
 
     if targets.html is None:
