@@ -14,7 +14,7 @@ from callscore.stats.bands import Contrast, RankRange, are_significant, rank_ban
 from callscore.stats.claimed_scores import ClaimInput, FinalValues, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.differences import (
-    Difference,
+    ResampledDifference,
     PairOfValues,
     difference_interval,
     resample_models,
@@ -43,7 +43,7 @@ def finals_of(scores: Array) -> list[tuple[FinalValues, FinalValues] | None]:
     return list(combinations(found, 2))
 
 
-def differences_of(scores: Array, resamples: int = 2_000) -> list[Difference]:
+def differences_of(scores: Array, resamples: int = 2_000) -> list[ResampledDifference]:
     """The differences of all pairs of models; a row of scores per call, a column per model."""
     calls, models = scores.shape
     units = ResamplingUnits(np.arange(calls, dtype=np.uint64), calls)

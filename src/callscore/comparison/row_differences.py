@@ -13,7 +13,7 @@ from callscore.stats.bands import are_significant
 from callscore.stats.claimed_scores import ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
-    Difference,
+    ResampledDifference,
     PairOfValues,
     ResampledModels,
     difference_interval,
@@ -222,7 +222,7 @@ def _resample(pair: PairedCalls, resamples: int) -> ResampledModels:
     return resample_models(matrices, statistic, finals, resamples)
 
 
-def _with_claim(row: RowDifference, pair: PairedCalls, found: Difference) -> RowDifference:
+def _with_claim(row: RowDifference, pair: PairedCalls, found: ResampledDifference) -> RowDifference:
     """The row of the Final Score: whether it is significant, and what may be claimed    STATS §2"""
     first, second = claim_scores(
         [

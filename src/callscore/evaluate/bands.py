@@ -22,7 +22,7 @@ from callscore.stats.claimed_scores import (
     FinalValues,
     difference_limits,
 )
-from callscore.stats.differences import Difference, PairOfValues, difference_interval
+from callscore.stats.differences import ResampledDifference, PairOfValues, difference_interval
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.weighted_scores import ScoreKey
 
@@ -86,7 +86,7 @@ def with_bands(
     card: Scorecard,
     groups: Sequence[RankedGroup],
     compared: ComparedCalls,
-    differences: Sequence[Difference],
+    differences: Sequence[ResampledDifference],
     claimed: Sequence[ClaimedScores],
 ) -> Scorecard:
     """The same card with bands for its ranks, and the pairs behind them.
@@ -139,7 +139,7 @@ def _finals(
 
 def _contrasts(
     group: RankedGroup,
-    differences: Sequence[Difference],
+    differences: Sequence[ResampledDifference],
     calls: Sequence[int],
     significant: Sequence[bool],
 ) -> Sequence[ModelContrast]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.stats.claimed_scores import FinalValues, difference_limits
-from callscore.stats.differences import EPSILON, Difference
+from callscore.stats.differences import EPSILON, ResampledDifference
 from callscore.stats.intervals import LEVEL
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Contrast(NamedTuple):
 
 
 def are_significant(
-    differences: Sequence[Difference],
+    differences: Sequence[ResampledDifference],
     finals: Sequence[tuple[FinalValues, FinalValues] | None],
     level: float = LEVEL,
 ) -> list[bool]:
@@ -58,7 +58,7 @@ def are_significant(
     ]
 
 
-def _has_spread(pair: Difference, alpha: float) -> bool:
+def _has_spread(pair: ResampledDifference, alpha: float) -> bool:
     """Whether hardly any resample leaves out all calls that differ by another amount"""
     return pair.error > EPSILON and math.exp(-pair.exceptions) < alpha / 10
 
@@ -69,7 +69,7 @@ def _is_claimed(first: FinalValues, second: FinalValues, alpha: float) -> bool:
     return limits is not None and (limits.low > 0 or limits.high < 0)
 
 
-def _studentised(pair: Difference) -> Floats:
+def _studentised(pair: ResampledDifference) -> Floats:
     """|difference* − difference| / se*; infinite if the calls of a resample differ alike"""
     import numpy as np
 

@@ -41,7 +41,7 @@ class PairOfValues(NamedTuple):
     second: int
 
 
-class Difference(NamedTuple):
+class ResampledDifference(NamedTuple):
     """Second minus first: its replicates, and its standard error in every resample."""
 
     replicates: Replicates
@@ -56,7 +56,7 @@ class ResampledModels(NamedTuple):
     """The values of all models, and the differences of some pairs, by the same resamples."""
 
     models: Sequence[Mapping[ScoreKey, Replicates]]
-    differences: Sequence[Difference]
+    differences: Sequence[ResampledDifference]
 
 
 def resample_models(
@@ -90,7 +90,7 @@ def resample_models(
         error = errors[str(at),]
         alike = np.unique(np.round(line, DIGITS), return_counts=True)[1].max()
         exceptions = len(line) - int(alike)
-        differences.append(Difference(found, error.resampled, error.estimate, exceptions))
+        differences.append(ResampledDifference(found, error.resampled, error.estimate, exceptions))
     return ResampledModels(models, differences)
 
 
