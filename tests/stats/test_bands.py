@@ -14,8 +14,8 @@ from callscore.stats.bands import Contrast, RankRange, are_significant, rank_ban
 from callscore.stats.claimed_scores import ClaimInput, FinalValues, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.differences import (
-    ResampledDifference,
     PairOfValues,
+    ResampledDifference,
     difference_interval,
     resample_models,
 )

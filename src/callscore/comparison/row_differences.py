@@ -13,8 +13,8 @@ from callscore.stats.bands import are_significant
 from callscore.stats.claimed_scores import ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
-    ResampledDifference,
     PairOfValues,
+    ResampledDifference,
     ResampledModels,
     difference_interval,
     resample_models,

@@ -22,7 +22,7 @@ from callscore.stats.claimed_scores import (
     FinalValues,
     difference_limits,
 )
-from callscore.stats.differences import ResampledDifference, PairOfValues, difference_interval
+from callscore.stats.differences import PairOfValues, ResampledDifference, difference_interval
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.weighted_scores import ScoreKey
 

@@ -30,7 +30,7 @@ RANGES = {"fraction": (-1.0, 1.0), "percent": (-100.0, 100.0)}
 """By unit, the smallest and the largest possible difference."""
 EPSILON = 1e-12
 DIGITS = 10
-"""Differences that agree in so many digits are the same."""
+"""Differences that agree in this many digits are the same."""
 
 
 class PairOfValues(NamedTuple):
