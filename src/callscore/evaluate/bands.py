@@ -32,7 +32,6 @@ KEYS: Mapping[Of, ScoreKey] = {
     "zeroed_final": ("zeroed",),
     "efficiency": ("efficiency",),
 }
-UNITS: Mapping[Of, str] = {"final": "fraction", "zeroed_final": "fraction", "efficiency": ""}
 
 
 class RankedGroup(NamedTuple):
@@ -101,6 +100,8 @@ def with_bands(
             continue
         own, remaining = remaining[: len(group.pairs)], remaining[len(group.pairs) :]
         finals = [_finals(group.of, pair, compared, claimed) for pair in group.pairs]
+        if group.of == "efficiency":
+            finals = [_at_their_cost(card, *both) for both in zip(group.pairs, finals, strict=True)]
         calls = [compared.calls[pair] for pair in group.pairs]
         contrasts = _contrasts(group, own, calls, are_significant(own, finals))
         bands[group.of].update(zip(group.models, _bands(group, contrasts), strict=True))
@@ -132,9 +133,26 @@ def _bands(group: RankedGroup, pairs: Sequence[ModelContrast]) -> Sequence[RankR
 def _finals(
     of: Of, pair: Pair, compared: ComparedCalls, claimed: Sequence[ClaimedScores]
 ) -> tuple[FinalValues, FinalValues] | None:
-    """The final scores of two models under every weighting; None for efficiency, or without one"""
-    first, second = (claimed[at].finals.get(KEYS[of]) for at in compared.places(pair))
+    """The final scores of two models under every weighting; None if one has none."""
+    key = KEYS["final" if of == "efficiency" else of]
+    first, second = (claimed[at].finals.get(key) for at in compared.places(pair))
     return None if first is None or second is None else (first, second)
+
+
+def _at_their_cost(
+    card: Scorecard, pair: Pair, finals: tuple[FinalValues, FinalValues] | None
+) -> tuple[FinalValues, FinalValues] | None:
+    """The efficiencies of two models under every weighting, at the cost that they had    C-84"""
+    lines = {line.model: line for line in card.ranking}
+    values = [(lines[model].efficiency, lines[model].final_score) for model in pair]
+    if finals is None or not all(efficiency and final for efficiency, final in values):
+        return None
+    first, second = (
+        FinalValues(of_model.worst * (efficiency / final), of_model.gain * (efficiency / final))
+        for of_model, (efficiency, final) in zip(finals, values, strict=True)
+        if efficiency and final
+    )
+    return first, second
 
 
 def _contrasts(
@@ -147,7 +165,7 @@ def _contrasts(
     found = []
     for at, (first, second) in enumerate(group.pairs):
         of_pair = differences[at].replicates
-        interval = difference_interval(of_pair, calls[at], UNITS[group.of])
+        interval = difference_interval(of_pair, calls[at])
         excludes = interval is not None and (interval.low > 0 or interval.high < 0)
         deviation = influence_deviation(of_pair.jackknife, calls[at])
         found.append(
