@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
     BenchmarkScore,
     Cost,
@@ -14,7 +15,6 @@ from callscore.core.scorecard import (
     FinalScore,
     MetricScore,
     ModelScore,
-    RankingLine,
     Scorecard,
     SubScore,
     TaskScore,
@@ -22,6 +22,13 @@ from callscore.core.scorecard import (
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
 from callscore.report.figures import figure_of
+from callscore.report.metric_remarks import (
+    ESTIMATE,
+    brief_remarks,
+    estimate_mark,
+    limits_remark,
+    metric_remarks,
+)
 from callscore.report.numbers import (
     show,
     show_count,
@@ -39,8 +46,6 @@ TONES: Mapping[str, Tone] = {
     "Fail": "bad",
     "Blocker": "blocked",
 }
-ESTIMATE = "~"
-"""Marks an estimate in narrow columns."""
 TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
 NOT_AVAILABLE = "n/a"
 PASS = "Pass"
@@ -60,6 +65,8 @@ class Cell(msgspec.Struct, frozen=True):
     brief: str = ""
     interval: str = ""
     """The 95 % interval of the value, shown where there is room."""
+    remark: str = ""
+    """What a reader of the value must know; a footnote in the terminal."""
 
 
 class ScorecardRow(msgspec.Struct, frozen=True):
@@ -176,10 +183,11 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
-        f"{shown}{tick}{rating}{_remarks(metric, task)}",
+        f"{shown}{tick}{rating}{metric_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{_mark(metric)}{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
+        brief=f"{estimate_mark(metric)}{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
         interval=show_score_interval(metric, metric.unit),
+        remark=limits_remark(metric),
     )
 
 
@@ -216,34 +224,6 @@ def _whatever(known: str, calls: int) -> str:
         return ""
     says = "says" if calls == 1 else "say"
     return f"{known} whatever the {show_count(calls, 'open call')} {says}"
-
-
-def _remarks(metric: MetricScore, task: TaskScore) -> str:
-    parts = []
-    if metric.bounded:
-        parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
-    if metric.resolution is not None:
-        parts.append(_count_of_all(metric.value, metric.resolution))
-    if metric.facts is not None:
-        parts.append(show_count(metric.facts, "fact"))
-    if metric.max_per_call:
-        parts.append(f"max {metric.max_per_call:g} per call")
-    if metric.n != task.n and metric.unit != "count":
-        parts.append(f"n = {metric.n}")
-    if metric.approximate:
-        parts.append("approximate" if metric.rating else "estimate, not rated")
-    return f" ({', '.join(parts)})" if parts else ""
-
-
-def _count_of_all(value: float | None, resolution: float) -> str:
-    """Return a rate as a count, such as `0 of 48`; the mean over several runs may be a fraction."""
-    number = f"{(value or 0.0) / resolution:.1f}".removesuffix(".0")
-    return f"{number} of {100 / resolution:.0f}"
-
-
-def _mark(metric: MetricScore) -> str:
-    """Mark an estimate where there is no room for a remark."""
-    return ESTIMATE if metric.approximate else ""
 
 
 def _figure(model: ModelScore, row: TemplateRow) -> Cell:

@@ -12,7 +12,6 @@ from callscore.core.scorecard import (
 )
 from callscore.core.template import TemplateRow
 from callscore.report.cells import (
-    ESTIMATE,
     Cell,
     ScorecardRow,
     Tone,
@@ -30,6 +29,7 @@ from callscore.report.layout import (
     paragraph,
     table,
 )
+from callscore.report.metric_remarks import ESTIMATE
 from callscore.report.numbers import show, show_count
 from callscore.report.ranking_terminal import (
     ROOM_FOR_INTERVALS,
@@ -202,7 +202,7 @@ def _not_demonstrable(claim: GateClaim, unit: str) -> str:
 
 
 class _Footnotes:
-    """The reasons for n/a, numbered in the order of their first use."""
+    """The reasons for n/a and remarks on values, numbered in the order of their first use."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
@@ -211,11 +211,12 @@ class _Footnotes:
         text = cell.brief if is_brief and cell.brief else cell.text
         if intervals and cell.interval:
             text = f"{text} {cell.interval}"
-        if not cell.why:
+        reason = cell.why or cell.remark
+        if not reason:
             return text
-        if cell.why not in self.reasons:
-            self.reasons.append(cell.why)
-        return f"{text} [{self.reasons.index(cell.why) + 1}]"
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return f"{text} [{self.reasons.index(reason) + 1}]"
 
 
 def _columns(card: Scorecard, layout: TableLayout, visible: slice, width: int) -> list[Column]:
