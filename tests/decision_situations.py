@@ -209,7 +209,7 @@ SITUATIONS = [
         RANK 1           small: by cost efficiency, Final 0.900 at $1.000 per 1000
                          calls.
         HOW SURE         50 calls: up to 5.9 % of calls could fail unseen; small and big
-                         have the same score on every call.
+                         have the same score.
         """,
     ),
     Situation(
@@ -226,7 +226,7 @@ SITUATIONS = [
         RANK 1           small: by cost efficiency, Final 0.900 at $1.000 per 1000
                          calls.
         HOW SURE         200 calls: up to 1.5 % of calls could fail unseen; small and
-                         big have the same score on every call.
+                         big have the same score.
         """,
     ),
     Situation(
@@ -338,7 +338,7 @@ SITUATIONS = [
         BEST QUALITY     a and b: Final 0.900.
         RANK 1           a and b: by cost efficiency, Final 0.900 at $0 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a and b
-                         have the same score on every call.
+                         have the same score.
         """,
     ),
     Situation(
@@ -820,7 +820,7 @@ SITUATIONS = [
         RANK 1           s1 and s2: by cost efficiency, Final 0.920 at $1.000 per 1000
                          calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; s1 and s2
-                         have the same score on every call.
+                         have the same score.
         """,
     ),
     Situation(

@@ -168,7 +168,7 @@ def test_c138_simulated_models_and_rules_are_marked(tmp_path: Path) -> None:
 
 
 def test_c138_decide_is_read_and_is_no_part_of_the_results(tmp_path: Path) -> None:
-    outputs = answers("big", 200, 10.0) + answers("small", 200, 1.0, wrong=6)
+    outputs = answers("big", 200, 10.0) + answers("small", 200, 1.0, wrong=16)
     plain = score(calls(200), outputs, tmp_path).card
     by_quality = score(calls(200), outputs, tmp_path, decide={"by": "quality"}).card
     assert words(by_quality)[0].split()[-1] == "big"

@@ -20,8 +20,6 @@ from callscore.report.ties import describe_separation
 from callscore.scorecard.decision import ModelDifference, difference
 from callscore.scorecard.ranking import rank
 
-ALPHA = 0.05
-
 
 class Conclusion(NamedTuple):
     """What a comparison concludes."""
@@ -106,15 +104,10 @@ def _contrasts(
             second=names[1],
             difference=final.difference,
             ci95=final.ci95,
-            significant=is_significant(final),
+            significant=bool(final.significant),
             calls=final.calls,
             calls_needed=final.calls_needed,
+            deviation=final.deviation,
+            claim=final.claim,
         )
     ]
-
-
-def is_significant(row: RowDifference) -> bool:
-    """Whether the interval of a difference excludes 0 and its p is at most 5 %."""
-    if row.p is None or row.ci95 is None:
-        return False
-    return row.p <= ALPHA and (row.ci95[0] > 0 or row.ci95[1] < 0)

@@ -17,8 +17,6 @@ def describe_separation(above: ModelDifference, one: str, other: str, unit: str 
     if above.significant:
         first, second = (one, other) if above.value > 0 else (other, one)
         return f"{first} is {gap}{_show_limits(above)} above {second}"
-    if above.ci95 is not None and not any(above.ci95):
-        return f"{one} and {other} have the same score on every {unit}"
     if abs(above.value) <= TOLERANCE:
         return f"{one} and {other} have the same score"
     apart = f"{one} and {other} cannot be distinguished ({above.value:+.3f}{_show_limits(above)})"
