@@ -157,6 +157,7 @@ def score(
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
+    output.require_verdicts(card)
     if require_complete:
         output.require_complete(card)
 
