@@ -434,7 +434,7 @@ def mixtures() -> Iterator[tuple[Case, str, Json]]:
             yield case, case.task, ways[case.task](case)
 
 
-def test_c135_no_mixture_stands_above_its_floor() -> None:
+def test_c135_no_mixture_is_better_than_its_floor() -> None:
     answered_cases = list(mixtures())
     outputs = [output(case.id, answer) for case, _, answer in answered_cases]
     cases = [msgspec.to_builtins(case) for case, _, _ in answered_cases]
