@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.card_rows import Documents, document_of, rows_of
 from callscore.core.contrast import ModelContrast
+from callscore.core.corrected import Corrected
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
@@ -77,6 +78,10 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    corrected: Corrected | None = None
+    """The value as people would give it, if they labelled a sample (STATS §5)."""
+    uncalibrated: bool = False
+    """Whether the value rests on a judge whose errors on this row no label shows."""
     plain: float | None = None
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
@@ -144,6 +149,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     """Whether some calls are undecided and the score is that of the worst case (C-137)."""
     open_calls: int = 0
     """Calls in which an item of a row is undecided."""
+    corrected: Corrected | None = None
+    """The score as people would give it, if they labelled a sample (STATS §5)."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
@@ -208,6 +215,8 @@ class FinalScore(msgspec.Struct, frozen=True):
     zeroed_ci95: Interval | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
+    corrected: Corrected | None = None
+    """The Final Score as people would give it, if they labelled a sample (STATS §5)."""
 
 
 CostStatus = Literal["known", "zero", "unknown", "given"]

@@ -28,6 +28,8 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
     questions: Sequence[Question]
     has_excess: bool = False
     """Whether it has more statements than are judged."""
+    labels: Verdicts = NO_VERDICTS
+    """What people say about a sample of its items (STATS §5)."""
 
 
 class ParsedCase(msgspec.Struct, frozen=True, gc=False):
@@ -60,6 +62,8 @@ class MeasuredReply(msgspec.Struct, frozen=True, gc=False):
     verdicts: Verdicts
     found: Verdicts
     """The verdicts that judge and embedder gave in this pass."""
+    judged: frozenset[str] = frozenset()
+    """The metrics with a verdict of a judging model, from this pass or from a file."""
 
 
 class MeasuredCase(msgspec.Struct, frozen=True, gc=False):

@@ -50,11 +50,7 @@ def index_verdicts(
     lines = VerdictLines(config.verdicts)
     index = VerdictIndex(lines)
     for line in lines:
-        record = read_verdict(line)
-        try:
-            metric = check_metric(record)
-        except DataError as error:
-            raise error.with_place(line.place, record.case_id) from None
+        record, metric = read_checked(line)
         if metric is None:
             index.by_code += 1
             continue
@@ -71,6 +67,15 @@ def index_verdicts(
         index.on_benchmarks = index.on_benchmarks or metric.startswith("bench.")
         lines.add(position, line)
     return index
+
+
+def read_checked(line: Line) -> tuple[VerdictRecord, str | None]:
+    """The verdict on a line, and the slug of its metric; None if code computes the metric."""
+    record = read_verdict(line)
+    try:
+        return record, check_metric(record)
+    except DataError as error:
+        raise error.with_place(line.place, record.case_id) from None
 
 
 def refuse_mixture(given: VerdictIndex, judge_runner: JudgeRunner | None) -> None:

@@ -36,6 +36,7 @@ from callscore.evaluate.given_verdicts import (
     refuse_mixture,
 )
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.labels import LabelIndex, LabelSummary, index_labels
 from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
 from callscore.evaluate.scorer import (
     OnCase,
@@ -91,6 +92,10 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """Notes on references that contradict themselves (C-131)."""
     leaks: Mapping[tuple[str, str], Sequence[str]] = {}
     """By model and kind, the cases whose replies have data that must not be written down."""
+    judged: Mapping[str, frozenset[str]] = {}
+    """By model, the metrics with verdicts of a judging model."""
+    labels: LabelSummary | None = None
+    """The labels of people that correct judged values; None if there are none."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
 
@@ -136,6 +141,9 @@ class ScoringPass:
         if config.verdicts:
             self._given = index_verdicts(config, self._ids, self._source.models)
             refuse_mixture(self._given, sinks.judge_runner)
+        self._labels = LabelIndex()
+        if config.labels:
+            self._labels = index_labels(config, self._ids, self._source.models)
         self._progress = sinks.progress
         self._catalog = config.catalog
         self._catalog.check_settings()
@@ -160,6 +168,7 @@ class ScoringPass:
                 on_open=sinks.on_open,
                 intervals=config.intervals,
                 on_case=sinks.on_case,
+                labelled=self._labels.metrics,
                 ranges=self._given.worded
                 or self._given.whole
                 or (sinks.judge_runner is not None and sinks.judge_runner.judge is not None),
@@ -208,13 +217,16 @@ class ScoringPass:
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
             leaks=self._scorer.leaks,
+            judged={model: frozenset(found) for model, found in self._scorer.judged.items()},
+            labels=self._labels.summary(),
         )
 
     def close(self) -> None:
         """Close the files."""
         self._source.close()
-        if self._given.lines is not None:
-            self._given.lines.close()
+        for lines in (self._given.lines, self._labels.lines):
+            if lines is not None:
+                lines.close()
 
     def _take_next(self) -> IndexedCase | None:
         indexed, self._next = self._next, next(self._cases, None)
@@ -228,13 +240,16 @@ class ScoringPass:
         return self._source.replies(indexed.position, indexed.loaded.case)
 
     def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
-        """Parse the replies to a case; look up verdicts from files."""
-        if self._given.lines is None:
-            return self._scorer.parse(indexed.loaded, replies, NOTHING_GIVEN)
-        given = read_verdicts(self._given.lines.lines(indexed.position))
-        parsed = self._scorer.parse(indexed.loaded, replies, given)
+        """Parse the replies to a case; look up verdicts and labels from files."""
+        given, labels = (
+            read_verdicts(lines.lines(indexed.position)) if lines is not None else NOTHING_GIVEN
+            for lines in (self._given.lines, self._labels.lines)
+        )
+        parsed = self._scorer.parse(indexed.loaded, replies, given, labels)
         if given:
             self._given.unused += _count_unused(given, parsed, replies)
+        if labels:
+            self._labels.unused += _count_unused(labels, parsed, replies)
         return parsed
 
     async def measure_case(

@@ -18,7 +18,26 @@ from callscore.scorecard import criteria
 from callscore.scorecard.criteria import CriterionMeasures, CriterionTally
 from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
 from callscore.scorecard.metric_tally import MetricTally, mean_of_runs
-from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, join_contributions
+from callscore.stats.contributions import (
+    BLOCKED_SHARE,
+    CALL_BLOCKED,
+    NO_VALUE,
+    Charge,
+    Labelled,
+    TaskContributions,
+    join_contributions,
+)
+
+
+class ReplyLabels(msgspec.Struct, frozen=True, gc=False):
+    """How far people have labelled what a judge decided about a reply        STATS §5"""
+
+    judged: Mapping[str, int]
+    """By row, the items that a judge decided."""
+    labelled: Mapping[str, int]
+    """By row, how many of these people labelled."""
+    people: ScoredReply | None
+    """The reply as people judge the labelled items."""
 
 
 class ScoredReply(msgspec.Struct, frozen=True, gc=False):
@@ -30,6 +49,8 @@ class ScoredReply(msgspec.Struct, frozen=True, gc=False):
     """The criteria of the second layer; empty if it does not run."""
     extremes: tuple[ScoredReply, ScoredReply] | None = None
     """The reply as if its open items had the worst and the best verdicts (C-137)."""
+    labels: ReplyLabels | None = None
+    """The labels of people on it; None if there are none at all."""
 
 
 class TaskTally(msgspec.Struct):
@@ -157,6 +178,35 @@ class TaskTally(msgspec.Struct):
         for at, (case_id, runs) in enumerate(cases):
             if any(reply.extremes is not None for reply in runs):
                 self._add_open(formula, case_id, runs, len(cases) - at)
+            if self.contributions is not None and any(reply.labels for reply in runs):
+                self._add_labels(formula, runs, self.contributions, len(cases) - at)
+
+    def _add_labels(
+        self,
+        formula: TaskFormula,
+        runs: Sequence[ScoredReply],
+        contributions: TaskContributions,
+        from_end: int,
+    ) -> None:
+        """Add what people say about a case, the mean of its runs."""
+        labels = [run.labels for run in runs if run.labels is not None]
+        by_people = [run.labels.people if run.labels and run.labels.people else run for run in runs]
+        judged_slugs = {slug for of_run in labels for slug in of_run.judged}
+        for slug in sorted(judged_slugs):
+            judged, people = _case_measure(slug, runs), _case_measure(slug, by_people)
+            if judged.value is None:
+                continue
+            items = sum(of_run.judged.get(slug, 0) for of_run in labels)
+            labelled = sum(of_run.labelled.get(slug, 0) for of_run in labels)
+            if people.value is None:
+                labelled = 0
+            contributions.add_label(slug, from_end, Labelled(items, labelled, judged, people))
+        gates = [gate.slug for gate in formula.gates if gate.rule.kind == "call"]
+        if gated := [slug for slug in gates if slug in judged_slugs]:
+            items = sum(of_run.judged.get(slug, 0) for of_run in labels for slug in gated)
+            labelled = sum(of_run.labelled.get(slug, 0) for of_run in labels for slug in gated)
+            ends = [Measure(_is_blocked(replies)) for replies in (runs, by_people)]
+            contributions.add_label(BLOCKED_SHARE, from_end, Labelled(items, labelled, *ends))
 
     def _add_open(
         self, formula: TaskFormula, case_id: str, runs: Sequence[ScoredReply], from_end: int
@@ -305,6 +355,11 @@ def _join_open(one: OpenCases | None, other: OpenCases | None) -> OpenCases | No
     if one is None or other is None:
         return one or other
     return OpenCases(one.cases + other.cases, one.worst + other.worst, one.best + other.best)
+
+
+def _is_blocked(runs: Sequence[ScoredReply]) -> float:
+    """1 if a call gate blocks a run of the case, else 0        C-07"""
+    return float(bool(gate_flags([run.score for run in runs]) & CALL_BLOCKED))
 
 
 def _case_measure(slug: str, replies: Sequence[ScoredReply]) -> Measure:
