@@ -21,7 +21,7 @@ BENCHES = (
         "judged",
         "race",
     ),
-    *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
+    *("embeddings", "offline_judge", "judge_tokens", "middling_judge", "report", "hops"),
     "export",
 )
 

@@ -21,6 +21,7 @@ from callscore.judges.items import JudgeItem, sort_questions
 from callscore.judges.parse import parse_answer
 from callscore.judges.prompt import Composer, JudgePrompt
 from callscore.judges.rubric import CANNOT_TELL, Place, built_in_library
+from callscore.judges.rubric_text import entry_keys
 from callscore.metrics.text import is_word_char
 
 AIM = 5
@@ -179,7 +180,8 @@ def _entry(asked: JudgeItem, number: int, request: JudgePrompt) -> Mapping[str, 
                 path for path, held in sources.expected_fields.items() if text_of(held) == text
             )
             told["expected_outcome_field"] = leaf
-    return {key: value for key, value in told.items() if key in request.keys}
+    keys = entry_keys(has_answer=sources.output is not None)
+    return {key: value for key, value in told.items() if key in keys}
 
 
 def _field(fields: Mapping[str, object], number: int) -> str:

@@ -17,6 +17,15 @@ def answer_as_judge(request: Request) -> Behaviour:
     return Answer(chat_completion("ok" if is_preflight else LiteralModel().answer(messages)))
 
 
+def without_counts(card: Json) -> Json:
+    """A scorecard, or a result of scenarios, without what was sent to the judge (C-140)."""
+    for part in (card, card.get("x_extension", {})):
+        if part.get("judging"):
+            sent = ("requests", "input_tokens", "output_tokens", "cost_usd", "stored")
+            part["judging"] = {k: v for k, v in part["judging"].items() if k not in sent}
+    return card
+
+
 def judge_requests(stub: Stub) -> list[Request]:
     """The requests with something to judge, without preflights."""
     return [request for request in stub.requests if len(request.json["messages"]) > 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ import pytest
 from callscore.config.file import OFFLINE, RaceEntry
 from callscore.core.scenarios import ScenarioSettings
 from callscore.suites.calls import spec
+from commands import run
 from flag_scan import Module, flags_in, source_modules
 from spec.pending import PENDING
 
@@ -215,6 +217,35 @@ def test_every_flag_that_a_rule_names_is_on_the_page_of_flags() -> None:
     }
     known = {flag.removesuffix(" …") for flag in documented_flags()}
     assert named - known - {"parse: strict"} == set()
+
+
+def test_every_flag_of_an_evaluation_is_on_the_page_of_flags(tmp_path: Path) -> None:
+    """What the scan of the sources promises, seen from outside: bad models, all tasks, offline."""
+    noise = {"wrong_scores": 0.4, "missing_labels": 0.3, "fabricated_facts": 0.4}
+    broken = {"broken_json": 0.3, "refusals": 0.2}
+    sample = ROOT / "src" / "callscore" / "demo" / "orchestration"
+    agents = {name: str(sample / name) for name in ("scenarios", "cards")}
+    eval_file = {
+        "data": ["sample", {"orchestration": agents}],
+        "judge": "offline",
+        "intervals": False,
+        "models": [
+            {"name": "bad", "provider": "simulated", "params": {"seed": 1, **noise}},
+            {"name": "broken", "provider": "simulated", "params": {"seed": 2, **broken}},
+            {"name": "rules", "provider": "baseline"},
+        ],
+    }
+    (tmp_path / "eval.yaml").write_text(json.dumps(eval_file), encoding="utf-8")
+    done = run("run", "eval.yaml", "--results", "results.jsonl", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    flags = {flag for line in lines for flag in json.loads(line)["flags"]}
+    known = documented_flags()
+    beginnings = tuple(flag.removesuffix("…") for flag in known if flag.endswith("…"))
+    assert {
+        flag for flag in flags if flag not in known and not flag.startswith(beginnings)
+    } == set()
+    assert len(flags) > 10
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from builders import Json, form, output, qa_case, question
 from callscore.core.run import Limits
 from commands import run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote_model
-from judging_stub import answer_as_judge, judge_entry, judge_requests
+from judging_stub import answer_as_judge, judge_entry, judge_requests, without_counts
 from stub_servers import (
     Answer,
     Behaviour,
@@ -212,15 +212,29 @@ def test_a_gate_does_not_hold_where_the_judge_failed_on_an_answer(tmp_path: Path
     assert "failed" not in metrics[code["of"]]
 
 
-def test_two_models_with_the_same_answer_are_judged_once(tmp_path: Path, stub: Stub) -> None:
-    models, card = data(tmp_path, ("a", "b")), tmp_path / "card.json"
-    path = eval_file(tmp_path, models, judge=judge_entry(stub.url), embedder="none")
-    done = run("run", path, "--json", card)
+def test_c140_three_identical_replies_take_one_request_and_its_price_once(
+    tmp_path: Path, stub: Stub
+) -> None:
+    models, card = data(tmp_path, ("a", "b", "c")), tmp_path / "card.json"
+    judge = judge_entry(stub.url, price={"input": 1000.0, "output": 0.0})
+    path = eval_file(tmp_path, models, judge=judge, embedder="none")
+    done = run("run", path, "--limit", "3", "--json", card)
     assert done.returncode == 0, done.stderr
     found = read_json(card)
-    assert 2 * len(judge_requests(stub)) == found["judging"]["requests"]
+    judging, sent = found["judging"], len(judge_requests(stub))
+    assert (judging["items"], judging["requests"], judging["stored"]) == (9, sent, 2 * sent)
+    assert judging["input_tokens"] == 11 * sent
+    assert judging["cost_usd"] == pytest.approx(0.011 * sent)
+    shown = f"9 items · {sent} requests sent · {2 * sent} from the store"
+    assert shown in " ".join(done.stdout.split())
     scores = [model["tasks"]["qa"]["metrics"] for model in found["models"]]
-    assert scores[0] == scores[1]
+    assert scores[0] == scores[1] == scores[2]
+    for again in (("--rescore", "1"), ()):
+        assert run("run", path, "--limit", "3", *again, "--json", card).returncode == 0
+        judging = read_json(card)["judging"]
+        assert (judging["requests"], judging["stored"], judging["cost_usd"]) == (0, 3 * sent, 0)
+        assert (judging["input_tokens"], judging["output_tokens"]) == (0, 0)
+    assert len(judge_requests(stub)) == sent
 
 
 def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
@@ -260,9 +274,9 @@ def test_a_judge_that_answers_under_another_name_is_part_of_the_signature(
         with serving(respond) as server:
             path = trial(tmp_path, server)
             assert run("run", path, "--json", card).returncode == 0
-            first = card.read_bytes()
+            first = without_counts(read_json(card))
             assert run("run", path, "--rescore", "1", "--json", card).returncode == 0
-            assert card.read_bytes() == first
+            assert without_counts(read_json(card)) == first
         (tmp_path / ".callscore" / "runs.db").unlink()
         found: Json = read_json(card)
         return found

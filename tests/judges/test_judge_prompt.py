@@ -18,7 +18,7 @@ from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import is_empty_phrase, sort_questions
 from callscore.judges.llm import LLMJudge
-from callscore.judges.prompt import MOST_ITEMS, Composer
+from callscore.judges.prompt import MOST_ITEMS, MOST_TURNS_LISTED, Asking, Composer
 from callscore.judges.rubric import built_in_files, built_in_library, parse_library
 from callscore.suites.calls.spec import make_settings
 from callscore.suites.calls.text.task import TextTask
@@ -82,8 +82,6 @@ def test_the_fixed_part_is_the_same_wherever_the_same_measures_are_open() -> Non
         judge_request(recall, make_question("support", "z"), turns=[Turn("Another call")])
     )
     assert one.prompt.messages[0] == other.prompt.messages[0]
-    assert one.prompt.schema is not None
-    assert one.prompt.schema == other.prompt.schema
 
 
 @pytest.mark.parametrize("name", RUBRICS)
@@ -91,39 +89,103 @@ def test_a_request_holds_the_rubrics_that_it_asks_and_no_other(name: str) -> Non
     sent = compose_request(
         judge_request(make_question(name, "Something was said", "Something else"))
     ).prompt
-    held = [r for r in RUBRICS if f'"{RUBRICS[r].question}"' in sent.messages[0].content]
+    held = [r for r in RUBRICS if f'Question "{r}" (' in sent.messages[0].content]
     assert held == [name]
-    assert sent.schema is not None
-    item = sent.schema["properties"]["items"]["items"]
-    assert item["properties"]["verdict"]["enum"] == list(RUBRICS[name].words)
 
 
 @pytest.mark.parametrize("name", RUBRICS)
-def test_every_item_says_all_that_is_needed_to_answer_it(name: str) -> None:
+def test_24_8_question_and_anchors_are_there_once_for_all_items(name: str) -> None:
     rubric = RUBRICS[name]
-    content = (
-        compose_request(judge_request(make_question(name, "Something was said", "Else")))
-        .prompt.messages[1]
-        .content
-    )
-    for item in items_in(content):
-        assert list(item) == [
-            *("id", "metric", "question", "claim", "compare_with", "allowed_verdicts")
-        ]
-        assert (item["metric"], item["question"]) == (rubric.metric, rubric.question)
-        assert item["claim"] and item["compare_with"]
-        assert {a["verdict"]: a["means"] for a in item["allowed_verdicts"]} == {
-            word: rubric.definition(word) for word in rubric.words
-        }
-        quoting = {a["verdict"] for a in item["allowed_verdicts"] if "needs_quote_from" in a}
-        assert quoting == set(rubric.evidence)
+    asked = [make_question(name, f"Something was said {n} times", f"Else {n}") for n in range(5)]
+    system, user = compose_request(judge_request(*asked)).prompt.messages
+    whole = system.content + user.content
+    assert whole.count(rubric.question) == whole.count(f'Question "{name}" (') == 1
+    for word in rubric.words:
+        needs_quote = "Needs a quote from " if word in rubric.evidence else ""
+        assert whole.count(f"- {word}: {rubric.definition(word)} {needs_quote}".strip()) >= 1
+    (group,) = groups_in(user.content)
+    assert (group["question"], group["allowed_verdicts"]) == (name, list(rubric.words))
+    for item in group["items"]:
+        compared = ["compare_with"] if "{against}" in rubric.compare_with else []
+        assert list(item) == ["id", "claim", *compared]
 
 
-def items_in(content: str) -> list[dict[str, Any]]:
+def groups_in(content: str) -> list[dict[str, Any]]:
     found = re.search(r"<items-\w+>\n(.*)\n</items-", content, re.DOTALL)
     assert found is not None
-    items: list[dict[str, Any]] = json.loads(found.group(1))
-    return items
+    groups: list[dict[str, Any]] = json.loads(found.group(1))
+    return groups
+
+
+def test_a_text_that_all_items_are_compared_with_is_there_once() -> None:
+    asked = [make_question("recall", f"Highlight {n}", "What the answer says") for n in range(3)]
+    (group,) = groups_in(compose_request(judge_request(*asked)).prompt.messages[1].content)
+    assert group["compare_with"] == "What the answer says"
+    assert all("compare_with" not in item for item in group["items"])
+
+
+@pytest.mark.parametrize("name", RUBRICS)
+def test_25_3_ids_verdicts_and_sources_are_enums_of_the_schema(name: str) -> None:
+    request = compose_request(judge_request(make_question(name, "Something was said", "Else")))
+    assert request.prompt.schema is not None
+    entry = request.prompt.schema["properties"]["items"]["items"]["properties"]
+    assert entry["id"]["enum"] == list(request.items)
+    assert entry["verdict"]["enum"] == list(RUBRICS[name].words)
+    places = {place for listed in RUBRICS[name].evidence.values() for place in listed}
+    turns = ["turn 1", "turn 2", "turn 3"] if "turn" in places else []
+    assert entry["quote_from"]["enum"][: 1 + len(turns)] == ["none", *turns]
+    assert len(entry["quote_from"]["enum"]) == 1 + len(turns) + len(places - {"turn"})
+
+
+def test_the_turns_of_a_long_call_are_not_listed_in_the_schema() -> None:
+    many = [Turn(f"This is turn number {n}") for n in range(MOST_TURNS_LISTED + 1)]
+    schema = compose_request(judge_request(SUPPORT, turns=many)).prompt.schema
+    assert schema is not None
+    entry = schema["properties"]["items"]["items"]["properties"]
+    assert entry["quote_from"] == {"type": "string"}
+
+
+def test_24_8_canaries_are_made_of_the_case_and_of_things_that_it_does_not_have() -> None:
+    spoken = " ".join(turn.text for turn in TURNS)
+    for n in range(20):
+        for name, rubric in RUBRICS.items():
+            given = judge_request(make_question(name, f"Something was said {n}", "Refund of 49"))
+            canaries = [item for item in compose_request(given).items.values() if item.canary]
+            assert canaries, name
+            for item in canaries:
+                assert not re.search(r"\{\w+\}", item.text + item.against)
+                if item.canary is not None and not item.canary.right and name != "fluency":
+                    things = built_in_library().prompts["canary_things"].split("\n")
+                    (thing,) = [t for t in things if t and t.lower() in item.text.lower()]
+                    assert thing not in spoken
+            assert rubric.canaries
+
+
+def test_24_8_another_seed_or_case_draws_other_canaries_and_the_same_draws_the_same() -> None:
+    def canaries(asking: Asking, *turns: Turn) -> list[str]:
+        given = judge_request(SUPPORT, turns=[*TURNS, *turns])
+        items = sort_questions(given, built_in_library()).asked
+        (prompt,) = Composer(built_in_library(), asking).compose(given, items)
+        return sorted(item.text for item in prompt.items.values() if item.canary)
+
+    assert canaries(Asking()) == canaries(Asking())
+    assert canaries(Asking(seed=1)) == canaries(Asking(seed=1)) != canaries(Asking())
+    assert canaries(Asking(), Turn("Thank you, that is all for today.")) != canaries(Asking())
+
+
+def test_24_8_a_case_that_has_every_thing_gets_a_canary_all_the_same() -> None:
+    library = built_in_library()
+    flood = [Turn(library.prompts[name]) for name in ("canary_things", "canary_places")]
+    request = compose_request(judge_request(SUPPORT, turns=[*TURNS, *flood]))
+    wrong = [item for item in request.items.values() if item.canary and not item.canary.right]
+    assert ["No. " in item.text for item in wrong] == [True]
+
+
+def test_settings_of_a_judge_are_in_its_signature_only_if_they_are_set() -> None:
+    plain = LLMJudge(LiteralModel()).signature
+    assert "items" not in plain and "seed" not in plain
+    changed = LLMJudge(LiteralModel(), asking=Asking(items_per_request=8, seed=3)).signature
+    assert changed == f"{plain}+items=8+seed=3"
 
 
 def test_c100_the_anchors_of_the_framework_are_verbatim() -> None:
@@ -183,11 +245,13 @@ def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
     sent = compose_request(given).prompt
     contract = sent.messages[0].content
     assert not re.search(r"\{[a-z_]+\}", contract + sent.messages[1].content)
-    example = re.search(r"^\{\"items\": .*$", contract, re.MULTILINE)
-    assert example is not None and sent.schema is not None
-    (entry,) = json.loads(example.group())["items"]
+    (example,) = re.findall(r"^\{.*\}$", contract, re.MULTILINE)
+    entry = json.loads(example)
+    assert sent.schema is not None
     assert list(entry) == sent.schema["properties"]["items"]["items"]["required"]
     assert ("model_output_field" in entry) is (answer is not None and not RUBRICS[name].of_case)
+    assert entry["verdict"] == RUBRICS[name].examples[0].verdict
+    assert bool(entry["quote"]) is (entry["verdict"] in RUBRICS[name].evidence)
 
 
 def test_the_answer_is_json_after_the_case_and_before_the_items() -> None:

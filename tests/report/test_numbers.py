@@ -7,6 +7,7 @@ import pytest
 from callscore.core.spec import Band, Rating
 from callscore.report.numbers import show, show_count, show_money, show_near_limits
 from callscore.report.safe_text import plain
+from callscore.report.ties import describe_unseen
 
 
 @pytest.mark.parametrize(
@@ -83,3 +84,17 @@ def test_counts_have_their_plural() -> None:
 )
 def test_text_from_outside_is_one_harmless_line(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [
+        (1, "1 call: up to 95 % of calls could fail unseen"),
+        (13, "13 calls: up to 21 % of calls could fail unseen"),
+        (149, "149 calls: up to 2.0 % of calls could fail unseen"),
+        (100_000, "100000 calls: up to 0.0030 % of calls could fail unseen"),
+    ],
+)
+def test_stats_2_what_may_fail_unseen_is_said_in_words(calls: int, text: str) -> None:
+    assert describe_unseen(calls) == text
+    assert describe_unseen(calls, "scenario") == text.replace("call", "scenario")

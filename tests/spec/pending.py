@@ -10,7 +10,6 @@ from collections.abc import Mapping
 PENDING: Mapping[str, str] = {
     "C-138": "step 11: the decision in words",
     "C-139": "step 13: marks as people give them",
-    "C-140": "step 11: the cost of judging",
     "C-141": "step 16: what decides for agents",
     "C-142": "step 16: agents without a planner",
 }

@@ -8,6 +8,7 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from callscore.stats.power import (
+    calls_for_claim,
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
@@ -56,3 +57,12 @@ def test_what_cannot_be_shown_has_no_number() -> None:
     assert calls_for_difference(1e-9, 1.0) is None
     assert detectable_difference(0.0, 10) is None
     assert detectable_difference(0.2, 2) is None
+
+
+def test_stats_2_calls_for_a_claim_are_at_least_those_without_a_failure() -> None:
+    assert calls_for_claim(0.02) == 149 == math.ceil(math.log(0.05) / math.log(1 - 0.02))
+    assert calls_for_claim(0.01) == 299
+    spread = calls_for_claim(0.02, 0.1)
+    assert spread is not None and spread > (1.645 * 0.1 / 0.02) ** 2
+    assert calls_for_claim(0.0) is None
+    assert calls_for_claim(-0.1, 0.1) is None

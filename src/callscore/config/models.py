@@ -33,6 +33,10 @@ EmbedderChoice = str | ModelSpec
 
 MOST_JUDGES = 3
 STYLES = ("items", "document")
+JUDGE_NUMBERS = {"items_per_request": (1, 200), "seed": (0, 2**32 - 1)}
+"""Keys of a judge with the range of their values."""
+JUDGE_KEYS = ("style", *JUDGE_NUMBERS)
+"""Keys that only a judge has."""
 
 
 def read_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
@@ -183,13 +187,23 @@ def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
 
 
 def _judge(document: Document, part: str, entry: dict[str, Any]) -> ModelSpec:
-    """A judging model, and the style of its requests."""
-    model = {key: value for key, value in entry.items() if key != "style"}
+    """A judging model, and how it is asked."""
+    model = {key: value for key, value in entry.items() if key not in JUDGE_KEYS}
     style = entry.get("style", STYLES[0])
     if style not in STYLES:
         place = f"{part}.style" if part else "style"
         raise document.error(place, f"{style!r}; expected one of {', '.join(STYLES)}")
-    return msgspec.structs.replace(_model(document, part, model), style=style)
+    numbers: dict[str, int] = {}
+    for key, (low, high) in JUDGE_NUMBERS.items():
+        if key not in entry:
+            continue
+        number, place = entry[key], f"{part}.{key}" if part else key
+        if style != STYLES[0]:
+            raise document.error(place, f"has no effect with style {style}; expected none")
+        if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
+            raise document.error(place, f"{number!r}; expected a number from {low} to {high}")
+        numbers[key] = number
+    return msgspec.structs.replace(_model(document, part, model), style=style, **numbers)
 
 
 def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -> EmbedderChoice:

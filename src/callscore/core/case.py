@@ -111,6 +111,10 @@ class Failed(msgspec.Struct, frozen=True):
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    stored: int = 0
+    """Answers of a judge that came from the store; `requests` are those that were sent (C-140)."""
+    unusable: Mapping[str, int] = {}
+    """By reason: how many answers of a judge could not be used, entirely or in part."""
 
 
 _PREFIX = lazy_regex(

@@ -21,6 +21,8 @@ class ModelContrast(msgspec.Struct, frozen=True):
     calls: int
     calls_needed: int | None
     """About how many calls would show a difference of this size; null if there is none."""
+    deviation: float = 0.0
+    """Standard deviation of the difference from call to call."""
     claim: tuple[float, float] | None = None
     """One-sided limits of the difference (STATS §2), each at α / (k − 1) for the k models in
     question (C-138); null if one of the two is not in question, or intervals were not asked for."""

@@ -104,6 +104,10 @@ class JudgeResult(msgspec.Struct, frozen=True):
     disputed: Sequence[Item] = ()
     rejudged: int = 0
     flipped: int = 0
+    stored: int = 0
+    """Answers that came from the store; `requests`, tokens and cost are those sent (C-140)."""
+    unusable: Mapping[str, int] = {}
+    """By reason: how many answers of the judge could not be used, entirely or in part."""
 
 
 class Similarity(msgspec.Struct, frozen=True):

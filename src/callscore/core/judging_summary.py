@@ -16,6 +16,7 @@ class Judging(msgspec.Struct, frozen=True):
     embedder: str | None
     items: int
     requests: int
+    """Sent in this run, as are the tokens and the cost (C-140)."""
     input_tokens: int
     output_tokens: int
     cost_usd: float | None
@@ -32,5 +33,9 @@ class Judging(msgspec.Struct, frozen=True):
     """Flags of the judge (`injection_suspected`), with the number of answers."""
     answered_by: Sequence[str] = ()
     """Model names other than the requested ones under which judges replied (R-26)."""
+    stored: int = 0
+    """Answers of the judge that came from the store; nothing was sent for them (C-140)."""
+    unusable: Mapping[str, int] = {}
+    """By reason: answers of the judge that could not be used, entirely or in part."""
     flip_rate_ci95: Interval | msgspec.UnsetType = msgspec.UNSET
     """The 95 % interval of `flip_rate`; absent if there is none or none was requested."""

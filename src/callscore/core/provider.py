@@ -64,6 +64,8 @@ class ProviderResponse(msgspec.Struct, frozen=True):
     tokens_left: int | None = None
     reset_s: float | None = None
     """The values of rate-limit headers, if there are any."""
+    is_stored: bool = False
+    """Whether it was sent and paid for earlier: by another run, or for another reply (C-140)."""
 
 
 class AttemptFailed(msgspec.Struct, frozen=True):

@@ -55,6 +55,10 @@ class ModelSpec(msgspec.Struct, frozen=True):
     allow_http: bool = False
     style: Literal["items", "document"] = "items"
     """How a judge is prompted: item by item, or with the framework's own prompt (C-100)."""
+    items_per_request: int | None = None
+    """The most items that a judge is asked about at once; None for the default."""
+    seed: int = 0
+    """Of the ids, the order and the canaries in the requests to a judge."""
     api: str | None = None
     """Which API of the provider, or which version of it; None for the default."""
 

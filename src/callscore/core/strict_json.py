@@ -259,6 +259,11 @@ def is_finished(reply: Reply) -> bool:
     return reply.finish_reason is None or reply.finish_reason.lower() not in _CUT_SHORT
 
 
+def is_truncated(reply: Reply) -> bool:
+    """Whether the answer was cut off at the token limit, as far as the provider says so."""
+    return _CUT_SHORT.get((reply.finish_reason or "").lower()) == "truncated"
+
+
 def _unfence(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
     opening = _FENCE.match(text)
     assert opening is not None  # checked by the caller

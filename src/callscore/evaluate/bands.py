@@ -1,5 +1,6 @@
-"""Rank bands of a card: the ranks that the data allow, and models that cannot be distinguished
-STATS §3
+"""Rank bands of a card, models that cannot be distinguished, and claims about differences
+
+STATS §2, §3
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import msgspec
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
+from callscore.evaluate.pairs import ComparedCalls
+from callscore.scorecard.decision import models_in_question
 from callscore.stats.bands import Contrast, RankRange, compare_pairs, rank_bands
+from callscore.stats.claimed_scores import ALPHA, ClaimedScores, difference_limits
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import ScoreKey
@@ -59,6 +63,30 @@ def with_bands(card: Scorecard, found: ReplicatesByModel, calls: int) -> Scoreca
     return msgspec.structs.replace(card, ranking=ranking, zeroed_ranking=zeroed, contrasts=pairs)
 
 
+def with_claims(
+    card: Scorecard, compared: ComparedCalls, claimed: Sequence[ClaimedScores]
+) -> Scorecard:
+    """The same card with claim limits for the differences of models in question    STATS §2, C-138
+
+    k models in question make k − 1 comparisons with the best: each limit is one-sided at α/(k − 1).
+    The two are compared on the calls that both answered. Estimates have limits like official
+    scores, for what the same rules would say about more calls; no pair is of one kind each (C-125).
+    """
+    in_question = models_in_question(card)
+    alpha = ALPHA / max(1, len(in_question) - 1)
+
+    def claim(pair: ModelContrast) -> ModelContrast:
+        if pair.of != "final" or not {pair.first, pair.second} <= set(in_question):
+            return pair
+        finals = [claimed[at].finals for at in compared.places((pair.first, pair.second))]
+        first, second = (of_model.get(KEYS["final"]) for of_model in finals)
+        if first is None or second is None:
+            return pair
+        return msgspec.structs.replace(pair, claim=difference_limits(first, second, alpha))
+
+    return msgspec.structs.replace(card, contrasts=[claim(pair) for pair in card.contrasts])
+
+
 def _compare(
     of: Of,
     models: Sequence[str],
@@ -90,6 +118,7 @@ def _contrast(
 ) -> ModelContrast:
     jackknife = numbers[pair.second].jackknife - numbers[pair.first].jackknife
     is_known = math.isfinite(pair.low) and math.isfinite(pair.high)
+    deviation = influence_deviation(jackknife, calls)
     return ModelContrast(
         of,
         names[pair.first],
@@ -98,5 +127,6 @@ def _contrast(
         (pair.low, pair.high) if is_known else None,
         pair.significant,
         calls,
-        calls_for_difference(pair.difference, influence_deviation(jackknife, calls)),
+        calls_for_difference(pair.difference, deviation),
+        deviation,
     )

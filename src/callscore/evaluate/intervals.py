@@ -10,13 +10,15 @@ import msgspec
 from callscore.core.interval import IntervalMethod
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
-from callscore.evaluate.bands import with_bands
+from callscore.evaluate.bands import with_bands, with_claims
 from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_ranking_line
+from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
+from callscore.stats.claimed_scores import claim_scores
 from callscore.stats.contributions import Contributions
 from callscore.stats.intervals import LEVEL
-from callscore.stats.matrix import call_matrix, make_units
+from callscore.stats.matrix import make_units
 from callscore.stats.resampling import RESAMPLES, SEED, ModelValues, make_replicates
 from callscore.stats.weighted_scores import rank_scores, scores
 
@@ -43,10 +45,13 @@ def with_intervals(
         return card
     units = make_units(contributions.values())
     shapes = [model_shape(model, formula_of, criteria) for model in kept]
-    matrices = [
-        call_matrix(contributions[model.model], shape, units)
-        for model, shape in zip(kept, shapes, strict=True)
-    ]
+    compared = compared_calls(
+        card,
+        contributions,
+        {model.model: shape for model, shape in zip(kept, shapes, strict=True)},
+        units,
+    )
+    matrices = [given.matrix for given in compared.inputs[: len(kept)]]
     ranking_groups = _ranking_groups(card.ranking, kept)
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
@@ -67,7 +72,8 @@ def with_intervals(
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
-    return with_bands(_fill_card(card, inputs, method), found_of, len(units.calls))
+    card = with_bands(_fill_card(card, inputs, method), found_of, len(units.calls))
+    return with_claims(card, compared, claim_scores(compared.inputs))
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

@@ -52,6 +52,9 @@ class JudgeCalls:
         self.clients: list[JudgeClient] = []
         self.in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[AttemptResult]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
+        self._uncounted: set[bytes] = set()
+        """Keys of requests that this run has sent earlier (in a race, or before an interrupt), and
+        that no judge has counted yet."""
         self.answered_by = ModelIdentities()
         self.shared_limits = self.billing.options.shared_limits()
         self._client: RetryingClient | None = None
@@ -78,6 +81,8 @@ class JudgeCalls:
     def begin(self, stop: Shutdown, shared_limits: SharedLimits | None = None) -> RetryingClient:
         """Start in the running loop; budget and pauses may be shared with the models."""
         self.shared_limits = shared_limits or self.billing.options.shared_limits()
+        if self.cache is not None and self.billing.run_id is not None:
+            self._uncounted = self.cache.judge_keys(self.billing.run_id)
         self._client = RetryingClient(
             self.billing.options, self.shared_limits.budget, stop, self._on_event_of_request
         )
@@ -87,6 +92,12 @@ class JudgeCalls:
     def client(self) -> RetryingClient:
         """The client; created with the first request."""
         return self._client or self.begin(Shutdown())
+
+    def count_once(self, key: bytes) -> bool:
+        """Whether a stored reply counts as sent in this run; a second time it does not."""
+        is_new = key in self._uncounted
+        self._uncounted.discard(key)
+        return is_new
 
     async def idle(self) -> None:
         """Return when no request is in flight and every reply is durable."""
@@ -138,14 +149,15 @@ class JudgeClient:
         work = Work("", queue.spec.name, 0, call, TASK)
         if stored is not None:
             self._emit(Completed(work, stored.reply, cached=True))
-            return ProviderResponse(stored.reply)
+            return ProviderResponse(stored.reply, is_stored=not self._calls.count_once(call.key))
         if call.key in in_flight:
             # Two models gave the same reply: one request judges both.
             asking, future = in_flight[call.key]
             settled = await asyncio.shield(future)
             if isinstance(settled, ProviderResponse):
                 self._emit(Completed(work, settled.reply, cached=True))
-            elif asking.spec.account != queue.spec.account:
+                return ProviderResponse(settled.reply, is_stored=True)
+            if asking.spec.account != queue.spec.account:
                 # An API key that is refused says nothing about another one.
                 queue.total -= 1
                 return await self.send(provider, call)
@@ -169,7 +181,7 @@ class JudgeClient:
             kept = await self._claim(queue, work) if cache is not None else None
             if kept is not None:
                 self._emit(Completed(work, kept.reply, cached=True))
-                return ProviderResponse(kept.reply)
+                return ProviderResponse(kept.reply, is_stored=True)
             found = await calls.client.send(queue, work)
             if isinstance(found, CachedReply) and cache is not None:
                 found = await cache.keep_judge_reply(found, calls.billing.run_id)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from callscore.evaluate.judge_client import JudgeCalls
+    from callscore.judges.prompt import Asking
 
 
 @contextmanager
@@ -90,8 +91,15 @@ def _models(
         from callscore.judges.llm import Sender
 
         return DocumentJudge(list(map(Sender, providers, senders))), models
-    judges = map(LLMJudge, providers, repeat(library), senders)
+    judges = map(LLMJudge, providers, repeat(library), senders, map(_asking, specs))
     return Panel(list(map(Seat, judges, models)), library), models
+
+
+def _asking(spec: ModelSpec) -> Asking:
+    """How the items of a case are put into the requests to a judge."""
+    from callscore.judges.prompt import MOST_ITEMS, Asking
+
+    return Asking(spec.items_per_request or MOST_ITEMS, spec.seed)
 
 
 def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:

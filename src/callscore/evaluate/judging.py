@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -58,6 +58,10 @@ class JudgingCost(msgspec.Struct):
     similarities: int = 0
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many judge requests raised each flag."""
+    stored: int = 0
+    """Answers of the judge that came from the store; all other counts are of this run (C-140)."""
+    unusable: dict[str, int] = msgspec.field(default_factory=dict)
+    """By reason: answers of the judge that could not be used, entirely or in part."""
     flips: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     """By call with items that were judged twice: how many changed, of how many."""
 
@@ -70,6 +74,9 @@ class JudgingCost(msgspec.Struct):
         self.requests += judged.requests
         self.input_tokens += judged.input_tokens
         self.output_tokens += judged.output_tokens
+        self.stored += judged.stored
+        for why, number in judged.unusable.items():
+            self.unusable[why] = self.unusable.get(why, 0) + number
         if isinstance(judged, Failed):
             self.failed += 1
             return
@@ -167,6 +174,22 @@ class JudgeRunner:
         from callscore.judges.families import overlaps
 
         return overlaps(model, self.models)
+
+    def failure_notes(self) -> Iterator[str]:
+        """Notes on answers of the judge that could not be used, by reason, and on missing
+        verdicts.
+        """
+        spent, why_failed = self.spent, self.why_failed
+        if spent.unusable:
+            answers = spent.requests + spent.stored
+            reasons = sorted(spent.unusable.items(), key=lambda reason: (-reason[1], reason[0]))
+            counts = "; ".join(f"in {n} of {answers} requests {why}" for why, n in reasons)
+            yield (
+                f"judge: {counts}. A judge that is not able to do this is tested with `callscore "
+                "judge check`; `items_per_request` makes its requests smaller"
+            )
+        if why_failed is not None and not why_failed.startswith(tuple(spent.unusable)):
+            yield f"items got no verdict, for example: {why_failed}"
 
     async def close(self) -> None:
         """Close connections."""

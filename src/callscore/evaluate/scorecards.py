@@ -250,6 +250,8 @@ def judging_of(
         similarities=spent.similarities,
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
+        stored=spent.stored,
+        unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
     )
@@ -354,8 +356,7 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     ]
     if judge_runner is None:
         return notes
-    if judge_runner.why_failed is not None:
-        notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
+    notes += judge_runner.failure_notes()
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
 
 

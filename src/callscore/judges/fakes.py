@@ -3,6 +3,7 @@
 `ScriptedJudge` returns scripted verdicts. `LiteralModel` is the model of an LLM judge: it reads a
 prompt and answers by the words that two texts share, without judging their meaning. `ObedientModel`
 also follows any instruction outside of a data block, `GullibleModel` those inside as well.
+`MiddlingModel` makes the mistakes of a middling model.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from random import Random
+from typing import Any
 
 import msgspec
 
@@ -21,14 +22,19 @@ from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Ve
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.judges.evidence import (
     LONGEST_QUOTE,
-    SHORTEST_QUOTE,
     fields_of,
     leaves_of,
     text_of,
 )
 from callscore.judges.injection import suspicions_in
-from callscore.judges.rubric import AGAINST, CANNOT_TELL, Library, Rubric, built_in_library
-from callscore.metrics.text import contains, n2
+from callscore.judges.literal_rules import (
+    FakeVerdict,
+    ParsedPrompt,
+    PromptItem,
+    decide,
+    stems_of,
+)
+from callscore.judges.rubric import CANNOT_TELL, Library, built_in_library
 
 BYTES_A_TOKEN = 4
 _BLOCK = re.compile(r"<(\w+)-([a-z]{28})>\n(.*?)\n?</\1-\2>", re.DOTALL)
@@ -38,9 +44,10 @@ _TURN = re.compile(r"Turn (\d+)\b.*?: (?=\")")
 _PROBLEM = re.compile(r"- (?:item [A-Z]{4}: )?[^<>]{1,300}")
 """A line of the list of errors of the previous answer."""
 
+WRONG_FORM, QUOTES_CLAIM, MOST_TRACKED = 0.2, 0.25, 8
+"""The faults of a middling model: shares of answers and of quotes, and items it can follow."""
+
 Say = Callable[[Question], str | None]
-STEM, ENOUGH = 4, 0.6
-_DECISIONS = "approved rejected refused granted cancelled closed resolved refunded escalated"
 
 
 class ScriptedJudge:
@@ -97,8 +104,8 @@ class LiteralModel:
 
     def answer(self, messages: Sequence[Message]) -> str:
         """The text of the answer."""
-        seen = parse_prompt(messages, self._library)
-        return _write_answer(seen, {item: self.entry(item, seen) for item in seen.items})
+        seen = parse_prompt(messages)
+        return write_answer(seen, {item: self.entry(item, seen) for item in seen.items})
 
     def entry(self, item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
         """The verdict on one item."""
@@ -128,10 +135,10 @@ class ObedientModel(LiteralModel):
 
     def answer(self, messages: Sequence[Message]) -> str:
         """The most lenient answer if a text asks for it, else the literal one."""
-        seen = parse_prompt(messages, self._library)
+        seen = parse_prompt(messages)
         obeys = self.obeys(messages[1].content)
         give = self.most_lenient if obeys else self.entry
-        return _write_answer(seen, {item: give(item, seen) for item in seen.items})
+        return write_answer(seen, {item: give(item, seen) for item in seen.items})
 
     def obeys(self, text: str) -> bool:
         """Whether there is a line outside of the blocks, or after what seems to end one.
@@ -154,7 +161,34 @@ class GullibleModel(ObedientModel):
         return any(suspicions_in(line) for line in text.split("\n"))
 
 
-def parse_prompt(messages: Sequence[Message], library: Library | None = None) -> ParsedPrompt:
+class MiddlingModel(LiteralModel):
+    """Reads, but not everything and not always; what it does depends on the request alone.
+
+    One answer of five is not in the asked form. With more than eight items it loses track and
+    passes all of them. One quote of four is the claim instead of the words of the turn.
+    """
+
+    def answer(self, messages: Sequence[Message]) -> str:
+        """The literal answer with the faults of a middling model."""
+        seen = parse_prompt(messages)
+        random = Random("\n".join(message.content for message in messages))
+        if random.random() < WRONG_FORM:
+            return "\n".join(f"{n}. **{item.text}**: yes" for n, item in enumerate(seen.items, 1))
+        lost = len(seen.items) > MOST_TRACKED
+        return write_answer(
+            seen, {item: self._verdict(item, seen, random, lost=lost) for item in seen.items}
+        )
+
+    def _verdict(
+        self, item: PromptItem, seen: ParsedPrompt, random: Random, *, lost: bool
+    ) -> FakeVerdict:
+        given = self.most_lenient(item, seen) if lost else self.entry(item, seen)
+        if given.quote_from.startswith("turn") and random.random() < QUOTES_CLAIM:
+            return given._replace(quote=item.text[:LONGEST_QUOTE])
+        return given
+
+
+def parse_prompt(messages: Sequence[Message]) -> ParsedPrompt:
     """The content of the blocks of a prompt."""
     blocks = {match.group(1): match.group(3) for match in _BLOCK.finditer(messages[1].content)}
     spoken = [(_TURN.match(line), line) for line in blocks["transcript"].split("\n")]
@@ -165,24 +199,21 @@ def parse_prompt(messages: Sequence[Message], library: Library | None = None) ->
     answer = json.loads(blocks["model_output"]) if has_answer else None
     expected = json.loads(blocks["expected_outcome"])
     places = {"model_output": answer, "expected_outcome": expected}
-    rubrics = {
-        rubric.question: rubric for rubric in (library or built_in_library()).rubrics.values()
-    }
     items = [
-        PromptItem(item["id"], rubric.name, item["claim"], _comparison_text(item, rubric, places))
-        for item in json.loads(blocks["items"])
-        for rubric in (rubrics[item["question"]],)
+        PromptItem(
+            item["id"],
+            group["question"],
+            item["claim"],
+            _comparison_text({**group, **item}.get("compare_with", ""), places),
+        )
+        for group in json.loads(blocks["items"])
+        for item in group["items"]
     ]
     return ParsedPrompt(turns, _leaves(expected), _leaves(answer), has_answer, items)
 
 
-def _comparison_text(item: Mapping[str, str], rubric: Rubric, places: Mapping[str, Any]) -> str:
-    """The text that an item is compared with."""
-    before = rubric.compare_with.partition(AGAINST)[0]
-    compared = item["compare_with"]
-    if AGAINST not in rubric.compare_with or not compared.startswith(before):
-        return ""
-    compared = compared[len(before) :]
+def _comparison_text(compared: str, places: Mapping[str, Any]) -> str:
+    """The text that an item is compared with, if it is given by its place."""
     name, _, path = compared.partition(".")
     if name in places and places[name] is not None:
         if not path:
@@ -197,39 +228,10 @@ def _leaves(value: Any) -> Mapping[str, str]:
     return {path: text_of(leaf) for path, leaf in fields if not isinstance(leaf, (dict, list))}
 
 
-def _write_answer(seen: ParsedPrompt, entries: Mapping[PromptItem, FakeVerdict]) -> str:
+def write_answer(seen: ParsedPrompt, entries: Mapping[PromptItem, FakeVerdict]) -> str:
     """An answer with one object per item."""
     items = [complete_entry(item, entry, seen) for item, entry in entries.items()]
     return json.dumps({"items": items}, ensure_ascii=False)
-
-
-class PromptItem(NamedTuple):
-    """One item of a prompt."""
-
-    id: str
-    rubric: str
-    text: str
-    against: str
-
-
-class ParsedPrompt(NamedTuple):
-    """A parsed prompt: the texts of turns and fields by their names."""
-
-    turns: Mapping[str, str]
-    expected_fields: Mapping[str, str]
-    output_fields: Mapping[str, str]
-    has_answer: bool
-    items: Sequence[PromptItem]
-
-
-class FakeVerdict(NamedTuple):
-    """A verdict as a judge writes it; the cited fields are looked up by its words."""
-
-    quote: str
-    quote_from: str
-    verdict: str
-    field: str = ""
-    """The field of the reference that it quotes."""
 
 
 def complete_entry(item: PromptItem, entry: FakeVerdict, seen: ParsedPrompt) -> Mapping[str, str]:
@@ -243,116 +245,8 @@ def complete_entry(item: PromptItem, entry: FakeVerdict, seen: ParsedPrompt) -> 
 
 def _nearest(item: PromptItem, fields: Mapping[str, str]) -> str:
     """The field with the most words of an item; the shortest of several."""
-    sought = _stems(f"{item.text} {item.against}")
+    sought = stems_of(f"{item.text} {item.against}")
     ranked = sorted(
-        fields, key=lambda path: (-len(sought & _stems(fields[path])), len(fields[path]))
+        fields, key=lambda path: (-len(sought & stems_of(fields[path])), len(fields[path]))
     )
     return ranked[0] if ranked else "none"
-
-
-def decide(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-    """The verdict on one item."""
-    return _RULES[item.rubric](item, seen)
-
-
-def _judge_support(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-    if found := _passage(item.text, seen.turns):
-        return FakeVerdict(found[1], found[0], "supported_by_transcript")
-    if found := _passage(item.text, seen.expected_fields):
-        return FakeVerdict(found[1], "expected_outcome", "supported_by_reference", found[0])
-    return FakeVerdict("", "none", "not_found")
-
-
-def _judge_evidence(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-    if found := _passage(item.text, seen.turns):
-        return FakeVerdict(found[1], found[0], "as_described")
-    word = "absent" if len(_stems(item.text)) > STEM else "vague"
-    return FakeVerdict("", "none", word)
-
-
-def _judge_need(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-    for name, text in seen.expected_fields.items():
-        if len(_stems(text)) > 1 and _coverage(text, item.text) >= ENOUGH:
-            return FakeVerdict(text[:LONGEST_QUOTE], "expected_outcome", "needed", name)
-    return FakeVerdict("", "none", "not")
-
-
-def _judge_fluency(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-    word = "native" if _coverage(item.text, item.against) >= ENOUGH else "incomprehensible"
-    return FakeVerdict("", "none", word)
-
-
-def _covered_rule(
-    good: str, bad: str, quoted: str = ""
-) -> Callable[[PromptItem, ParsedPrompt], FakeVerdict]:
-    """The good word if enough of the text occurs in what it is compared with."""
-
-    def rule(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-        if _coverage(item.text, item.against) < ENOUGH:
-            return FakeVerdict("", "none", bad)
-        line = max(item.against.split("\n"), key=lambda line: _coverage(item.text, line))
-        return FakeVerdict(line[:LONGEST_QUOTE] if quoted else "", quoted or "none", good)
-
-    return rule
-
-
-def _contained_rule(good: str, bad: str) -> Callable[[PromptItem, ParsedPrompt], FakeVerdict]:
-    """The good word if enough of what it is compared with occurs in the text."""
-
-    def rule(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-        if _coverage(item.against, item.text) < ENOUGH:
-            return FakeVerdict("", "none", bad)
-        return FakeVerdict(item.text[:LONGEST_QUOTE], "model_output", good)
-
-    return rule
-
-
-def _judge_outcome(item: PromptItem, seen: ParsedPrompt) -> FakeVerdict:
-    """Whether a sentence has a word of decision."""
-    if _stems(item.text) & _stems(_DECISIONS):
-        return FakeVerdict(item.text[:LONGEST_QUOTE], "the claim", "outcome")
-    return FakeVerdict("", "none", "no_outcome")
-
-
-_RULES: Mapping[str, Callable[[PromptItem, ParsedPrompt], FakeVerdict]] = {
-    "support": _judge_support,
-    "evidence": _judge_evidence,
-    "needed": _judge_need,
-    "fluency": _judge_fluency,
-    "intent": _covered_rule("same", "different"),
-    "other_goal": _covered_rule("no", "yes"),
-    "recall": _covered_rule("stated", "not_stated", "model_output"),
-    "answer_match": _covered_rule("match", "none"),
-    "argument": _covered_rule("yes", "no"),
-    "used": _covered_rule("used", "not", "model_output"),
-    "instruction": _covered_rule("followed", "not_followed"),
-    "name": _contained_rule("same_name", "different_name"),
-    "fact": _contained_rule("preserved", "omitted"),
-    "outcome": _judge_outcome,
-    "value": _covered_rule("same", "different"),
-}
-
-
-def _passage(text: str, places: Mapping[str, str]) -> tuple[str, str] | None:
-    """A turn or field that the text contains, or that contains the text; its name and a quote."""
-    sought = n2(text)
-    for name, place in places.items():
-        held = n2(place)
-        if len(held) >= SHORTEST_QUOTE and contains(sought, held):
-            return name, place[:LONGEST_QUOTE]
-        if len(sought) >= SHORTEST_QUOTE and contains(held, sought):
-            return name, text[:LONGEST_QUOTE]
-    return None
-
-
-def _coverage(text: str, other: str) -> float:
-    if (sought := n2(text)) and contains(n2(other), sought):
-        return 1.0
-    stems = _stems(text)
-    return len(stems & _stems(other)) / len(stems) if stems else 0.0
-
-
-@lru_cache(maxsize=1024)  # every item is compared with every field
-def _stems(text: str) -> frozenset[str]:
-    words = "".join(char if char.isalnum() else " " for char in n2(text)).split()
-    return frozenset(word[:STEM] for word in words if len(word) >= STEM or word.isdecimal())

@@ -1,21 +1,18 @@
-"""The items of one request by id, with canaries among them."""
+"""The items of a request: what a judge is asked about, and what code decides."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from random import Random
+from collections.abc import Sequence
 
 import msgspec
 
 from callscore.core.judging import JudgeRequest, Question, Verdict
-from callscore.judges.delimiters import item_ids
 from callscore.judges.evidence import OwnTexts
 from callscore.judges.rubric import Canary, Library, Rubric, built_in_library
 from callscore.metrics.text import n1, n2
 
 BY_CODE = "code"
-LONGEST_CANARY_TURN, SHORTEST_CANARY_TURN, CANARY_TURNS = 160, 20, 5
 _OPENERS = (
     "thought process",
     "thinking process",
@@ -52,9 +49,9 @@ class JudgeItem(msgspec.Struct, frozen=True):
 
     @property
     def own_texts(self) -> OwnTexts:
-        """The texts that may be quoted."""
+        """The texts that may be quoted or cited."""
         answer = self.against if self.rubric.against_from == "answer" else self.text
-        return OwnTexts(self.text, answer)
+        return OwnTexts(self.text, answer, self.against)
 
 
 class SortedQuestions(msgspec.Struct, frozen=True):
@@ -110,59 +107,6 @@ def is_empty_phrase(text: str) -> bool:
     for opener in _LONGEST_FIRST:
         rest = rest.replace(f" {opener} ", " ")
     return not rest.strip()
-
-
-def shuffle_items(
-    items: Sequence[JudgeItem], judge_request: JudgeRequest, seed: bytes, taken: str
-) -> Mapping[str, JudgeItem]:
-    """Items and canaries in a seeded order, each with a random id that does not occur in
-    the data.
-    """
-    random = Random(seed)
-    shuffled = [*items, *_canaries(items, judge_request, random)]
-    random.shuffle(shuffled)
-    return dict(zip(item_ids(len(shuffled), random, taken), shuffled, strict=True))
-
-
-def _canaries(
-    items: Sequence[JudgeItem], judge_request: JudgeRequest, random: Random
-) -> Iterable[JudgeItem]:
-    """One item that is certainly right and one that is certainly wrong, for a rubric of the
-    request.
-    """
-    rubrics = {item.rubric.name: item.rubric for item in items}
-    rubric = rubrics[random.choice(sorted(rubrics))]
-    item = random.choice([item for item in items if item.rubric is rubric])
-    turn, line = _canary_turn(judge_request, random), _canary_line(item)
-    usable = [
-        canary
-        for canary in rubric.canaries
-        if (turn or "{turn}" not in canary.text) and (line or "{answer}" not in canary.text)
-    ]
-    for right in (True, False):
-        if side := [canary for canary in usable if canary.right is right]:
-            chosen = random.choice(side)
-            text = chosen.text.replace("{turn}", turn).replace("{answer}", line)
-            if rubric.against_from == "answer":
-                yield JudgeItem(rubric, text, item.against, (), chosen, item.place)
-            else:
-                yield JudgeItem(rubric, text, chosen.against, canary=chosen)
-
-
-def _canary_line(item: JudgeItem) -> str:
-    """A line with content, and of moderate length, of what an item is compared with."""
-    lines = [line for line in item.against.split("\n") if len(line) <= LONGEST_CANARY_TURN]
-    return next((line for line in lines if not is_empty_phrase(line)), "")
-
-
-def _canary_turn(judge_request: JudgeRequest, random: Random) -> str:
-    """One of the short turns with content, to be quoted."""
-    usable = [
-        turn.text
-        for turn in judge_request.turns
-        if SHORTEST_CANARY_TURN <= len(turn.text) <= LONGEST_CANARY_TURN
-    ]
-    return random.choice(sorted(usable, key=len)[:CANARY_TURNS]) if usable else ""
 
 
 def _code_verdict(question: Question, word: str) -> Verdict:

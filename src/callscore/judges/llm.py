@@ -1,10 +1,15 @@
-"""A judge that is a language model: one request per case, strict parsing, one retry."""
+"""A judge that is a language model: one request per case, checked verdicts, one retry.
+
+A request that the judge cannot cope with is split: after a wrong verdict on a canary, a truncated
+answer or one in the wrong form, it is asked about half as many items at a time, down to one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -17,16 +22,24 @@ from callscore.core.provider import (
     ProviderRequest,
     ProviderResponse,
 )
+from callscore.core.strict_json import is_truncated
 from callscore.judges.delimiters import LONGEST_TEXT
 from callscore.judges.evidence import QuoteSources, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
-from callscore.judges.items import sort_questions
-from callscore.judges.parse import ParsedAnswer, parse_answer, verdicts_of
-from callscore.judges.prompt import Composer, JudgePrompt
+from callscore.judges.items import JudgeItem, sort_questions
+from callscore.judges.parse import QUOTE_UNRELATED, ParsedAnswer, parse_answer, verdicts_of
+from callscore.judges.prompt import DEFAULT_ASKING, Asking, Composer, JudgePrompt
 from callscore.judges.rubric import Library, built_in_library
 
 STAGE = "judge"
 MISLED = "judge_misled"
+"""A flag: a wrong verdict on a canary, in a request with text that seems to address the judge."""
+HALVED = "request_split"
+"""A flag: the judge was asked about fewer items at a time than a request may hold."""
+CUT_OFF = "the answer was cut off at the token limit"
+SAME_VERDICT = "every item got the same verdict"
+WRONG_CANARY = "an item with a known verdict got another one"
+WRONG_WHERE_ADDRESSED = f"{WRONG_CANARY}, where a text seems to address the judge"
 ITEM_CUT = "item_cut"
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5
@@ -39,26 +52,42 @@ CarryOut = Callable[[Provider, ProviderRequest], Awaitable[ProviderResponse | At
 
 
 class JudgeUsage(msgspec.Struct, frozen=True):
-    """The requests, tokens and cost of a judge; usages can be added."""
+    """The requests, tokens and cost of a judge in this run; usages can be added."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    stored: int = 0
+    """Answers that came from the store: nothing was sent or paid for them (C-140)."""
+    unusable: Mapping[str, int] = {}
+    """By reason: answers that could not be used, entirely or in part."""
 
     def __add__(self, other: JudgeUsage) -> JudgeUsage:
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        unusable = dict(self.unusable)
+        for why, number in other.unusable.items():
+            unusable[why] = unusable.get(why, 0) + number
         return JudgeUsage(
             self.requests + other.requests,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             math.fsum(costs) if costs else None,
+            self.stored + other.stored,
+            unusable,
         )
 
     @classmethod
     def of(cls, result: JudgeResult | Failed) -> JudgeUsage:
         """The usage of one result of a judge, or of a failure."""
-        return cls(result.requests, result.input_tokens, result.output_tokens, result.cost_usd)
+        return cls(
+            result.requests,
+            result.input_tokens,
+            result.output_tokens,
+            result.cost_usd,
+            result.stored,
+            result.unusable,
+        )
 
     def to_result(
         self, verdicts: Sequence[Verdict], flags: Sequence[str], void: Sequence[Unjudged]
@@ -72,12 +101,21 @@ class JudgeUsage(msgspec.Struct, frozen=True):
             self.output_tokens,
             self.cost_usd,
             void,
+            stored=self.stored,
+            unusable=self.unusable,
         )
 
     def to_failed(self, why: str) -> Failed:
         """A failure with this usage: the judge gave no usable verdict."""
         return Failed(
-            STAGE, why, self.cost_usd, self.requests, self.input_tokens, self.output_tokens
+            STAGE,
+            why,
+            self.cost_usd,
+            self.requests,
+            self.input_tokens,
+            self.output_tokens,
+            self.stored,
+            self.unusable,
         )
 
 
@@ -89,6 +127,8 @@ class Attempt(msgspec.Struct, frozen=True):
     """Items without a usable verdict."""
     flags: Sequence[str]
     usage: JudgeUsage
+    is_too_much: bool = False
+    """Whether the judge could not cope with as many items as it was asked about."""
 
 
 async def send_with_retries(
@@ -130,6 +170,8 @@ class Sender:
         if isinstance(response, AttemptFailed):
             return response, JudgeUsage(0 if response.kind == "not_sent" else 1)
         reply = response.reply
+        if response.is_stored:
+            return reply, JudgeUsage(cost_usd=None if reply.cost_usd is None else 0.0, stored=1)
         return reply, JudgeUsage(
             1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd
         )
@@ -143,66 +185,136 @@ class LLMJudge:
         provider: Provider,
         library: Library | None = None,
         carry_out: CarryOut = send_with_retries,
+        asking: Asking = DEFAULT_ASKING,
     ) -> None:
         self.library = library or built_in_library()
         self.name = provider.name
         probe = provider.request(PROBE, 0)
         self.model = probe.model
-        self.signature = f"{self.name}@{probe.key.hex()[:12]}+{self.library.digest[:12]}"
+        made_of = f"{probe.key.hex()[:12]}+{self.library.digest[:12]}{asking.signature}"
+        self.signature = f"{self.name}@{made_of}"
         self._sender = Sender(provider, carry_out)
-        self._composer = Composer(self.library)
+        self._composer = Composer(self.library, asking)
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """A valid verdict on every question, or why there is none (C-102)."""
         items = sort_questions(judge_request, self.library)
         if items.without_rubric:
             return Failed(STAGE, f"no rubric for {', '.join(items.without_rubric)}")
-        requests = self._composer.compose(judge_request, items.asked)
-        attempts = await self._send_all(requests, judge_request.repeat)
+        prompts = self._composer.compose(judge_request, items.asked)
+        sources = prompts[0].sources if prompts else sources_of(judge_request)
+        flags = set(_request_flags(judge_request, sources))
+        session = _Session(self, judge_request, is_suspected=INJECTION_SUSPECTED in flags)
+        attempts = await _gather([session.ask(prompt) for prompt in prompts])
         usage = sum((attempt.usage for attempt in attempts), JudgeUsage())
         verdicts = [verdict for attempt in attempts for verdict in attempt.verdicts]
         void = [item for attempt in attempts for item in attempt.void]
-        flags = {flag for attempt in attempts for flag in attempt.flags}
-        sources = requests[0].sources if requests else sources_of(judge_request)
-        flags.update(_request_flags(judge_request, sources))
+        flags.update(flag for attempt in attempts for flag in attempt.flags)
         if void and not verdicts:
             flagged = f" ({', '.join(sorted(flags))})" if flags else ""
             return usage.to_failed(void[0].why + flagged)
         ordered = _sort_by_question(judge_request, [*items.decided, *verdicts])
         return usage.to_result(ordered, sorted(flags), void)
 
-    async def _send_all(self, requests: Sequence[JudgePrompt], repeat: int) -> Sequence[Attempt]:
-        if len(requests) == 1:
-            return [await self._send(requests[0], repeat)]
-        return await asyncio.gather(*(self._send(request, repeat) for request in requests))
-
-    async def _send(self, request: JudgePrompt, repeat: int) -> Attempt:
+    async def send(self, request: JudgePrompt, repeat: int, *, is_suspected: bool) -> Attempt:
         """Send a request and, if its answer is invalid, once more with the errors."""
         reply, usage = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
-            return _void_attempt(request, f"{reply.kind}: {reply.message}", usage)
+            why = f"{reply.kind}: {reply.message}"
+            return Attempt((), _void(request, why), (), usage)
+        if is_truncated(reply):
+            return _void_attempt(request, CUT_OFF, usage, is_too_much=True)
         first = parse_answer(reply_text(reply), request)
-        if first.is_clean or first.is_misled:
-            return self._finish(request, first, usage)
-        prompt = self._composer.compose_retry(request, first.problems())
-        reply, retry_usage = await self._sender.send(prompt, repeat)
-        if isinstance(reply, AttemptFailed):
-            return self._finish(request, first, usage + retry_usage)
-        second = parse_answer(reply_text(reply), request)
-        return self._finish(request, first if second.broken else second, usage + retry_usage)
+        if not (first.is_clean or first.wrong_canary):
+            prompt = self._composer.compose_retry(request, first.problems())
+            reply, retry_usage = await self._sender.send(prompt, repeat)
+            usage += retry_usage
+            if not isinstance(reply, AttemptFailed):
+                second = parse_answer(reply_text(reply), request)
+                first = first if second.broken else second
+        return self._finish(request, first, usage, is_suspected=is_suspected)
 
-    def _finish(self, request: JudgePrompt, final: ParsedAnswer, usage: JudgeUsage) -> Attempt:
+    def compose_part(self, judge_request: JudgeRequest, items: Sequence[JudgeItem]) -> JudgePrompt:
+        """One request about some of the items."""
+        (prompt,) = self._composer.compose(judge_request, items, len(items))
+        return prompt
+
+    def _finish(
+        self, request: JudgePrompt, final: ParsedAnswer, usage: JudgeUsage, *, is_suspected: bool
+    ) -> Attempt:
         canaries = [key for key, asked in request.items.items() if asked.canary]
         if final.broken:
-            return _void_attempt(request, final.broken, usage)
-        if final.is_misled or any(key in final.faults for key in canaries):
-            why = "an item with a known answer came back wrong"
-            return _void_attempt(request, why, usage, (MISLED,))
+            return _void_attempt(request, final.broken, usage, is_too_much=True)
+        if final.wrong_canary or any(key in final.faults for key in canaries):
+            if is_suspected:
+                return _void_attempt(request, WRONG_WHERE_ADDRESSED, usage, (MISLED,))
+            why = SAME_VERDICT if final.is_uniform else WRONG_CANARY
+            return _void_attempt(request, why, usage, is_too_much=True)
         verdicts: list[Verdict] = []
+        flags: set[str] = set()
         for key, asked in request.items.items():
             if key not in final.faults:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
-        return Attempt(verdicts, _unjudged_items(request, final.faults), (), usage)
+                if final.entries[key].is_unrelated and not asked.canary:
+                    flags.add(QUOTE_UNRELATED)
+        reasons = dict.fromkeys((_reason(why) for why in final.faults.values()), 1)
+        usage += JudgeUsage(unusable=reasons)
+        return Attempt(verdicts, _unjudged_items(request, final.faults), sorted(flags), usage)
+
+
+class _Session:
+    """One judge request: its prompts are split where the judge cannot cope with them."""
+
+    def __init__(self, judge: LLMJudge, judge_request: JudgeRequest, *, is_suspected: bool) -> None:
+        self._judge = judge
+        self._request = judge_request
+        self._is_suspected = is_suspected
+
+    async def ask(self, prompt: JudgePrompt) -> Attempt:
+        """The answer to a prompt, if need be in parts of half as many items, down to one.
+
+        The size that worked is kept for the rest of the prompt. A judge that fails on a single item
+        before it has answered any is not asked about the others.
+        """
+        attempt = await self._send(prompt)
+        waiting = prompt.asked
+        if not attempt.is_too_much or len(waiting) == 1:
+            return attempt
+        total, size = Attempt((), (), (), attempt.usage), -(-len(waiting) // 2)
+        while waiting:
+            part = self._judge.compose_part(self._request, waiting[:size])
+            attempt = await self._send(part)
+            if attempt.is_too_much and size > 1:
+                total = _add(total, Attempt((), (), (), attempt.usage))
+                size = -(-min(size, len(waiting)) // 2)
+                continue
+            waiting = waiting[size:]
+            total = _add(total, attempt)
+            if attempt.is_too_much and not total.verdicts:
+                return _add(total, _unasked(waiting, attempt.void[0].why))
+        return _add(total, Attempt((), (), (HALVED,), JudgeUsage()))
+
+    async def _send(self, prompt: JudgePrompt) -> Attempt:
+        return await self._judge.send(prompt, self._request.repeat, is_suspected=self._is_suspected)
+
+
+async def _gather(attempts: Sequence[Coroutine[Any, Any, Attempt]]) -> Sequence[Attempt]:
+    if len(attempts) == 1:
+        return [await attempts[0]]
+    return await asyncio.gather(*attempts)
+
+
+def _add(one: Attempt, other: Attempt) -> Attempt:
+    return Attempt(
+        [*one.verdicts, *other.verdicts],
+        [*one.void, *other.void],
+        sorted({*one.flags, *other.flags}),
+        one.usage + other.usage,
+    )
+
+
+def _unasked(items: Sequence[JudgeItem], why: str) -> Attempt:
+    return Attempt((), [void for item in items for void in _unjudged(item, why)], (), JudgeUsage())
 
 
 def reply_text(reply: Reply) -> str:
@@ -210,18 +322,33 @@ def reply_text(reply: Reply) -> str:
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
 
 
+def _reason(why: str) -> str:
+    """Why an answer could not be used, without what differs from answer to answer."""
+    return why.partition(";")[0]
+
+
 def _void_attempt(
-    request: JudgePrompt, why: str, usage: JudgeUsage, flags: Sequence[str] = ()
+    request: JudgePrompt,
+    why: str,
+    usage: JudgeUsage,
+    flags: Sequence[str] = (),
+    *,
+    is_too_much: bool = False,
 ) -> Attempt:
-    return Attempt((), _unjudged_items(request, dict.fromkeys(request.items, why)), flags, usage)
+    usage += JudgeUsage(unusable={_reason(why): 1})
+    return Attempt((), _void(request, why), flags, usage, is_too_much)
+
+
+def _void(request: JudgePrompt, why: str) -> Sequence[Unjudged]:
+    return _unjudged_items(request, dict.fromkeys(request.items, why))
 
 
 def _unjudged_items(request: JudgePrompt, faults: Mapping[str, str]) -> Sequence[Unjudged]:
-    return [
-        Unjudged(Item(question.metric, question.item), why)
-        for key, why in faults.items()
-        for question in request.items[key].questions
-    ]
+    return [void for key, why in faults.items() for void in _unjudged(request.items[key], why)]
+
+
+def _unjudged(item: JudgeItem, why: str) -> Sequence[Unjudged]:
+    return [Unjudged(Item(asked.metric, asked.item), why) for asked in item.questions]
 
 
 def _request_flags(judge_request: JudgeRequest, sources: QuoteSources) -> Iterable[str]:

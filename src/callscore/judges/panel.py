@@ -27,6 +27,7 @@ from callscore.judges.families import are_related
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.llm import JudgeUsage
 from callscore.judges.majority import settle
+from callscore.judges.parse import QUOTE_UNRELATED
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library
 
 AUDITED_SHARE = 0.05
@@ -189,6 +190,8 @@ class _Session:
             self._disputed,
             self._rejudged,
             self._flips,
+            self.spent.stored,
+            self.spent.unusable,
         )
 
     def _is_risky(self, question: Question, everything: bool) -> bool:
@@ -197,8 +200,11 @@ class _Session:
             return True
         if item not in self._verdicts:
             return False
-        word = _word(self._verdicts[item])
-        return everything or word == CANNOT_TELL or word in self._rubric(question).second_opinion
+        verdict = self._verdicts[item]
+        word = _word(verdict)
+        if everything or word == CANNOT_TELL or verdict.note == QUOTE_UNRELATED:
+            return True
+        return word in self._rubric(question).second_opinion
 
     def _agree(self, item: Item, other: Verdict) -> bool:
         question = next(q for q in self._request.questions if _item(q) == item)

@@ -1,4 +1,4 @@
-"""Parses a judge's answer: verdicts, or what is wrong with it (C-102). Nothing is guessed."""
+"""Parses a judge's answer: verdicts, or what is wrong with it (C-102). No verdict is guessed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ from callscore.judges.evidence import (
     NONE,
     OUTPUT,
     Citation,
+    Evidence,
     QuoteSources,
+    shares_word,
 )
 from callscore.judges.items import JudgeItem
-from callscore.judges.prompt import OUTPUT_FIELD, JudgePrompt
+from callscore.judges.prompt import JudgePrompt
+from callscore.judges.rubric import Side
+from callscore.judges.rubric_text import KEYS, OUTPUT_FIELD
 
+QUOTE_UNRELATED = "quote_unrelated"
+"""A flag: the quote occurs letter by letter, but has no word of the claim."""
+NEEDED = ("id", "verdict")
 LONGEST_ANSWER = 1_000_000
 MOST_PROBLEMS = 12
 """The most errors that are reported to the judge."""
@@ -33,26 +40,33 @@ class VerdictEntry(msgspec.Struct, frozen=True):
 
     verdict: str
     cited: Citation
-    source: str = ""
-    """The place of the quote, as it is stored."""
+    evidence: Evidence = Evidence()
+    """The quote and its place, as they are stored."""
+    is_unrelated: bool = False
+    """Whether the quote has no word of the claim: it may prove nothing."""
 
 
 class ParsedAnswer(msgspec.Struct, frozen=True):
     """A parsed answer.
 
     `broken` says why nothing of it can be used; `faults` has the reason for every unusable item, by
-    id; `is_misled` says that a canary has a wrong verdict.
+    id; `wrong_canary` says that a canary has a wrong verdict.
     """
 
     entries: Mapping[str, VerdictEntry]
     faults: Mapping[str, str] = {}
     broken: str = ""
-    is_misled: bool = False
+    wrong_canary: bool = False
 
     @property
     def is_clean(self) -> bool:
         """Whether every item has a valid verdict."""
-        return not (self.broken or self.faults or self.is_misled)
+        return not (self.broken or self.faults or self.wrong_canary)
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every item has the same verdict."""
+        return len({entry.verdict for entry in self.entries.values()}) == 1 < len(self.entries)
 
     def problems(self) -> Sequence[str]:
         """The errors that are reported to the judge in the retry."""
@@ -70,7 +84,7 @@ def parse_answer(text: str, request: JudgePrompt) -> ParsedAnswer:
         value = strict_json.decode(raw, max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError) as fault:
         cause = fault.cause if isinstance(fault, strict_json.JsonFault) else "no Unicode"
-        return ParsedAnswer({}, broken=f"it is not one JSON object ({cause})")
+        return ParsedAnswer({}, broken=f"the answer is not one JSON object; {cause}")
     listed, problem = _items_of(value)
     if problem:
         return ParsedAnswer({}, broken=problem)
@@ -80,16 +94,20 @@ def parse_answer(text: str, request: JudgePrompt) -> ParsedAnswer:
 
 def verdicts_of(asked: JudgeItem, entry: VerdictEntry, by: str) -> Sequence[Verdict]:
     """The verdict on every question of this item."""
-    cited = entry.cited
+    cited, evidence = entry.cited, entry.evidence
+    note = QUOTE_UNRELATED if entry.is_unrelated else ""
+    if evidence.is_found_by_code:
+        note = "the judge named the place; code has chosen the words"
     return [
         Verdict(
             question.metric,
             question.item,
             verdict=entry.verdict,
             text=question.text,
-            quote=cited.quote,
-            source=entry.source,
+            quote=evidence.quote,
+            source=evidence.source,
             by=by,
+            note=note,
             expected_outcome_field="" if cited.expected_field == NONE else cited.expected_field,
             model_output_field="" if cited.output_field == NONE else cited.output_field,
         )
@@ -107,9 +125,9 @@ def strip_wrapping(text: str) -> str:
 def _items_of(value: Any) -> tuple[Sequence[Any], str]:
     """The items; other keys, such as a score, have no effect (C-100)."""
     if not isinstance(value, dict) or "items" not in value:
-        return [], 'expected one object with the key "items"'
+        return [], 'the answer has no key "items"; expected one object with it'
     listed = value["items"]
-    return (listed, "") if isinstance(listed, list) else ([], '"items" is not an array')
+    return (listed, "") if isinstance(listed, list) else ([], 'its "items" are not an array')
 
 
 def _entries_by_id(
@@ -118,77 +136,91 @@ def _entries_by_id(
     """The entries by id."""
     entries: dict[str, VerdictEntry] = {}
     for position, item in enumerate(listed):
-        if problem := _structure_fault(item, request.keys):
-            return {}, f"items[{position}]: {problem}"
+        if problem := _structure_fault(item):
+            return {}, f"an item of the answer {problem}; items[{position}]"
         key = item["id"]
         if key not in request.items:
-            return {}, f"items[{position}]: its id is not in this request"
+            return {}, f"the answer has an id that is not in this request; items[{position}]"
         if key in entries:
-            return {}, f"items[{position}]: the id {key} appears twice"
+            return {}, f"an id appears twice in the answer; items[{position}], {key}"
         cited = Citation(
-            item["quote"],
-            item["quote_from"].strip(),
-            item["expected_outcome_field"].strip() or NONE,
-            item.get(OUTPUT_FIELD, NONE).strip() or NONE,
+            item.get("quote") or "",
+            (item.get("quote_from") or NONE).strip(),
+            (item.get("expected_outcome_field") or NONE).strip() or NONE,
+            (item.get(OUTPUT_FIELD) or NONE).strip() or NONE,
         )
-        entries[key] = VerdictEntry(item["verdict"], cited)
+        entries[key] = VerdictEntry(item["verdict"].strip(), cited)
     return entries, ""
 
 
-def _structure_fault(item: Any, keys: Sequence[str]) -> str:
-    """What is wrong with the structure of an entry; empty if nothing is."""
+def _structure_fault(item: Any) -> str:
+    """What is wrong with the structure of an entry; empty if nothing is.
+
+    Its id and its verdict are needed; evidence is checked where a verdict needs it, and other keys
+    have no effect.
+    """
     if not isinstance(item, dict):
-        return "not an object"
-    if missing := [key for key in keys if key not in item]:
-        return f"{', '.join(missing)} missing"
-    if len(item) > len(keys):
-        return f"it has a key that was not asked for; expected {', '.join(keys)}"
-    if not all(isinstance(value, str) for value in item.values()):
-        return "every value must be text"
+        return "is not an object"
+    if missing := [key for key in NEEDED if key not in item]:
+        return f"has no {' and no '.join(missing)}"
+    given = [item.get(key) for key in KEYS]
+    if not all(isinstance(value, str) or value is None for value in given):
+        return "has a value that is not text"
+    if any(item[key] is None for key in NEEDED):
+        return f"has null as {' or '.join(NEEDED)}"
     return ""
 
 
 def _check_entries(entries: Mapping[str, VerdictEntry], request: JudgePrompt) -> ParsedAnswer:
     faults: dict[str, str] = {}
-    is_misled = False
+    kept: dict[str, VerdictEntry] = {}
+    wrong_canary = False
     for key, asked in request.items.items():
         entry = entries.get(key)
-        if fault := _fault(entry, asked, request.sources):
-            faults[key] = fault
-        if entry and asked.canary:
+        checked = _check_entry(entry, asked, request.sources)
+        if isinstance(checked, str):
+            faults[key] = checked
+        if entry is None:
+            continue
+        kept[key] = entry if isinstance(checked, str) else checked
+        if asked.canary:
             # a word outside the rubric is a slip; a wrong one is not
             known = entry.verdict in asked.rubric.words
-            is_misled |= known and entry.verdict not in asked.canary.verdicts
-    kept = {
-        key: entry if key in faults else _resolve_fields(entry, request.sources)
-        for key, entry in entries.items()
-    }
-    return ParsedAnswer(kept, faults, is_misled=is_misled)
+            wrong_canary |= known and entry.verdict not in asked.canary.verdicts
+    return ParsedAnswer(kept, faults, wrong_canary=wrong_canary)
 
 
-def _resolve_fields(entry: VerdictEntry, sources: QuoteSources) -> VerdictEntry:
-    """The entry with its fields and its source as they are stored."""
-    cited = entry.cited
-    fields = msgspec.structs.replace(
-        cited,
-        expected_field=sources.field(EXPECTED, cited.expected_field) or NONE,
-        output_field=sources.field(OUTPUT, cited.output_field) or NONE,
-    )
-    return VerdictEntry(entry.verdict, fields, sources.source(cited))
-
-
-def _fault(entry: VerdictEntry | None, asked: JudgeItem, sources: QuoteSources) -> str:
-    """Why one verdict is void; empty if it is valid."""
+def _check_entry(
+    entry: VerdictEntry | None, asked: JudgeItem, sources: QuoteSources
+) -> VerdictEntry | str:
+    """The entry with its evidence as it is stored, or why its verdict is void."""
     if entry is None:
-        return "no verdict given"
-    rubric, cited = asked.rubric, entry.cited
+        return "an item got no verdict"
+    rubric, cited, own = asked.rubric, entry.cited, asked.own_texts
     if entry.verdict not in rubric.words:
-        return f"its verdict is not allowed; expected one of {', '.join(rubric.words)}"
+        return f"a verdict is not allowed; expected one of {', '.join(rubric.words)}"
     if len(cited.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
-    if asked.canary is None:  # a canary's own text is in no field
-        needed = rubric.rests_on.get(entry.verdict, ())
-        if problem := sources.citation_fault(cited, needed):
-            return problem
-    places = rubric.evidence.get(entry.verdict, ())
-    return sources.quote_fault(cited, places, asked.own_texts)
+    found = sources.find_evidence(cited, rubric.evidence.get(entry.verdict, ()), own)
+    if isinstance(found, str):
+        return found
+    texts = (own.claim, own.answer, own.against, found.quote)
+    needed = rubric.rests_on.get(entry.verdict, ())
+    problem = sources.citation_fault(cited, needed, texts)
+    if problem and asked.canary is None:  # a canary's own text is in no field
+        return problem
+    fields = msgspec.structs.replace(
+        cited,
+        expected_field=_field(sources, EXPECTED, cited.expected_field, needed, texts),
+        output_field=_field(sources, OUTPUT, cited.output_field, needed, texts),
+    )
+    is_unrelated = bool(found.quote) and not shares_word(found.quote, own.claim)
+    return VerdictEntry(entry.verdict, fields, found, is_unrelated)
+
+
+def _field(
+    sources: QuoteSources, side: Side, cited: str, needed: Sequence[Side], texts: Sequence[str]
+) -> str:
+    """The field that a verdict cites, as it is stored."""
+    path = sources.cited_field(side, cited, texts if side in needed else ())
+    return path or NONE

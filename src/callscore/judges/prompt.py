@@ -1,46 +1,42 @@
 """JudgeRequest → prompts. The constant part comes first, for the providers' prompt caches.
 
-Order of a prompt: contract and examples (the same for the same open measures), the call with its
-reference and config (the same for every model), the output, the items, the instruction once more.
-Ids, nonces and the order of the items are drawn from a hash of the content: the same request gives
-the same bytes. Questions about the case alone have their own contract.
+Order of a prompt: contract and questions with their anchors (the same for the same open measures),
+the call with its reference and config (the same for every model), the output, the items, the
+instruction once more. Ids, nonces, canaries and the order of the items are drawn from a seed and a
+hash of the content: the same request gives the same bytes. Questions about the case alone have
+their own contract.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any
 
 import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import JudgeRequest
+from callscore.judges.canaries import make_canaries
 from callscore.judges.case_block import answer_lines, case_blocks
 from callscore.judges.delimiters import (
     block,
     encode_json,
     encode_lines,
-    escape_text,
     fingerprint,
     nonce,
 )
-from callscore.judges.evidence import QuoteSources, sources_of
-from callscore.judges.items import JudgeItem, shuffle_items
-from callscore.judges.items_block import item_lines
-from callscore.judges.rubric import Library, Rubric
+from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, QuoteSources, sources_of
+from callscore.judges.items import JudgeItem
+from callscore.judges.items_block import issue_ids, item_lines
+from callscore.judges.rubric import Library, Place, Rubric
+from callscore.judges.rubric_text import entry_keys, rubric_text
 
 MOST_ITEMS = 60
+MOST_TURNS_LISTED = 100
+"""Turns that the schema lists by name; APIs limit the size of a schema."""
 _CASE, _ITEMS = encode_json("case"), encode_json("items")
-EXAMPLE: Mapping[str, str] = {
-    "id": "WXYZ",
-    "expected_outcome_field": "summary.highlights[1]",
-    "model_output_field": "summary.highlights[0]",
-    "quote": "a fee of 12 dollars",
-    "quote_from": "turn 4",
-    "verdict": "…",
-}
-"""The keys of an entry of an answer, evidence before verdict."""
-OUTPUT_FIELD = "model_output_field"
+_SOURCES: Mapping[Place, str] = {"field": EXPECTED, "answer": OUTPUT, "claim": "the claim"}
 
 
 class JudgePrompt(msgspec.Struct, frozen=True):
@@ -51,32 +47,46 @@ class JudgePrompt(msgspec.Struct, frozen=True):
     sources: QuoteSources
 
     @property
-    def keys(self) -> Sequence[str]:
-        """The keys of every entry of an answer."""
-        return entry_keys(has_answer=self.sources.output is not None)
+    def asked(self) -> Sequence[JudgeItem]:
+        """The items without the canaries."""
+        return [item for item in self.items.values() if item.canary is None]
 
 
-def entry_keys(*, has_answer: bool) -> Sequence[str]:
-    """Without an output, none can be cited."""
-    return [key for key in EXAMPLE if has_answer or key != OUTPUT_FIELD]
+class Asking(msgspec.Struct, frozen=True):
+    """How the items of a case are put into requests."""
+
+    items_per_request: int = MOST_ITEMS
+    seed: int = 0
+    """Of ids, order and canaries: the same seed gives the same requests."""
+
+    @property
+    def signature(self) -> str:
+        """What differs from the defaults, for the signature of the judge."""
+        items, seed = self.items_per_request, self.seed
+        shown = f"+items={items}" if items != MOST_ITEMS else ""
+        return f"{shown}+seed={seed}" if seed else shown
+
+
+DEFAULT_ASKING = Asking()
 
 
 class Composer:
     """Writes prompts with one library of rubrics."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, asking: Asking = DEFAULT_ASKING) -> None:
         self.library = library
-        self._fixed_parts: dict[tuple[str, ...], tuple[str, JsonObject]] = {}
+        self.asking = asking
+        self._fixed_parts: dict[tuple[str, ...], str] = {}
 
     def compose(
-        self, judge_request: JudgeRequest, asked: Sequence[JudgeItem]
+        self, judge_request: JudgeRequest, asked: Sequence[JudgeItem], most_items: int | None = None
     ) -> Sequence[JudgePrompt]:
         """As few prompts as hold all items, each with its own canaries."""
         if not asked:
             return []
         if _is_of_case(asked):
             judge_request = msgspec.structs.replace(judge_request, model_output=None)
-        number = -(-len(asked) // MOST_ITEMS)
+        number = -(-len(asked) // (most_items or self.asking.items_per_request))
         size = -(-len(asked) // number)
         rubrics = list({item.rubric.name: item.rubric for item in asked}.values())
         case = case_blocks(judge_request, rubrics)
@@ -98,8 +108,10 @@ class Composer:
         case_text = encode_lines([line for lines in case.values() for line in lines])
         said = encode_lines(answer)
         written = encode_json([(item.rubric.name, item.text, item.against) for item in items])
-        seed = fingerprint(_ITEMS, encode_json(self.library.digest), case_text, said, written)
-        items_by_id = shuffle_items(items, judge_request, seed, case_text + said + written)
+        drawn_from = encode_json((self.library.digest, self.asking.seed))
+        random = Random(fingerprint(_ITEMS, drawn_from, case_text, said, written))
+        canaries = make_canaries(items, judge_request, self.library, random)
+        items_by_id = issue_ids((*items, *canaries), random, case_text + said + written)
         sources = sources_of(judge_request)
         has_answer = sources.output is not None
         lines = item_lines(items_by_id, has_answer=has_answer)
@@ -108,7 +120,9 @@ class Composer:
         blocks = [block(name, of_case, part) for name, part in case.items()]
         blocks += [block("model_output", of_items, answer)] if has_answer else []
         blocks += [block("items", of_items, lines), self._prompt("closing")]
-        system, schema = self._fixed_part(items, has_answer=has_answer)
+        rubrics = self._rubrics_of(items)
+        system = self._fixed_part(rubrics, has_answer=has_answer)
+        schema = _schema(rubrics, list(items_by_id), sources)
         messages = (Message("system", system), Message("user", "\n\n".join(blocks)))
         return JudgePrompt(Prompt(messages, schema), items_by_id, sources)
 
@@ -124,33 +138,31 @@ class Composer:
             (system, Message("user", f"{user.content}\n\n{case_text}")), request.prompt.schema
         )
 
-    def _fixed_part(
-        self, items: Sequence[JudgeItem], *, has_answer: bool
-    ) -> tuple[str, JsonObject]:
-        """Contract, examples of the rubrics, and the schema of their verdicts."""
+    def _rubrics_of(self, items: Sequence[JudgeItem]) -> Sequence[Rubric]:
+        """The rubrics of some items, in the order of the library."""
         needed = {item.rubric.name for item in items}
-        names = tuple(name for name in self.library.rubrics if name in needed)
-        key = (*names, "with answer" if has_answer else "")
+        return [rubric for name, rubric in self.library.rubrics.items() if name in needed]
+
+    def _fixed_part(self, rubrics: Sequence[Rubric], *, has_answer: bool) -> str:
+        """The contract, and every question with its anchors and a filled example."""
+        key = (*(rubric.name for rubric in rubrics), "with answer" if has_answer else "")
         kept = self._fixed_parts.get(key)
         if kept is None:
-            rubrics = [self.library.rubrics[name] for name in names]
-            contract = self._contract(of_case=_is_of_case(items), has_answer=has_answer)
-            examples = "\n".join(map(_examples, rubrics))
-            kept = self._fixed_parts[key] = (
-                f"{contract}\n\n{examples}",
-                _schema(rubrics, has_answer),
-            )
+            of_case = all(rubric.of_case for rubric in rubrics)
+            contract = self._contract(of_case=of_case, has_answer=has_answer)
+            texts = (rubric_text(rubric, has_answer=has_answer) for rubric in rubrics)
+            kept = self._fixed_parts[key] = "\n\n".join((contract, *texts))
         return kept
 
     def _contract(self, *, of_case: bool, has_answer: bool) -> str:
         shown_output = self._prompt("output_shown" if has_answer else "output_in_items")
         about = self._prompt("case" if of_case else "answers")
-        keys = entry_keys(has_answer=has_answer)
-        example = ", ".join(f'"{key}": "{EXAMPLE[key]}"' for key in keys)
-        rules = self._prompt("rules").replace("{example}", f"{{{example}}}")
         cited = self._prompt("cited_both" if has_answer else "cited_expected")
         return "\n".join(
-            (about.replace("{model_output}", shown_output), rules.replace("{cited}", cited))
+            (
+                about.replace("{model_output}", shown_output),
+                self._prompt("rules").replace("{cited}", cited),
+            )
         )
 
     def _prompt(self, name: str) -> str:
@@ -161,23 +173,26 @@ def _is_of_case(items: Sequence[JudgeItem]) -> bool:
     return all(item.rubric.of_case for item in items)
 
 
-def _examples(rubric: Rubric) -> str:
-    lines = [f'Examples for the question "{rubric.question}"']
-    for example in rubric.examples:
-        compared = f" compared with {escape_text(example.against)}" if example.against else ""
-        lines.append(f"- The claim {escape_text(example.text)}{compared} gets {example.verdict}.")
-    return "\n".join(lines)
-
-
-def _schema(rubrics: Sequence[Rubric], has_answer: bool) -> JsonObject:
+def _schema(rubrics: Sequence[Rubric], ids: Sequence[str], sources: QuoteSources) -> JsonObject:
     """The schema of an answer; only keywords that every provider's strict mode supports."""
     words = dict.fromkeys(word for rubric in rubrics for word in rubric.words)
     properties: dict[str, Any] = {
-        key: {"type": "string"} for key in entry_keys(has_answer=has_answer)
+        key: {"type": "string"} for key in entry_keys(has_answer=sources.output is not None)
     }
+    properties["id"] = {"type": "string", "enum": ids}
     properties["verdict"] = {"type": "string", "enum": list(words)}
+    if len(sources.turns) <= MOST_TURNS_LISTED:
+        properties["quote_from"] = {"type": "string", "enum": _source_names(rubrics, sources)}
     item = _closed_object(properties)
     return _closed_object({"items": {"type": "array", "items": item}})
+
+
+def _source_names(rubrics: Sequence[Rubric], sources: QuoteSources) -> list[str]:
+    """The names of the sources that a verdict of these rubrics may quote."""
+    quoting = [places for rubric in rubrics for places in rubric.evidence.values()]
+    places = {place for listed in quoting for place in listed}
+    turns = [f"turn {name[1:]}" for name in sources.turns] if "turn" in places else []
+    return [NONE, *turns, *(name for place, name in _SOURCES.items() if place in places)]
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -36,16 +36,20 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     verdict: str
     against: str = ""
+    expected_outcome_field: str = "none"
+    """The field that the filled example cites."""
+    model_output_field: str = "none"
 
 
 class Canary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item with a known answer among the others.
+    """An item with a known answer among the others, as a template.
 
-    `{turn}` becomes words of the call, `{answer}` words of what the other items of the rubric are
-    compared with, if that comes from the output; then it is compared with the same.
+    Its placeholders become words of the case and words that occur nowhere in it, drawn for
+    each request (`canaries.py`).
 
-    A wrong verdict on a canary shows that the judge does not read, or obeys an injection. Those
-    with `right` detect a judge that fails everything, the others one that passes everything.
+    A wrong verdict on a canary shows that the judge does not read, cannot do the task, or obeys an
+    injection. Those with `right` detect a judge that fails everything, the others one that passes
+    everything.
     """
 
     right: bool

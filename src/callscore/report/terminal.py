@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.interval import GateClaim
-from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     FINAL,
     Blocker,
@@ -20,11 +19,11 @@ from callscore.report.cells import (
     ScorecardRow,
     Tone,
     scorecard_rows,
-    show_flip_rate,
     show_score_interval,
     tasks_not_run,
 )
 from callscore.report.decision import state_decision
+from callscore.report.judging_text import judging_text
 from callscore.report.layout import GAP, Column, Line, StyledText, paragraph, table, table_width
 from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
@@ -89,7 +88,7 @@ def scorecard_lines(
     yield from _template(card, template, width, all_rows=all_rows)
     yield from _blockers(card, width)
     if card.judging is not None:
-        yield [StyledText(_judging(card.judging), "dim")]
+        yield from paragraph([StyledText(judging_text(card.judging), "dim")], width)
     for note in card.notes:
         yield from paragraph([StyledText(f"note: {plain(note)}", "yellow")], width)
     yield [StyledText(f"signature  {card.signature}", "dim")]
@@ -135,28 +134,6 @@ def _template(
         yield from _claims(card, template, width)
     has_judge = card.judging is not None and card.judging.judge is not None
     yield from _footnotes(notes, width, has_judge=has_judge)
-
-
-def _judging(judging: Judging) -> str:
-    """Describe the judge and its cost, which is not part of a model's cost."""
-    parts = [f"judge  {judging.judge or 'none'}", f"{show_count(judging.items, 'item')}"]
-    if judging.requests:
-        parts.append(show_count(judging.requests, "request"))
-        tokens = judging.input_tokens + judging.output_tokens
-        parts.append(f"{tokens} tokens")
-    if judging.requests or judging.cost_usd is not None:
-        parts.append(f"cost {show_cost(judging.cost_usd)}, not part of the models' cost")
-    if judging.failed:
-        parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
-    if judging.disputed:
-        parts.append(f"{show_count(judging.disputed, 'item')} disputed")
-    if judging.flip_rate is not None:
-        parts.append(f"{show_flip_rate(judging)} of {judging.rejudged} items flipped")
-    for flag, number in judging.flags.items():
-        parts.append(f"{flag} in {show_count(number, 'answer')}")
-    if judging.embedder:
-        parts.append(f"embedder {judging.embedder} ({judging.similarities} comparisons)")
-    return " · ".join(plain(part, 200) for part in parts)
 
 
 def _room(width: int, layout: TableLayout) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
+from callscore.report.numbers import show_count
+from callscore.stats.claims import unseen_share
 
 
 def describe_tie(calls: int, needed: int | None, by: str = "", unit: str = "call") -> str:
@@ -15,6 +18,14 @@ def describe_tie(calls: int, needed: int | None, by: str = "", unit: str = "call
     if needed is None or needed <= calls:
         return text
     return f"{text}; about {round_up_calls(needed)} would do"
+
+
+def describe_unseen(calls: int, unit: str = "call") -> str:
+    """Return `13 calls: up to 21 % of calls could fail unseen`, with 95 % confidence    STATS §2"""
+    share = 100 * unseen_share(calls)
+    places = max(0, 1 - math.floor(math.log10(share)))
+    shown = f"{math.ceil(share * 10**places) / 10**places:.{places}f}"
+    return f"{show_count(calls, unit)}: up to {shown} % of {unit}s could fail unseen"
 
 
 def sampled_unit(card: Scorecard) -> str:

@@ -20,9 +20,9 @@ from callscore.store.journal import Journal
 from callscore.suites.registry import suite_of
 
 BYTES_PER_TOKEN = 4
-RUBRIC_TOKENS = 2_400
-"""The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
-ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 330, 160, 2
+RUBRIC_TOKENS = 2_800
+"""The part of a judge's request that every case of a task shares, and its schema."""
+ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 80, 160, 2
 """Tokens of an item without its texts, of its verdict with a quote; number of canaries."""
 RECORD_TOKENS = 200
 STATEMENTS_ASKED = 3
@@ -102,21 +102,24 @@ def estimate_judging(
     Assumes that every item is open, that every answer has as many statements as are judged, that
     every request is sent twice, and that every judge of a panel is asked everything. The cost may
     be zero: code decides what it can, and cached verdicts are not requested again. Not included:
-    the 5 % of answers that the first judge is asked about again to measure its consistency.
+    the 5 % of answers that the first judge is asked about again to measure its consistency, and
+    the parts of requests that a judge could not cope with.
     """
-    count = _JudgeCount()
+    counts = [_JudgeCount(judge.items_per_request or MOST_ITEMS) for judge in judges]
     for asked in cases:
-        if judges[0].style == DOCUMENT:
-            count.add_whole(asked, answers)
-        else:
-            count.add(asked, answers)
-    return [count.estimate(judge) for judge in judges]
+        for count in counts:
+            if judges[0].style == DOCUMENT:
+                count.add_whole(asked, answers)
+            else:
+                count.add(asked, answers)
+    return [count.estimate(judge) for count, judge in zip(counts, judges, strict=True)]
 
 
 class _JudgeCount:
     """Requests and tokens of one judge, each request sent twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, items_per_request: int) -> None:
+        self._items_per_request = items_per_request
         self._calls = self._input = self._output = 0
 
     def add(self, asked: CasePrompt, answers: JudgedAnswers) -> None:
@@ -127,7 +130,7 @@ class _JudgeCount:
             (items.of_case, 1, 0, _prompt_tokens(asked)),
             (items.of_answer, answers.per_case, min(answers.longest, ANSWER_TOKENS), texts),
         ):
-            requests = judge_requests * -(-number // MOST_ITEMS)
+            requests = judge_requests * -(-number // self._items_per_request)
             self._calls += ATTEMPTS * requests
             self._input += ATTEMPTS * (requests * (base + longest))
             self._input += (

@@ -7,7 +7,7 @@ them without scoring a reply again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.stats.contributions import (
@@ -38,6 +38,10 @@ ColumnKey = tuple[str, str, str]
 """Task, slug and quantity of a sum; the slug is empty for quantities of the whole task.
 
 In a stratum, the task is `in_stratum(task, stratum)`."""
+
+
+SharedCalls = Mapping[str, "Keys"]
+"""By task, the calls that two models are compared on."""
 
 
 class ResamplingUnits(NamedTuple):
@@ -83,31 +87,95 @@ def make_units(models: Iterable[Contributions], most: int = MAX_UNITS) -> Resamp
 
 
 def call_matrix(
-    contributions: Contributions, shape: ModelShape, units: ResamplingUnits
+    contributions: Contributions,
+    shape: ModelShape,
+    units: ResamplingUnits,
+    shared: SharedCalls | None = None,
 ) -> CallMatrix:
     """The sums of one model by unit; a call without a reply adds nothing.
 
-    With the units of several models, their matrices can be resampled or paired together.
+    With the units of several models, their matrices can be resampled or paired together. With
+    `shared`, only those calls of a task add something.
     """
     import numpy as np
 
     places: list[ColumnKey] = []
     lines: list[Floats] = []
+    for place, line in _lines(contributions, shape, units, shared):
+        places.append(place)
+        lines.append(line)
+    sums = np.array(lines) if lines else np.zeros((0, units.size))
+    return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
+
+
+def heaviest_calls(
+    contributions: Contributions,
+    shape: ModelShape,
+    matrix: CallMatrix,
+    shared: SharedCalls | None = None,
+) -> Floats:
+    """By line of a matrix, the largest sum of a single call."""
+    import numpy as np
+
+    if not matrix.units.are_groups:
+        heaviest: Floats = matrix.sums.max(axis=1, initial=0.0)
+        return heaviest
+    single = ResamplingUnits(matrix.units.calls, len(matrix.units.calls))
+    lines = _lines(contributions, shape, single, shared)
+    return np.array([line.max(initial=0.0) for _, line in lines])
+
+
+def shared_calls(
+    first: Contributions, second: Contributions, tasks: Iterable[str]
+) -> SharedCalls | None:
+    """By task, the calls that both models answered, with as many cases each; None if all are."""
+    import numpy as np
+
+    shared, is_everything = {}, True
+    for task in tasks:
+        keys = [_answered_keys(of_model.get(task)) for of_model in (first, second)]
+        (one, cases), (other, as_many) = (np.unique(of, return_counts=True) for of in keys)
+        if np.array_equal(one, other) and np.array_equal(cases, as_many):
+            shared[task] = one
+            continue
+        is_everything = False
+        both, at, there = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+        shared[task] = both[cases[at] == as_many[there]]
+    return None if is_everything else shared
+
+
+def _answered_keys(task: TaskContributions | None) -> Keys:
+    import numpy as np
+
+    if task is None or not len(task):
+        return np.zeros(0, np.uint64)
+    keys: Keys = np.frombuffer(task.keys, np.uint64)
+    return keys[(np.frombuffer(task.flags, np.uint8) & EVALUATED) > 0]
+
+
+def _lines(
+    contributions: Contributions,
+    shape: ModelShape,
+    units: ResamplingUnits,
+    shared: SharedCalls | None,
+) -> Iterator[tuple[ColumnKey, Floats]]:
+    """The name of each line of a matrix, and its sums by unit."""
+    import numpy as np
+
     for task in shape.tasks:
         whole = contributions.get(task)
         if whole is None:
             continue
         for stratum, entries in (("", whole), *whole.strata.items()):
             entries.complete()
-            unit = units.unit_numbers(
-                np.frombuffer(entries.keys, np.uint64) if len(entries) else []
-            )
+            keys = np.array(entries.keys, np.uint64)
+            unit = units.unit_numbers(keys)
+            counts = None if shared is None else np.isin(keys, shared.get(task, []))
             name = stratum_key(task, stratum) if stratum else task
             for (slug, quantity), values in _columns(task, entries, shape):
-                places.append((name, slug, quantity))
-                lines.append(np.bincount(unit, values, units.size).astype(np.float64, copy=False))
-    sums = np.array(lines) if lines else np.zeros((0, units.size))
-    return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
+                counted = values if counts is None else np.where(counts, values, 0.0)
+                line = np.bincount(unit, counted, units.size)
+                yield (name, slug, quantity), line.astype(np.float64, copy=False)
 
 
 def _columns(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from callscore.stats.claims import unseen_share
 from callscore.stats.intervals import LEVEL
 from callscore.stats.rates import upper_limit
 
@@ -92,6 +93,23 @@ def calls_for_limit(
     def suffices(calls: int) -> bool:
         effective = calls * effective_items
         return effective >= 1 and upper_limit(rate * effective, effective) <= limit + 1e-15
+
+    return _smallest(suffices)
+
+
+def calls_for_claim(distance: float, deviation: float = 0.0, level: float = LEVEL) -> int | None:
+    """The fewest n with z(level) · sd / √n + 1 − (1 − level)^(1/n) ≤ distance        STATS §2
+
+    About the calls after which a claim limit holds, if it must be this near to the value: the
+    spread of the calls, and what they may leave unseen. At least ln 0.05 / ln(1 − distance). None
+    if the value is not on the right side of its limit, or the sample would be too large.
+    """
+    if not distance > 0:
+        return None
+    z = NORMAL.inv_cdf(level)
+
+    def suffices(calls: int) -> bool:
+        return z * deviation / math.sqrt(calls) + unseen_share(calls, level) <= distance
 
     return _smallest(suffices)
 

@@ -81,7 +81,7 @@ def scores(shape: ModelShape, place: Mapping[ColumnKey, int], sums: Floats) -> S
             ("zeroed", shape.zeroed, shape.invalid),
         ):
             if weights:
-                values[key,] = _final(weights, values, sums.shape[1], zeroed)
+                values[key,] = final_score(weights, values, sums.shape[1], zeroed)
         values["cost",] = _cost(shape, model_sums, sums.shape[1])
     return values
 
@@ -183,7 +183,7 @@ def _weighted_sum(terms: Sequence[tuple[float, Floats]]) -> Floats:
     return total
 
 
-def _final(
+def final_score(
     weights: Mapping[str, float], values: Scores, size: int, zeroed: frozenset[str]
 ) -> Floats:
     """Σ weight × task score, or zeroed score; NaN if one is missing     003 Final Scoring, C-129"""

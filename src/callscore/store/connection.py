@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ _PRIMARY = 0xFF
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_S = 60.0
 """How long a connection waits for another process that writes."""
+RETRY_S = 0.01
 
 APPLICATION_ID = 0x43534A31
 """Marks an SQLite file as a Callscore journal ("CSJ1")."""
@@ -130,12 +132,30 @@ def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection
         try:
             # the file may belong to another program
             connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA journal_mode = WAL")
+            _enter_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
         except sqlite3.Error:
             connection.close()
             raise
     return connection
+
+
+def _enter_wal(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log, whatever other processes do to the file.
+
+    SQLite does not wait for its timeout here: while another connection switches or recovers the
+    same file, the pragma fails at once.
+    """
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & _PRIMARY == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= until:
+                raise
+            time.sleep(RETRY_S)
 
 
 class UnreadableRow(Exception):

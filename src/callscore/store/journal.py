@@ -60,6 +60,7 @@ FIRST_POLL_S = 0.02
 MAX_POLL_S = 0.25
 """Longest interval between two checks whether another process has finished a request."""
 
+_OF_JUDGES = "SELECT key FROM judge_answers WHERE run_id = ?"
 _ONE = "SELECT reply, attempts, checksum FROM answers WHERE key = ?"
 _ANSWERED = (
     "SELECT 1 FROM items"
@@ -186,6 +187,11 @@ class Journal:
                 raise UnreadableRow("the number of attempts of an answer is not a number")
             return CachedReply(key, from_bytes(row[0]), row[1])
 
+    def judge_keys(self, run_id: int) -> set[bytes]:
+        """The keys of the requests to judges that a run has paid for."""
+        with map_sqlite_errors(self.path):
+            return {key for (key,) in self._connection.execute(_OF_JUDGES, (run_id,))}
+
     def replies_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """The replies of a run to one case, by model and repeat."""
         found: dict[str, dict[int, Reply | Failed]] = {}
@@ -284,6 +290,10 @@ class ReplyCache:
     def release(self, key: bytes) -> None:
         """Unlock the request; its reply, if any, is durable."""
         self._leases.release(key)
+
+    def judge_keys(self, run_id: int) -> set[bytes]:
+        """The keys of the requests to judges that a run has paid for."""
+        return self._journal.judge_keys(run_id)
 
     async def keep_judge_reply(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
         """Store a judge's paid reply and the run that paid for it; returns when both are durable.

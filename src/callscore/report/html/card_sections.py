@@ -138,7 +138,9 @@ def _judge_facts(
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
-        yield "Judged", f"{judging.items} items in {show_count(judging.requests, 'request')}"
+        sent = f"{show_count(judging.requests, 'request')} sent"
+        stored = f", {judging.stored} from the store" if judging.stored else ""
+        yield "Judged", f"{judging.items} items; {sent}{stored}"
         yield "Verdicts that changed when asked again", show_flip_rate(judging)
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
@@ -147,7 +149,7 @@ def _judge_facts(
         if judging.flags:
             yield "Flags", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
         if judging.cost_usd is not None:
-            yield "Cost of judging", show_money(judging.cost_usd)
+            yield "Cost of judging, as sent", show_money(judging.cost_usd)
     if verdicts:
         judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])

@@ -21,9 +21,8 @@ from callscore.suites.orchestration.think_block import strip_think_block
 
 REPEATS_PLAN = "repeats_plan"
 """Why a sub-agent decided nothing: it wrote a plan, like the one that it sees in the history."""
-_WORKFLOW_KEY = re.compile(
-    r"""(?:^|[{,])[ \t]*["']?(?:\w+_)?workflow_[\w-]+["']?[ \t]*:""", re.MULTILINE
-)
+_KEY = re.compile(r"""(?:^|[{,])[ \t]*+["']?([\w-]++)["']?[ \t]*+:""", re.MULTILINE)
+_WORKFLOW = "workflow_"
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
 
@@ -65,9 +64,15 @@ def read_prediction(reply: RecordedReply | None) -> Prediction:
         return Rejection(rejection)
     if malformed:
         return NoDecision("malformed_call")
-    if _WORKFLOW_KEY.search(text):
+    if any(_is_workflow(found[1]) for found in _KEY.finditer(text)):
         return NoDecision(REPEATS_PLAN)
     return NoDecision("plain_text" if text.strip() else "empty_answer")
+
+
+def _is_workflow(key: str) -> bool:
+    """Whether a key names a step of a plan: `workflow_1`, `main_workflow_2`."""
+    before, word, after = key.rpartition(_WORKFLOW)
+    return bool(word and after) and (not before or before.endswith("_"))
 
 
 def read_calls(tool_calls: Any) -> tuple[list[DecodedCall], list[str]]:

@@ -1,0 +1,39 @@
+"""The line of a scorecard about its judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from callscore.core.judging_summary import Judging
+from callscore.report.cells import show_flip_rate
+from callscore.report.numbers import show_cost, show_count
+from callscore.report.safe_text import plain
+
+
+def judging_text(judging: Judging) -> str:
+    """Describe the judge and its cost, which is not part of a model's cost."""
+    parts = [f"judge  {judging.judge or 'none'}", f"{show_count(judging.items, 'item')}"]
+    parts += _sent(judging)
+    if judging.failed:
+        parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
+    if judging.disputed:
+        parts.append(f"{show_count(judging.disputed, 'item')} disputed")
+    if judging.flip_rate is not None:
+        parts.append(f"{show_flip_rate(judging)} of {judging.rejudged} items flipped")
+    for flag, number in judging.flags.items():
+        parts.append(f"{flag} in {show_count(number, 'answer')}")
+    if judging.embedder:
+        parts.append(f"embedder {judging.embedder} ({judging.similarities} comparisons)")
+    return " · ".join(plain(part, 200) for part in parts)
+
+
+def _sent(judging: Judging) -> Iterator[str]:
+    """What was sent in this run and what it cost; what came from the store apart        C-140"""
+    if judging.requests or judging.stored:
+        yield f"{show_count(judging.requests, 'request')} sent"
+    if judging.stored:
+        yield f"{judging.stored} from the store"
+    if judging.requests:
+        yield f"{judging.input_tokens + judging.output_tokens} tokens"
+    if judging.requests or judging.cost_usd is not None:
+        yield f"cost {show_cost(judging.cost_usd)}, not part of the models' cost"
