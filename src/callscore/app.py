@@ -60,6 +60,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     outputs: Records = (),
     *,
     verdicts: Records = (),
+    labels: Records = (),
     judge: JudgeSource = "none",
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
@@ -89,6 +90,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         cases: The calls with their expected outcomes; a `.json` file may have one case.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
+        labels: Verdicts by people on a sample of judged items, which correct the judged values.
         judge: Decides what code cannot: `none`, `offline`, another name, models, or a Judge.
         embedder: Compares sentences; by default `auto` with a judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
@@ -128,7 +130,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     )
     paths = (as_path(results), as_path(records), as_path(save_verdicts))
     targets = OutputPaths(*paths, open_items=as_path(open_items))
-    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
@@ -247,7 +249,7 @@ def score_files(
 
     `on_case` receives every case with all its replies, for a report.
     """
-    targets.check((*config.cases, *config.outputs, *config.verdicts))
+    targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
         return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 

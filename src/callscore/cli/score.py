@@ -39,6 +39,12 @@ FILE = click.Path(path_type=Path)
     "--verdicts", multiple=True, type=FILE, help="JSONL or CSV of verdicts by people or judges."
 )
 @click.option(
+    "--labels",
+    multiple=True,
+    type=FILE,
+    help="Verdicts of people on a sample of judged items; they correct the judged values.",
+)
+@click.option(
     "--judge",
     default="none",
     show_default=True,
@@ -86,6 +92,7 @@ def score(
     cases: tuple[Path, ...],
     outputs: tuple[Path, ...],
     verdicts: tuple[Path, ...],
+    labels: tuple[Path, ...],
     judge: str,
     embedder: str | None,
     benchmarks: bool,
@@ -131,6 +138,7 @@ def score(
         cases=cases,
         outputs=outputs,
         verdicts=verdicts,
+        labels=labels,
         judge=who,
         embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
@@ -177,6 +185,7 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         "cases": config.case_sources,
         "outputs": config.outputs,
         "verdicts": config.verdicts,
+        "labels": config.labels,
     }
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():

@@ -11,6 +11,13 @@ from callscore.core.interval import IntervalMethod
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import with_bands, with_claims
+from callscore.evaluate.corrections import (
+    add_corrected,
+    compared_values,
+    fill_corrected,
+    model_correction,
+    rate_corrected,
+)
 from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_ranking_line
 from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
@@ -52,18 +59,24 @@ def with_intervals(
         units,
     )
     matrices = [given.matrix for given in compared.inputs[: len(kept)]]
+    corrections = [
+        model_correction(contributions[model.model], shape, units, matrix)
+        for model, shape, matrix in zip(kept, shapes, matrices, strict=True)
+    ]
     ranking_groups = _ranking_groups(card.ranking, kept)
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         values = [
             scores(shape, matrix.place, own)
-            for shape, matrix, own in zip(shapes, matrices, sums, strict=True)
+            for shape, matrix, own in zip(shapes, matrices, sums, strict=False)
         ]
         for group in ranking_groups:
             rank_scores([values[at] for at in group])
+        add_corrected(values, corrections, sums, ranking_groups)
         return values
 
-    found = make_replicates(matrices, statistic, SEED, resamples)
+    labels = [correction.labels.matrix for correction in corrections if correction is not None]
+    found = make_replicates([*matrices, *labels], statistic, SEED, resamples)
     inputs = {
         model.model: IntervalInputs(
             model, shape, contributions[model.model], of_model, _specs(model, formula_of)
@@ -72,7 +85,27 @@ def with_intervals(
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
-    card = with_bands(_fill_card(card, inputs, method), found_of, len(units.calls))
+    corrected = {
+        model.model: correction
+        for model, correction in zip(kept, corrections, strict=True)
+        if correction is not None
+    }
+    card = _fill_card(card, inputs, method)
+    card = msgspec.structs.replace(
+        card,
+        models=[
+            rate_corrected(
+                fill_corrected(model, found_of[model.model], corrected[model.model]),
+                found_of[model.model],
+                formula_of,
+            )
+            if model.model in corrected
+            else model
+            for model in card.models
+        ],
+    )
+    ranked = [line.model for line in card.ranking if line.quality_rank is not None]
+    card = with_bands(card, compared_values(found_of, ranked), len(units.calls))
     return with_claims(card, compared, claim_scores(compared.inputs))
 
 

@@ -15,6 +15,7 @@ from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
+from callscore.evaluate.calibration_marks import label_notes, mark_judged
 from callscore.evaluate.judging import JudgeRunner, JudgingCost
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
@@ -37,9 +38,14 @@ def scorecard(
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
     context = CardContext(spec, final, result.floors)
-    models = [
-        _model_score(model, tallies, config, context) for model, tallies in result.tallies.items()
-    ]
+    models = mark_judged(
+        [
+            _model_score(model, tallies, config, context)
+            for model, tallies in result.tallies.items()
+        ],
+        result.judged,
+        config.catalog,
+    )
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
@@ -64,6 +70,8 @@ def scorecard(
         else None,
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
+    if notes := label_notes(card, result.labels):
+        card = msgspec.structs.replace(card, notes=[*notes, *card.notes])
     if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
@@ -298,6 +306,7 @@ def _signature(
         "over": "+".join(over),
         "weights": _list_numbers(config.weights) or settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
+        **({"labels": result.labels.digest} if result.labels is not None else {}),
         "callscore": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
