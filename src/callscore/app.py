@@ -128,8 +128,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    paths = (as_path(results), as_path(records), as_path(save_verdicts))
-    targets = OutputPaths(*paths, open_items=as_path(open_items))
+    targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 

@@ -18,7 +18,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeResult, Question, Unjudged
 from callscore.evaluate.judging import JudgeRunner, JudgingCost
-from callscore.evaluate.scorecards import judging_of
+from callscore.evaluate.judging_account import judging_of
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.judges.fakes import ScriptedJudge
 

@@ -1,4 +1,4 @@
-"""Values of a card corrected by labels of people, beside the judged ones        STATS §5"""
+"""Values of a card corrected by labels of people, next to the judged ones        STATS §5"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.corrected import Corrected
 from callscore.core.interval import Interval
-from callscore.core.scorecard import FinalScore, MetricScore, ModelScore, TaskScore
+from callscore.core.scorecard import FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import Rating, holds, rate
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.bca import bca_interval
@@ -119,7 +119,24 @@ class _Filling(NamedTuple):
         return limits.low, limits.high
 
 
-def fill_corrected(
+def with_corrected(
+    card: Scorecard,
+    name: str,
+    found: Mapping[ScoreKey, Replicates],
+    correction: ModelCorrection,
+    formula_of: Callable[[str], TaskFormula],
+) -> Scorecard:
+    """The card with the corrected values of one model, rated."""
+    models = [
+        _rate_corrected(_fill_corrected(model, found, correction), found, formula_of)
+        if model.model == name
+        else model
+        for model in card.models
+    ]
+    return msgspec.structs.replace(card, models=models)
+
+
+def _fill_corrected(
     model: ModelScore, found: Mapping[ScoreKey, Replicates], correction: ModelCorrection
 ) -> ModelScore:
     """Add the corrected values to the column of a model."""
@@ -216,7 +233,7 @@ def _final(
     )
 
 
-def rate_corrected(
+def _rate_corrected(
     model: ModelScore,
     found: Mapping[ScoreKey, Replicates],
     formula_of: Callable[[str], TaskFormula],

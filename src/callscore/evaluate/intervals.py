@@ -14,9 +14,8 @@ from callscore.evaluate.bands import with_bands, with_claims
 from callscore.evaluate.corrections import (
     add_corrected,
     compared_values,
-    fill_corrected,
     model_correction,
-    rate_corrected,
+    with_corrected,
 )
 from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_ranking_line
 from callscore.evaluate.pairs import compared_calls
@@ -85,25 +84,10 @@ def with_intervals(
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
-    corrected = {
-        model.model: correction
-        for model, correction in zip(kept, corrections, strict=True)
-        if correction is not None
-    }
     card = _fill_card(card, inputs, method)
-    card = msgspec.structs.replace(
-        card,
-        models=[
-            rate_corrected(
-                fill_corrected(model, found_of[model.model], corrected[model.model]),
-                found_of[model.model],
-                formula_of,
-            )
-            if model.model in corrected
-            else model
-            for model in card.models
-        ],
-    )
+    for model, correction in zip(kept, corrections, strict=True):
+        if correction is not None:
+            card = with_corrected(card, model.model, found_of[model.model], correction, formula_of)
     ranked = [line.model for line in card.ranking if line.quality_rank is not None]
     card = with_bands(card, compared_values(found_of, ranked), len(units.calls))
     return with_claims(card, compared, claim_scores(compared.inputs))

@@ -85,7 +85,8 @@ class ReplyMeasurer:
         extremes = None
         if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
             extremes = self._extremes(parsed_case, parsed, measured, verdicts)
-        judged = _judged_items(verdicts, found.verdicts, frozen.verdicts)
+        of_case = frozen.verdicts.keys() - parsed_case.given.keys()
+        judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
         labels = None
         if self._labelled:
             labels = self._labels_on(loaded, parsed, verdicts, judged)
@@ -168,12 +169,10 @@ class ReplyMeasurer:
         return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
 
 
-def _judged_items(verdicts: Verdicts, *asked_now: Verdicts) -> Collection[Item]:
+def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection[Item]:
     """The items that a judging model decided, now or in a file."""
     return [
-        item
-        for item, given in verdicts.items()
-        if is_judged(given, asked_now=any(item in found for found in asked_now))
+        item for item, given in verdicts.items() if is_judged(given, asked_now=item in asked_now)
     ]
 
 

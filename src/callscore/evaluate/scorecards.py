@@ -8,15 +8,14 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.interval import Interval
-from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.calibration_marks import label_notes, mark_judged
-from callscore.evaluate.judging import JudgeRunner, JudgingCost
+from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.judging_account import judging_of, overlap_notes, related_models
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
@@ -58,13 +57,13 @@ def scorecard(
         notes=[
             *_weight_notes(config),
             *_notes(result, judge_runner),
-            *_overlap_notes(result, judge_runner),
+            *overlap_notes(result, judge_runner),
             *floor_notes(models, result.tallies, spec),
             *(note for suite in suites for note in suite.notes(models, result.tallies)),
         ],
         estimate=any(map(is_estimate, models)),
         judging=judging_of(
-            judge_runner, _related_models(result, judge_runner), intervals=config.intervals
+            judge_runner, related_models(result, judge_runner), intervals=config.intervals
         )
         if judge_runner is not None
         else None,
@@ -221,58 +220,6 @@ def is_estimate(model: ModelScore) -> bool:
     """Whether a value of this model comes from a built-in substitute        C-125"""
     metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
-
-
-def _related_models(result: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
-    """The models that a judge of their own family has judged."""
-    return [model for model in result.tallies if judge_runner.is_related(model)]
-
-
-def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
-    if judge_runner is None:
-        return []
-    judges = ", ".join(judge_runner.models)
-    return [
-        f"judge_overlap: {model} was judged by a model of its own family ({judges})"
-        for model in _related_models(result, judge_runner)
-    ]
-
-
-def judging_of(
-    judge_runner: JudgeRunner, overlap: Sequence[str], *, intervals: bool = True
-) -> Judging:
-    """The judge, and what judging has cost so far."""
-    spent = judge_runner.spent
-    return Judging(
-        judge=judge_runner.judge.name if judge_runner.judge is not None else None,
-        embedder=judge_runner.embedder.name if judge_runner.embedder is not None else None,
-        items=spent.items,
-        requests=spent.requests,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        cost_usd=spent.cost_usd,
-        disputed=spent.disputed,
-        rejudged=spent.rejudged,
-        flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
-        failed=spent.failed,
-        similarities=spent.similarities,
-        overlap=overlap,
-        flags=dict(sorted(spent.flags.items())),
-        stored=spent.stored,
-        unusable=dict(sorted(spent.unusable.items())),
-        answered_by=judge_runner.answered_by.identities(),
-        flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
-    )
-
-
-def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
-    """The interval of the flip rate, from the counts of each call        STATS §2"""
-    if not spent.flips:
-        return msgspec.UNSET
-    from callscore.stats.call_counts import interval_of_counts  # numpy
-
-    found = interval_of_counts(spent.flips)
-    return msgspec.UNSET if found is None else (found.low, found.high)
 
 
 def _signature(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
@@ -21,6 +20,8 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.template import TemplateRow
+from callscore.report.cell import NOT_AVAILABLE, PASS, TONES, Cell, ScorecardRow, Tone
+from callscore.report.corrected_rows import corrected_row
 from callscore.report.figures import figure_of
 from callscore.report.numbers import (
     show,
@@ -29,41 +30,7 @@ from callscore.report.numbers import (
     show_money,
     show_near_limits,
 )
-
-Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
-
-TONES: Mapping[str, Tone] = {
-    "Good": "good",
-    "Acceptable": "middling",
-    "Warning": "middling",
-    "Fail": "bad",
-    "Blocker": "blocked",
-}
-NOT_AVAILABLE = "n/a"
-PASS = "Pass"
-"""The framework's rating for a count of 0."""
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """The text of a cell.
-
-    `why` is the reason for an n/a, printed as a footnote. `brief` is a shorter text for narrow
-    columns: a rating by its first letter.
-    """
-
-    text: str
-    tone: Tone = "plain"
-    why: str = ""
-    brief: str = ""
-    interval: str = ""
-    """The 95 % interval of the value, shown where there is room."""
-
-
-class ScorecardRow(msgspec.Struct, frozen=True):
-    """A template row with one cell per model."""
-
-    template: TemplateRow
-    cells: Sequence[Cell]
+from callscore.scorecard.decision import corrected_breaches
 
 
 def show_flip_rate(judging: Judging) -> str:
@@ -103,6 +70,8 @@ def scorecard_rows(
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
         filled.append(ScorecardRow(row, cells))
+        if (corrected := corrected_row(row, card.models)) is not None:
+            filled.append(corrected)
     return filled
 
 
@@ -187,7 +156,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     return Cell(
         f"{shown}{tick}{rating}{_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
+        brief=f"{shown}{tick}{rating[:2]}{_brief_marks(metric)}",
         interval=show_score_interval(metric, metric.unit),
     )
 
@@ -227,6 +196,10 @@ def _whatever(known: str, calls: int) -> str:
     return f"{known} whatever the {show_count(calls, 'open call')} {says}"
 
 
+def _brief_marks(metric: MetricScore) -> str:
+    return f"{' u' if metric.uncalibrated else ''}{' worst' if metric.bounded else ''}"
+
+
 def _remarks(metric: MetricScore, task: TaskScore) -> str:
     parts = []
     if metric.bounded:
@@ -241,6 +214,8 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
         parts.append(f"n = {metric.n}")
     if metric.approximate:
         parts.append("approximate")
+    if metric.uncalibrated:
+        parts.append("uncalibrated")
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -381,9 +356,12 @@ def _blocker(model: ModelScore) -> Cell:
     calls = f"{show_count(model.blocked_calls, 'call')} blocked"
     marks = [calls] if model.blocked_calls else []
     undecided = count_undecided_gates(model)
-    if model.blockers:
+    by_people = corrected_breaches(model)
+    if by_people:
+        marks.append(f"{show_count(len(by_people), 'row')} by human labels")
+    if model.blockers or by_people:
         word, tone = "Yes", TONES["Blocker"]
-        if not any(blocker.gating for blocker in model.blockers):
+        if not by_people and not any(blocker.gating for blocker in model.blockers):
             marks.append("not gating")
     elif undecided:
         word, tone = "undecided", "middling"

@@ -14,14 +14,8 @@ from callscore.core.scorecard import (
     ZeroedRankingLine,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cells import (
-    Cell,
-    ScorecardRow,
-    Tone,
-    scorecard_rows,
-    show_score_interval,
-    tasks_not_run,
-)
+from callscore.report.cell import Cell, ScorecardRow, Tone
+from callscore.report.cells import scorecard_rows, show_score_interval, tasks_not_run
 from callscore.report.decision import state_decision
 from callscore.report.judging_text import judging_text
 from callscore.report.layout import GAP, Column, Line, StyledText, paragraph, table, table_width
@@ -37,7 +31,7 @@ STYLES: Mapping[Tone, str] = {
     "blocked": "bold red",
     "quiet": "dim",
 }
-INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6}
+INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6, "corrected": " " * 6}
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
 KEYWORD_WIDTH = 10
@@ -127,6 +121,8 @@ def _template(
         yield from paragraph([StyledText(f"Not run: {', '.join(missing)}.", "dim")], width)
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
+        if _has_uncalibrated(card):
+            legend += " · u uncalibrated judge"
         yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_INTERVALS:
         yield from _about_intervals(card, width)
@@ -134,6 +130,11 @@ def _template(
         yield from _claims(card, template, width)
     has_judge = card.judging is not None and card.judging.judge is not None
     yield from _footnotes(notes, width, has_judge=has_judge)
+
+
+def _has_uncalibrated(card: Scorecard) -> bool:
+    tasks = [task for model in card.models for task in model.tasks.values()]
+    return any(metric.uncalibrated for task in tasks for metric in task.metrics.values())
 
 
 def _room(width: int, layout: TableLayout) -> int:

@@ -92,8 +92,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
-    source = config if isinstance(config, Mapping) else Path(config)
-    loaded = load_eval(source, as_path(store))
+    loaded = load_eval(config if isinstance(config, Mapping) else Path(config), as_path(store))
     loaded = loaded if intervals else loaded.without_intervals()
     return _run(loaded, options, on_event, trust_config=trust_config)
 

@@ -8,7 +8,8 @@ from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
-from callscore.report.cells import TONES, count_undecided_gates, show_score_interval, tasks_run
+from callscore.report.cell import TONES
+from callscore.report.cells import count_undecided_gates, show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
