@@ -16,8 +16,7 @@ from callscore.core.framework import WHOLE
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.lazy_regex import lazy_regex
 from callscore.core.verdict_rules import BY_CODE, VerdictRules
-from callscore.evaluate.cases import position_of
-from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, read_checked
+from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, placed_verdicts
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.majority import settle
 from callscore.judges.rubric import CANNOT_TELL
@@ -61,14 +60,10 @@ def index_labels(config: ScoreConfig, ids: Mapping[str, int], models: Sequence[s
     index = LabelIndex(lines)
     metrics: set[str] = set()
     seen: list[bytes] = []
-    for line in lines:
-        record, metric = read_checked(line)
+    for line, record, metric, position in placed_verdicts(config, lines, ids, models):
         if metric is None or record.item == WHOLE or record.approximate:
             raise _no_label(record, metric, line.place)
-        if metric in config.elsewhere and record.case_id not in ids:
-            continue
-        position = position_of(ids, record.case_id, line)
-        if record.model is not None and record.model not in models:
+        if position is None:
             index.unused += 1
             continue
         metrics.add(metric)

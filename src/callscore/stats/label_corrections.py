@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10
 """Labelled calls that a correction needs."""
-_MOMENTS = ("calls", "labelled", "sum", "squares", "of_labelled", "labelled_squares", "products",
+_MOMENTS = ("calls", "labelled", "sum", "of_labelled", "labelled_squares", "products",
             "differences")  # fmt: skip
 _PARTS = ("all", "labelled", "difference")
 Block = tuple[str, str]
@@ -132,7 +132,6 @@ class _Cases:
             np.ones_like(weight),
             weight,
             judged,
-            judged**2,
             weight * judged,
             weight * judged**2,
             judged * difference,
@@ -242,18 +241,15 @@ class _BlockSums:
 
     def moments(self) -> LabelSums:
         """The sums that λ is estimated from."""
-        calls, labelled, total, squares, judged, judged_squares, products, differences = map(
-            self._get, _MOMENTS
-        )
+        calls, labelled, total, judged, squares, products, differences = map(self._get, _MOMENTS)
         return LabelSums(
             labels=labelled,
             human=judged + differences,
             judge=judged,
-            products=judged_squares + products,
-            squares=judged_squares,
+            products=squares + products,
+            squares=squares,
             others=calls - labelled,
             judge_alone=total - judged,
-            squares_alone=squares - judged_squares,
         )
 
     def estimate(self, name: str, trust: Floats) -> tuple[Floats, Floats]:
@@ -271,6 +267,5 @@ class _BlockSums:
             squares=none,
             others=calls - labelled,
             judge_alone=whole - judged,
-            squares_alone=none,
         )
         return whole, calls * corrected_means(sums, trust)
