@@ -118,6 +118,8 @@ SETTINGS = {
     "never, or as in the framework's formula (C-45)",
     "padding_factor": "supported claims that count, as a multiple of the facts in the reference; "
     "0 for all (C-136)",
+    "schema": "the JSON schema of QA requests: as documented, or bound to ids, scale, type and "
+    "marks of the form (C-130)",
 }
 """What each setting decides; a setting that is missing here is an error."""
 

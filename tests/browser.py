@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from functools import cache
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from command_server import NEVER_S
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -31,6 +33,7 @@ def open_browser() -> Iterator[Browser]:
     path = chromium()
     if path is None:
         pytest.skip("no Chromium is installed, and it cannot be installed here")
+    expect.set_options(timeout=NEVER_S * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser

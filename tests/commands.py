@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import command_server
+from command_server import NEVER_S
 
 CompletedCommand = subprocess.CompletedProcess[str]
 
@@ -64,7 +65,7 @@ def run_in_new_process(
 ) -> CompletedCommand:
     """Run a command to its end in a new interpreter, which shares no imports or state."""
     process = start(*args, env=env, cwd=cwd)
-    out, err = process.communicate(timeout=command_server.TIMEOUT_S)
+    out, err = process.communicate(timeout=NEVER_S)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
@@ -75,7 +76,7 @@ def run_python(code: str, *args: object) -> CompletedCommand:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=2 * command_server.TIMEOUT_S,
+        timeout=NEVER_S,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
@@ -98,10 +99,21 @@ def start(
 
 def wait_for(count: Callable[[], int], number: int) -> None:
     """Wait until a running command has brought the count to a number."""
-    end = time.monotonic() + command_server.TIMEOUT_S
+    end = time.monotonic() + NEVER_S
     while count() < number:
         assert time.monotonic() < end, "the command makes no progress"
         time.sleep(0.005)
+
+
+def line_of(process: subprocess.Popen[str], words: str) -> str:
+    """Wait for the next line of errors that has these words."""
+    assert process.stderr is not None
+    read = []
+    for line in process.stderr:
+        read.append(line)
+        if words in line:
+            return line
+    raise AssertionError(f"the command ended without {words!r}: {''.join(read)}")
 
 
 @cache

@@ -1,4 +1,6 @@
-"""Small runs of the engine with scripted providers, a real journal and all events recorded."""
+"""Small runs of the engine with scripted providers and all events recorded: with a real journal, or
+in memory and virtual time.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,24 @@ from typing import NamedTuple
 
 from callscore.core.case import Reply
 from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
-from callscore.core.run import Completed, Event, Limits, ModelSpec, Price, RunSummary, Work
+from callscore.core.run import (
+    CachedReply,
+    Completed,
+    Event,
+    Limits,
+    ModelSpec,
+    Price,
+    RunItem,
+    RunSummary,
+    Work,
+)
 from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from run_cases import HEADER, work_for
+from virtual_time import run_in_virtual_time
 
 
 class RunResult(NamedTuple):
@@ -118,3 +131,68 @@ def run_models(
             raise
         open_run.end(summary.status)
     return RunResult(summary, events, path, open_run.id)
+
+
+class MemoryLedger:
+    """A ledger in memory: what waits for a disk cannot live in virtual time."""
+
+    def __init__(self) -> None:
+        self.replies: dict[bytes, CachedReply] = {}
+
+    def find_reply(self, key: bytes) -> CachedReply | None:
+        return self.replies.get(key)
+
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
+        """Nobody else asks."""
+
+    def release(self, key: bytes) -> None:
+        """Nobody else asks."""
+
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
+        assert stored.key not in self.replies
+        self.replies[stored.key] = stored
+
+    async def note(self, item: RunItem) -> None:
+        """Nothing is looked at afterwards."""
+
+    async def settle(self) -> None:
+        """Everything is kept at once."""
+
+
+class VirtualResult(NamedTuple):
+    """The summary and the events of a run in virtual time, its replies, and how long it took."""
+
+    summary: RunSummary
+    events: Sequence[Event]
+    replies: Mapping[bytes, CachedReply]
+    took_s: float
+
+
+def run_virtually(
+    models: Sequence[PlannedModel],
+    options: EngineOptions | None = None,
+    *,
+    on_event: Callable[[Event, Shutdown], None] = lambda event, stop: None,
+) -> VirtualResult:
+    """Run models to the end, or until the run stops; only what waits takes time."""
+    plan = Workload({model.spec.name: model for model in models}, options or EngineOptions())
+    events: list[Event] = []
+    ledger = MemoryLedger()
+
+    async def run() -> VirtualResult:
+        loop, stop = asyncio.get_running_loop(), Shutdown()
+        began = loop.time()
+
+        def listen(event: Event) -> None:
+            events.append(event)
+            on_event(event, stop)
+
+        summary = await generate(plan, ledger, listen, stop)
+        return VirtualResult(summary, events, ledger.replies, loop.time() - began)
+
+    return run_in_virtual_time(run())
+
+
+def virtual_time() -> float:
+    """The time in the running loop."""
+    return asyncio.get_running_loop().time()

@@ -52,6 +52,7 @@ def _sentences(
 
 
 def _fit(value: Any, schema: Mapping[str, Any]) -> Any:
+    schema = schema.get("anyOf", [schema])[0]
     if "properties" in schema:
         assert schema["additionalProperties"] is False
         given = value if isinstance(value, Mapping) else {}

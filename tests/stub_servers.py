@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import math
 import socket
 import struct
 import threading
@@ -21,6 +22,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+from command_server import NEVER_S
 
 Json = dict[str, Any]
 
@@ -165,11 +168,15 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
 async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
     """Carry out a behaviour; return whether the connection stays open."""
     if isinstance(behaviour, WaitUntil):
+        loop = asyncio.get_running_loop()
+        end = loop.time() + NEVER_S
         while not behaviour.until():
+            if loop.time() > end:
+                return False
             await asyncio.sleep(0.005)
         return await _behave(behaviour.behaviour, writer)
     if isinstance(behaviour, Hang):
-        await asyncio.Event().wait()
+        await asyncio.sleep(NEVER_S)
         return False
     if isinstance(behaviour, Reset):
         connection = writer.get_extra_info("socket")
@@ -200,12 +207,36 @@ def serving(respond: Responder) -> Iterator[Stub]:
     stub, ready = Stub(respond), threading.Event()
     thread = threading.Thread(target=lambda: asyncio.run(stub.run(ready)), daemon=True)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(NEVER_S)
     try:
         yield stub
     finally:
         stub.stop()
-        thread.join(10)
+        thread.join(NEVER_S)
+
+
+class Gate:
+    """A responder that can hold its answers back until it is opened again.
+
+    So a test can stop a command at a known request, however fast either of them is.
+    """
+
+    def __init__(self, respond: Responder, answers: float = math.inf) -> None:
+        self._respond = respond
+        self._left = answers
+
+    def __call__(self, request: Request) -> Behaviour:
+        behaviour = self._respond(request)
+        self._left -= 1
+        return behaviour if self._left >= 0 else WaitUntil(behaviour, lambda: self._left > 0)
+
+    def hold(self, answers: int = 0) -> None:
+        """Answer so many requests more, and hold all others."""
+        self._left = answers
+
+    def open(self) -> None:
+        """Answer everything, also what was held."""
+        self._left = math.inf
 
 
 def always(*behaviours: Behaviour) -> Responder:

@@ -227,6 +227,52 @@ def test_test_modules_have_names_of_their_own() -> None:
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
+CLOCKS = re.compile(
+    r"\btime\.(?:sleep|time|monotonic|perf_counter|process_time)\(|wait_for_timeout\("
+    r"|\btimeout=\d|\.wait\(\d|\blatency\w*\W{0,3} *>=? *0\b"
+)
+"""What waits for time instead of an event, compares durations, or has a limit of its own."""
+READS_CLOCKS = {
+    "commands.py": "waits for an event up to NEVER_S, the one limit",
+    "growth.py": "compares CPU times, and again while they look bad",
+    "doors/test_interrupts.py": "a child that stays where it is until it is interrupted",
+    "doors/test_slow_server_cli.py": "a server that answers slowly, seconds before the deadline",
+    "test_house.py": "names the clocks",
+    "test_python_api.py": "a thread that goes on until it is interrupted",
+}
+"""Default tests that may read a clock, and why."""
+
+
+def test_no_default_test_depends_on_the_speed_of_the_machine() -> None:
+    tests = ROOT / "tests"
+    found = {
+        str(path.relative_to(tests))
+        for path in sorted(tests.rglob("*.py"))
+        if CLOCKS.search(_without_slow_tests(path.read_text(encoding="utf-8")))
+    }
+    assert found == set(READS_CLOCKS)
+
+
+def test_a_clock_is_found_in_default_tests_and_not_in_slow_ones() -> None:
+    waits = "def test_a() -> None:\n    time.sleep(1)\n"
+    assert CLOCKS.search(_without_slow_tests(waits))
+    assert CLOCKS.search('assert line["latency_ms"] > 0')
+    assert not CLOCKS.search(_without_slow_tests(f"@pytest.mark.slow\n{waits}"))
+    assert not CLOCKS.search("process.communicate(timeout=NEVER_S)")
+
+
+def _without_slow_tests(source: str) -> str:
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(mark) == "pytest.mark.slow" for mark in node.decorator_list
+        ):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * len(
+                lines[node.lineno - 1 : node.end_lineno]
+            )
+    return "\n".join(lines)
+
+
 def test_everything_public_exists() -> None:
     for module in (callscore, callscore.extension):
         assert module.__all__ == sorted(module.__all__)

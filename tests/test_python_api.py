@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.engine.api_call import run_off_loop
 from callscore.runner.prepare import RunOptions
+from command_server import NEVER_S
 from commands import run as run_command
 from eval_files import cases_file, eval_file
 from scenario_runs import SCENARIOS
@@ -105,26 +107,44 @@ class TestInARunningLoop:
         path = eval_file(tmp_path, [slow])
         answered = threading.Event()
 
+        interrupted = threading.Event()
+
+        def wait_for_the_interrupt(event: object) -> None:
+            answered.set()
+            assert interrupted.wait(NEVER_S)
+
         def cell() -> object:
-            return callscore.run(path, on_event=lambda event: answered.set())
+            return callscore.run(path, on_event=wait_for_the_interrupt)
 
         with pytest.raises(KeyboardInterrupt):
-            asyncio.run(interrupted_cell(cell, answered))
+            asyncio.run(interrupted_cell(cell, answered, interrupted))
         card = callscore.run(path, resume=True)
         assert card.models[0].tasks["qa"].n == 6
 
 
-async def interrupted_cell(work: Callable[[], object], begun: threading.Event) -> None:
+async def interrupted_cell(
+    work: Callable[[], object],
+    begun: threading.Event,
+    interrupted: threading.Event | None = None,
+) -> None:
     """The work as in a cell of a notebook, whose kernel is interrupted as soon as it has begun."""
 
     def interrupt() -> None:
         begun.wait()
         os.kill(os.getpid(), signal.SIGINT)
 
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        if interrupted is not None:
+            interrupted.set()
+        signal.default_int_handler(number, frame)
+
     # as in a kernel, where Python's own handler raises in the main thread
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, on_interrupt)
     threading.Thread(target=interrupt, daemon=True).start()
-    work()
+    try:
+        work()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def scored(cases: Any, outputs: Any, **options: Any) -> Mapping[str, Any]:
@@ -392,7 +412,10 @@ def test_a_notebook_scores_runs_shows_the_card_and_makes_a_frame(
     own_kernel(tmp_path, monkeypatch)
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in CELLS])
     client = nbclient.NotebookClient(
-        book, timeout=120, kernel_name="callscore", resources={"metadata": {"path": str(tmp_path)}}
+        book,
+        timeout=NEVER_S,
+        kernel_name="callscore",
+        resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute()
     shown = [cell.outputs[-1]["data"] for cell in book.cells]

@@ -28,7 +28,6 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
-from callscore.evaluate.single_cases import read_single_cases
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
@@ -259,6 +258,15 @@ def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
         sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
         with closing(ScoringPass(config, sinks)) as scoring:
             return scorecard(config, scoring.finish(), judge_runner)
+
+
+def read_single_cases(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
+    """The config with the cases of `.json` files that have only one; raises DataError."""
+    if not config.has_json_files:
+        return config
+    from callscore.evaluate.single_cases import read_json_files
+
+    return read_json_files(config, need_output=need_output)
 
 
 def _judge_runner(config: ScoreConfig) -> AbstractContextManager[JudgeRunner | None]:

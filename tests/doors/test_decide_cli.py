@@ -85,12 +85,19 @@ def test_a_blessed_run_blocks_what_falls_below_it(tmp_path: Path) -> None:
     assert "may lose 0.02" in str(failure.get("message"))
 
 
-def test_a_model_that_is_surely_no_worse_passes(tmp_path: Path) -> None:
-    path = folder_of(tmp_path, 0.0, {**REGRESSION, "sure": True})
+def test_stats_2_a_model_that_is_surely_no_worse_passes_and_too_few_calls_decide_nothing(
+    tmp_path: Path,
+) -> None:
+    path = folder_of(tmp_path, 0.0, {**REGRESSION, "no_regression": {"margin": 0.1}, "sure": True})
     ran(path)
     assert run("baseline", "set", path, "--model", "old", cwd=tmp_path).returncode == 0
     done = ran(path)
     assert done.returncode == 0, done.stderr
+    narrow = folder_of(tmp_path, 0.0, {**REGRESSION, "sure": True})
+    done = ran(narrow)
+    assert done.returncode == 3
+    assert "on 30 common calls it surely loses no more than 0.0" in done.stderr
+    assert "calls like these 30 would show it" in done.stderr
 
 
 def test_a_baseline_of_other_settings_decides_nothing(tmp_path: Path) -> None:

@@ -15,23 +15,25 @@ from callscore.config.config import load_eval
 from callscore.core.errors import ConfigError
 from commands import run, run_python, start, wait_for
 from eval_files import cases_file, eval_file, remote_model, right_answer
-from stub_servers import Answer, FaultyChat, Stub, always, openai_error, serving
+from stub_servers import Answer, FaultyChat, Gate, Stub, always, openai_error, serving
 
 
-def broken_off(path: Path, stub: Stub, requests: int) -> None:
-    """A run that was killed after so many requests."""
+def broken_off(path: Path, stub: Stub, gate: Gate, requests: int) -> None:
+    """A run that was killed at this request, which was never answered."""
+    gate.hold(requests - 1)
     process = start("run", path, "--no-preflight")
     wait_for(lambda: len(stub.requests), requests)
     process.kill()
     process.communicate()
+    gate.open()
 
 
 def test_r18_resuming_a_changed_file_says_what_would_be_paid_again(tmp_path: Path) -> None:
     cases_file(tmp_path, 12)
-    faulty = FaultyChat(right_answer, delay_s=0.1)
-    with serving(faulty) as stub:
+    gate = Gate(FaultyChat(right_answer))
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url, limits={"concurrency": 2})])
-        broken_off(path, stub, 7)
+        broken_off(path, stub, gate, 7)
         listed = json.loads(run("runs", path, "--json").stdout)
         eval_file(tmp_path, [remote_model(stub.url, params={"temperature": 0.5})])
         before = len(stub.requests)
@@ -49,9 +51,10 @@ def test_r18_resuming_a_changed_file_says_what_would_be_paid_again(tmp_path: Pat
 
 def test_a_new_run_of_a_changed_file_needs_no_yes(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
-    with serving(FaultyChat(right_answer, delay_s=0.3)) as stub:
+    gate = Gate(FaultyChat(right_answer))
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url)])
-        broken_off(path, stub, 2)
+        broken_off(path, stub, gate, 2)
         eval_file(tmp_path, [remote_model(stub.url, params={"temperature": 0.5})])
         assert run("run", path, "--no-preflight").returncode == 0
 
@@ -60,9 +63,10 @@ def test_an_interrupted_run_that_is_scored_again_says_how_much_of_it_there_is(
     tmp_path: Path,
 ) -> None:
     cases_file(tmp_path, 12)
-    with serving(FaultyChat(right_answer, delay_s=0.1)) as stub:
+    gate = Gate(FaultyChat(right_answer))
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url, limits={"concurrency": 2})])
-        broken_off(path, stub, 7)
+        broken_off(path, stub, gate, 7)
     listed = json.loads(run("runs", path, "--json").stdout)
     done = run("run", path, "--rescore", "1")
     assert done.returncode == 0

@@ -5,44 +5,30 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from commands import run, start, wait_for
+from command_server import NEVER_S
+from commands import line_of, run, start, wait_for
 from eval_files import cases_file, eval_file, remote_model, right_answer
-from stub_servers import Answer, Behaviour, Hang, Request, always, chat_completion, serving
-
-LATE_S = 6.0
-"""Longer than the grace of a process that is about to be killed."""
-
-
-def line_of(process: subprocess.Popen[str], words: str) -> str:
-    """The first line of errors that holds these words."""
-    assert process.stderr is not None
-    return next(line for line in process.stderr if words in line)
+from stub_servers import FaultyChat, Gate, Hang, always, serving
 
 
 def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_in_flight(
     tmp_path: Path,
 ) -> None:
     cases_file(tmp_path, 20)
-
-    def respond(request: Request) -> Behaviour:
-        slow = len(stub.requests) > 6
-        return Answer(chat_completion(right_answer(request)), delay_s=LATE_S if slow else 0.0)
-
-    with serving(respond) as stub:
+    gate = Gate(FaultyChat(right_answer), answers=6)
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url, limits={"concurrency": 2})])
         process = start("run", path, "--no-preflight")
         wait_for(lambda: len(stub.requests), 8)
         process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
         assert "m: 6 of 20 replies stored, $0.00015" in line_of(process, "stored")
         assert "waiting for 2 requests in flight" in line_of(process, "stopping")
-        assert time.monotonic() - asked < LATE_S / 2
-        _, err = process.communicate(timeout=60)
+        gate.open()
+        _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 130
         assert "8/20" in err, "what was under way has been waited for"
         assert f"Continue with:  callscore run {path} --resume\n" in err
@@ -59,9 +45,7 @@ def test_r03_a_second_interrupt_drops_what_is_in_flight(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert line_of(process, "waiting for 2 requests")
         process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        _, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 5
+        _, err = process.communicate(timeout=NEVER_S)
     assert process.returncode == 130
     assert "more may be billed for attempts without a complete reply" in err
     assert "Traceback" not in err
@@ -72,7 +56,8 @@ import sys, time
 where = sys.argv.pop(1)
 def wait(*_, **__):
     print(where, flush=True)
-    time.sleep(3)
+    while True:
+        time.sleep(0.01)
 class Slow:
     def find_spec(self, name, path=None, target=None):
         if name == where:
@@ -99,10 +84,8 @@ def test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == where
-        began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 3
+        _, err = process.communicate(timeout=NEVER_S)
     assert (process.returncode, err.strip()) == (130, "error: interrupted")
 
 
@@ -129,7 +112,7 @@ def test_an_interrupted_run_says_how_to_continue_with_the_same_data(
         process.send_signal(signal.SIGINT)
         assert line_of(process, "waiting for 2 requests")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=NEVER_S)
     assert process.returncode == 130
     assert said in err
     assert ("--resume" in err) == ("--no-store-text" not in options)

@@ -176,7 +176,7 @@ def test_records_hold_a_line_for_every_metric(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     done = run("score", cases, "--outputs", outputs, "--benchmarks", "--records", records)
     assert done.returncode == 0, done.stderr
-    found = {(line["case_id"], line["metric"]) for line in read_lines(records)}
+    found = {(line["case_id"], line["slug"]) for line in read_lines(records)}
     assert ("c1", "qa.structure") in found
     assert ("c2", "bench.exact_match") in found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,18 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore.core.run import Limits
-from commands import run, start, wait_for
+from command_server import NEVER_S
+from commands import line_of, run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote_model
 from judging_stub import answer_as_judge, judge_entry, judge_requests, without_counts
 from stub_servers import (
     Answer,
     Behaviour,
+    Gate,
     Request,
+    Responder,
     Stub,
+    WaitUntil,
     always,
     chat,
     chat_completion,
@@ -116,17 +121,30 @@ def answering(request: Any) -> Behaviour:
         return answer_as_judge(request)
     matter = re.search(r"matter (\d+)", request.body.decode())
     reason = f"Marcus opens with {said(int(matter[1]))}" if matter else ""
-    return Answer(chat_completion(json.dumps(form(question(reason=reason)))), delay_s=0.02)
+    return Answer(chat_completion(json.dumps(form(question(reason=reason)))))
+
+
+def until_judged(respond: Responder) -> Responder:
+    """A responder whose last answer as a model waits for the first question to the judge."""
+    asked: Counter[str] = Counter()
+
+    def waiting(request: Request) -> Behaviour:
+        behaviour = respond(request)
+        asked[request.json["model"]] += 1
+        preflight = 1
+        if asked["stub-m"] < preflight + CASES:
+            return behaviour
+        return WaitUntil(behaviour, lambda: asked["judge-1"] > preflight)
+
+    return waiting
 
 
 def test_an_answer_is_judged_while_others_are_still_being_asked(tmp_path: Path) -> None:
-    with serving(answering) as stub:
+    with serving(until_judged(answering)) as stub:
         done = run("run", asked_and_judged(tmp_path, stub.url))
         assert "run 1: complete" in done.stderr, done.stderr
         models = [request.json["model"] for request in stub.requests]
-    preflights, answers = 2, models.count("stub-m") - 1
-    assert answers == CASES
-    assert models.index("judge-1", preflights) < len(models) - 1 - models[::-1].index("stub-m")
+    assert models.count("stub-m") == 1 + CASES
 
 
 def test_a_case_that_a_model_fails_holds_up_no_judge(tmp_path: Path) -> None:
@@ -136,11 +154,9 @@ def test_a_case_that_a_model_fails_holds_up_no_judge(tmp_path: Path) -> None:
         return answering(request)
 
     results = tmp_path / "results.jsonl"
-    with serving(failing) as stub:
+    with serving(until_judged(failing)) as stub:
         done = run("run", asked_and_judged(tmp_path, stub.url), "--results", results)
         assert "run 1: complete" in done.stderr, done.stderr
-        models = [request.json["model"] for request in stub.requests]
-    assert models.index("judge-1", 2) < CASES
     assert [line["status"] for line in read_lines(results)] == ["error"] + ["valid"] * (CASES - 1)
 
 
@@ -148,17 +164,20 @@ def test_a_run_killed_while_it_asks_and_judges_goes_on_and_pays_only_what_was_in
     tmp_path: Path,
 ) -> None:
     files = [tmp_path / name for name in ("whole.json", "whole.jsonl", "again.json", "again.jsonl")]
-    with serving(answering) as stub:
+    gate = Gate(answering)
+    with serving(gate) as stub:
         path = asked_and_judged(tmp_path, stub.url)
         stores = tmp_path / "whole.db", tmp_path / "killed.db"
         run("run", path, "--store", stores[0], "--json", files[0], "--results", files[1])
         whole = len(stub.requests)
-        for enough in (6, 12):
-            process = start("run", path, "--store", stores[1], "--no-preflight", "--resume")
+        for enough in (6, 8):
+            gate.hold(enough)
             before = len(stub.requests)
-            wait_for(lambda: len(stub.requests), before + enough)
+            process = start("run", path, "--store", stores[1], "--no-preflight", "--resume")
+            wait_for(lambda: len(stub.requests), before + enough + 1)
             process.kill()
             process.communicate()
+        gate.open()
         options = ("--no-preflight", "--resume", "--store", stores[1])
         done = run("run", path, *options, "--json", files[2], "--results", files[3])
         assert "run 1: complete" in done.stderr, done.stderr
@@ -238,18 +257,15 @@ def test_c140_three_identical_replies_take_one_request_and_its_price_once(
 
 
 def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
-    def slowly(request: Any) -> Answer:
-        answer = answer_as_judge(request)
-        assert isinstance(answer, Answer)
-        return Answer(answer.body, delay_s=0.4)
-
-    results = tmp_path / "results.jsonl"
-    with serving(slowly) as stub:
+    results, gate = tmp_path / "results.jsonl", Gate(answer_as_judge, answers=3)
+    with serving(gate) as stub:
         path = trial(tmp_path, stub, limits={"concurrency": 2})
         process = start("run", path, "--results", results)
         wait_for(lambda: len(judge_requests(stub)), 3)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        assert line_of(process, "stopping")
+        gate.open()
+        _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 130, err
         assert "--resume" in err and not results.exists()
         asked = len(judge_requests(stub))

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from command_server import NEVER_S
 from commands import run, start, wait_for
 from eval_files import cases_file, eval_file, remote_model, right_answer
-from stub_servers import FaultyChat, serving
+from stub_servers import FaultyChat, Gate, serving
 
 AT_ONCE = 4
 
@@ -33,7 +34,7 @@ def started(paths: list[Path]) -> list[subprocess.Popen[str]]:
 
 def finish(processes: list[subprocess.Popen[str]]) -> None:
     for process in processes:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 0, err
 
 
@@ -68,18 +69,20 @@ def test_r14_a_stopped_process_is_waited_for_no_longer_than_a_call_may_take(
     tmp_path: Path,
 ) -> None:
     cases_file(tmp_path, 2)
-    faulty = FaultyChat(right_answer, delay_s=0.5)
-    with serving(faulty) as stub:
+    faulty = FaultyChat(right_answer)
+    gate = Gate(faulty, answers=0)
+    with serving(gate) as stub:
         first, second = eval_files(tmp_path, stub.url, 2)
         hasty = '"attempts": {"timeout_s": 2, "case_timeout_s": 1}, "name"'
         second.write_text(second.read_text().replace('"name"', hasty, 1))
         (stopped,) = started([first])
         wait_for(lambda: len(stub.requests), 2)
         stopped.send_signal(signal.SIGSTOP)
+        gate.open()
         finish(started([second]))
         stopped.kill()
         stopped.communicate()
-    assert faulty.paid_twice == 2
+    assert min(faulty.paid.values()) >= 2, "both were asked again; more often if they were late"
 
 
 @pytest.mark.slow

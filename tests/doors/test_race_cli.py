@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from builders import Json, entity_case, form, qa_case, question
-from commands import CompletedCommand, run, start, wait_for
+from command_server import NEVER_S
+from commands import CompletedCommand, line_of, run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote_model
 from judging_stub import answer_as_judge, judge_entry
-from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
+from stub_servers import Answer, Behaviour, Gate, Request, chat_completion, openai_error, serving
 
 CALLS = 120
 
@@ -181,7 +182,7 @@ def answering(request: Request) -> Behaviour:
     reason = f"Marcus opens with {said(int(matter[1]))}" if matter else ""
     score = 5 if model == "stub-good" else 0
     answer = json.dumps(form(question(score=score, reason=reason)))
-    return Answer(chat_completion(answer), delay_s=0.01)
+    return Answer(chat_completion(answer))
 
 
 def judged_race(folder: Path, url: str, **more: Any) -> Path:
@@ -201,7 +202,8 @@ def judged_race(folder: Path, url: str, **more: Any) -> Path:
 def test_a_race_killed_twice_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     """With a judge and repeats; what was paid for is never asked again"""
     files = [tmp_path / name for name in ("whole.json", "whole.jsonl", "again.json", "again.jsonl")]
-    with serving(answering) as stub:
+    gate = Gate(answering)
+    with serving(gate) as stub:
         path = judged_race(tmp_path, stub.url, repeats=2)
         stores = tmp_path / "whole.db", tmp_path / "killed.db"
         words = ("run", path, "--race", "--no-preflight")
@@ -209,11 +211,13 @@ def test_a_race_killed_twice_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
         assert whole.returncode == 0, whole.stderr
         paid = len(stub.requests)
         for enough in (15, 15):
-            process = start(*words, "--store", stores[1], "--resume")
+            gate.hold(enough)
             before = len(stub.requests)
-            wait_for(lambda: len(stub.requests), before + enough)
+            process = start(*words, "--store", stores[1], "--resume")
+            wait_for(lambda: len(stub.requests), before + enough + 1)
             process.kill()
             process.communicate()
+        gate.open()
         again = ("--store", stores[1], "--resume", "--json", files[2], "--results", files[3])
         done = run(*words, *again)
         assert done.returncode == 0, done.stderr
@@ -237,12 +241,16 @@ def test_a_race_without_scores_ends_after_its_first_round(tmp_path: Path) -> Non
 
 
 def test_ctrl_c_in_a_race_keeps_everything_and_names_the_command(tmp_path: Path) -> None:
-    with serving(answering) as stub:
+    gate = Gate(answering)
+    gate.hold(11)
+    with serving(gate) as stub:
         path = judged_race(tmp_path, stub.url)
         process = start("run", path, "--race", "--no-preflight")
         wait_for(lambda: len(stub.requests), 12)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        assert line_of(process, "stopping")
+        gate.open()
+        _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 130
         assert "--resume --race" in err
 

@@ -16,6 +16,7 @@ from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
+from command_server import NEVER_S
 from commands import run, start
 from eval_files import cases_file, eval_file, read_json, remote_model, right_answer
 from stub_servers import (
@@ -64,7 +65,7 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
             start("run", path, "--store", store, "--results", tmp_path / f"{name}.jsonl")
             for name, path in zip(names, paths, strict=True)
         ]
-        said = [process.communicate(timeout=60)[1] for process in processes]
+        said = [process.communicate(timeout=NEVER_S)[1] for process in processes]
         assert [process.returncode for process in processes] == [0, 0], said
         assert len(stub.requests) > 62, "some requests were paid for by both"
     for number_of_run in ("1", "2"):

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from commands import KEY, run, run_in_new_process, start, wait_for
+from command_server import NEVER_S
+from commands import KEY, line_of, run, run_in_new_process, start, wait_for
 from eval_files import (
     PRICE,
     cases_file,
@@ -25,6 +26,7 @@ from stub_servers import (
     Answer,
     Behaviour,
     FaultyChat,
+    Gate,
     Hang,
     Request,
     Stub,
@@ -34,7 +36,7 @@ from stub_servers import (
     serving,
 )
 
-PATIENT = {"most": 12, "timeout_s": 1.5, "case_timeout_s": 60}
+PATIENT = {"most": 12}
 
 
 def asked(stub: Stub) -> list[Request]:
@@ -44,7 +46,7 @@ def asked(stub: Stub) -> list[Request]:
 
 def test_every_case_ends_scored_or_with_a_cause_and_the_bill_is_right(tmp_path: Path) -> None:
     cases_file(tmp_path, 60)
-    rates = {"429": 0.2, "500": 0.05, "cut": 0.04, "garbage": 0.02, "hang": 0.01, "drop": 0.03}
+    rates = {"429": 0.2, "500": 0.05, "cut": 0.04, "garbage": 0.02, "drop": 0.03}
     faulty = FaultyChat(right_answer, rates, seed=3)
     card, results, log = tmp_path / "card.json", tmp_path / "results.jsonl", tmp_path / "log.jsonl"
     with serving(faulty) as stub:
@@ -162,14 +164,18 @@ def test_killed_and_resumed_it_pays_once_and_ends_in_the_same_bytes(tmp_path: Pa
     with serving(FaultyChat(right_answer)) as stub:
         plain = eval_file(tmp_path, [remote_model(stub.url)])
         assert run("run", plain, "--store", tmp_path / "w.db", "--json", whole).returncode == 0
-    faulty = FaultyChat(right_answer, delay_s=0.05)
-    with serving(faulty) as stub:
+    faulty = FaultyChat(right_answer)
+    gate = Gate(faulty)
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url)])
-        for requests in (8, 25, 45):
+        for requests in (8, 20, 20):
+            gate.hold(requests)
+            before = len(stub.requests)
             process = start("run", path, "--resume")
-            wait_for(lambda: len(stub.requests), requests)
+            wait_for(lambda: len(stub.requests), before + requests + 1)
             process.kill()
             process.communicate()
+        gate.open()
         done = run("run", path, "--resume", "--json", resumed)
         assert done.returncode == 0, done.stderr
     cases_paid = {body: times for body, times in faulty.paid.items() if b"word ok" not in body}
@@ -187,13 +193,16 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_go_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     cases_file(tmp_path, 50)
-    faulty = FaultyChat(right_answer, delay_s=0.2)
-    with serving(faulty) as stub:
+    faulty = FaultyChat(right_answer)
+    gate = Gate(faulty, answers=19)
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", path, "--results", tmp_path / "results.jsonl")
         wait_for(lambda: len(stub.requests), 20)
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        assert "in flight" in line_of(process, "stopping")
+        gate.open()
+        _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 130
         assert len(asked(stub)) < 50
         assert f"callscore run {path} --resume" in err
@@ -212,19 +221,21 @@ def test_an_interrupt_before_the_first_answer_ends_at_once(tmp_path: Path) -> No
         process = start("run", path)
         wait_for(lambda: len(stub.requests), 1)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=NEVER_S)
     assert process.returncode == 130
     assert "--resume" in err
 
 
 def test_data_that_changed_since_is_not_mixed_into_the_old_run(tmp_path: Path) -> None:
     cases_file(tmp_path, 20)
-    with serving(FaultyChat(right_answer, delay_s=0.1)) as stub:
+    gate = Gate(FaultyChat(right_answer), answers=9)
+    with serving(gate) as stub:
         path = eval_file(tmp_path, [remote_model(stub.url)])
         process = start("run", path)
         wait_for(lambda: len(stub.requests), 10)
         process.kill()
         process.communicate()
+        gate.open()
         cases_file(tmp_path, 19)
         done = run("run", path, "--resume")
         assert done.returncode == 2
@@ -350,7 +361,7 @@ def test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way(
         models = [remote_model(f"{stub.origin}/{status}", f"m{status}") for status in STATUSES]
         filed = {"api_key_env": None, "api_key_file": "key"}
         models += [remote_model(f"{stub.origin}/500", "filed", **filed)]
-        hasty = {"most": 2, "timeout_s": 1, "case_timeout_s": 1}
+        hasty = {"most": 2, "case_timeout_s": 1}
         path = eval_file(tmp_path, models, attempts=hasty)
         out = ["--json", tmp_path / "card.json", "--results", tmp_path / "results.jsonl"]
         out += ["--log", tmp_path / "log.jsonl"]

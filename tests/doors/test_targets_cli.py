@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +13,8 @@ import pytest
 
 import callscore
 from builders import form, output, qa_case, question
-from commands import run, start
+from command_server import NEVER_S
+from commands import run, start, wait_for
 from eval_files import eval_file
 
 SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
@@ -78,7 +79,7 @@ def test_a_reader_who_leaves_early_costs_neither_the_file_nor_the_exit_code(case
     assert process.stderr is not None
     process.stdout.close()
     process.stderr.close()
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=NEVER_S) == 1
     assert card.exists()
 
 
@@ -86,7 +87,7 @@ def test_a_reader_who_leaves_early_is_no_failed_gate(tmp_path: Path) -> None:
     with start("demo", "--html", tmp_path / "report.html") as process:
         assert process.stdout is not None
         process.stdout.close()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=NEVER_S) == 0
 
 
 def writes_into(process: int, folder: Path) -> bool:
@@ -103,14 +104,18 @@ def test_an_interrupted_writer_leaves_no_half_written_file(
     cases: Path, sent: signal.Signals
 ) -> None:
     case = json.loads(cases.read_text(encoding="utf-8"))
-    many = [{**case, "id": f"c{n}", "model_output": form(question())} for n in range(20_000)]
+    many = [{**case, "id": f"c{n}", "model_output": form(question())} for n in range(2_000)]
     cases.write_text("\n".join(map(json.dumps, many)), encoding="utf-8")
-    with start("score", cases, "--results", cases.with_name("results.jsonl")) as process:
-        while process.poll() is None and not writes_into(process.pid, cases.parent):
-            time.sleep(0.01)
+    results, unread = cases.with_name("results.jsonl"), cases.with_name("records")
+    os.mkfifo(unread)
+    reader = os.open(unread, os.O_RDONLY | os.O_NONBLOCK)
+    with start("score", cases, "--results", results, "--records", unread) as process:
+        # nobody reads the records, so it waits for room in the pipe
+        wait_for(lambda: writes_into(process.pid, cases.parent), 1)
         process.send_signal(sent)
-        assert process.wait(timeout=60) == 130
-    assert list(cases.parent.iterdir()) == [cases]
+        assert process.wait(timeout=NEVER_S) == 130
+    os.close(reader)
+    assert sorted(cases.parent.iterdir()) == [cases, unread]
 
 
 def test_scoring_again_makes_no_store(cases: Path) -> None:

@@ -12,7 +12,7 @@ from callscore.store.journal import Journal
 from callscore.store.recovery.salvage import salvage
 from commands import run, start, wait_for
 from eval_files import cases_file, eval_file, remote_model
-from stub_servers import Hang, always, serving
+from stub_servers import Answer, Hang, always, openai_error, serving
 
 MOST = 100 * 1000 / 1e6
 """What a call costs at most: a hundred tokens at a thousand dollars a million."""
@@ -28,14 +28,9 @@ def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(
     tmp_path: Path,
 ) -> None:
     cases_file(tmp_path, 5)
-    with serving(always(Hang())) as stub:
+    with serving(always(Answer(openai_error("the gateway gave up waiting"), 504))) as stub:
         model = at_most(stub.url, 1)
-        path = eval_file(
-            tmp_path,
-            [model],
-            budget_usd=1.5 * MOST,
-            attempts={"most": 1, "timeout_s": 0.3, "case_timeout_s": 1},
-        )
+        path = eval_file(tmp_path, [model], budget_usd=1.5 * MOST, attempts={"most": 1})
         run("run", path, "--no-preflight")
         assert len(stub.requests) == 1
         run("run", path, "--no-preflight", "--resume")

@@ -18,6 +18,7 @@ from callscore.core.case import Reply
 from callscore.core.errors import UsageError
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
+from command_server import NEVER_S
 from run_cases import work_for
 
 CASES = 60
@@ -35,7 +36,7 @@ def child(
 
 
 def ended(process: subprocess.Popen[bytes]) -> int:
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=NEVER_S)
     assert errors == b"", errors.decode()
     return process.returncode
 
@@ -114,7 +115,7 @@ def test_a_second_process_learns_which_one_holds_the_run_and_takes_over_when_it_
         with closing(sqlite3.connect(journal.path)) as database:
             assert database.execute("SELECT count(*) FROM runs").fetchone() == (1,)
         second = child(tmp_path)
-        _, errors = second.communicate(timeout=60)
+        _, errors = second.communicate(timeout=NEVER_S)
         told = errors.decode()
         assert "UsageError" in told
         assert f"run {holder.id} of 'x' is held by process {os.getpid()} on " in told

@@ -9,14 +9,12 @@ import pytest
 
 from callscore.core.case import Prompt, Reply
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
-from callscore.core.run import CachedReply, Event, Limits, ModelSpec, Progress, RunItem, RunSummary
+from callscore.core.run import Limits, ModelSpec, Progress, RunSummary
 from callscore.engine.limits import Concurrency, LocalConcurrency
-from callscore.engine.loop import Shutdown
-from callscore.engine.run import generate
-from callscore.engine.workload import EngineOptions, PlannedModel, Workload
+from callscore.engine.workload import EngineOptions, PlannedModel
 from callscore.providers.local_server import is_local_server
+from engine_runs import run_virtually
 from run_cases import work_for
-from virtual_time import run_in_virtual_time
 
 
 class OneByOne:
@@ -48,52 +46,15 @@ class OneByOne:
         """Nothing was opened."""
 
 
-class Kept:
-    """A ledger in memory: whoever waits for a disk cannot live in virtual time."""
-
-    def __init__(self) -> None:
-        self.answers: dict[bytes, CachedReply] = {}
-
-    def find_reply(self, key: bytes) -> CachedReply | None:
-        return self.answers.get(key)
-
-    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
-        """Nobody else asks."""
-
-    def release(self, key: bytes) -> None:
-        """Nobody else asks."""
-
-    async def keep(self, item: RunItem, stored: CachedReply) -> None:
-        assert stored.key not in self.answers
-        self.answers[stored.key] = stored
-
-    async def note(self, item: RunItem) -> None:
-        """Nothing is looked at afterwards."""
-
-    async def settle(self) -> None:
-        """Everything is kept at once."""
-
-
 def carried_out(
     server: OneByOne, options: EngineOptions, cases: int, *, is_local: bool = True
 ) -> tuple[RunSummary, list[Progress], float]:
     spec = ModelSpec("m", "openai", "m", base_url="http://localhost:11434/v1")
     assert spec.limits == Limits()
     planned = PlannedModel(spec, server, [work_for(n) for n in range(cases)], cases, is_local)
-    told: list[Progress] = []
-
-    def listen(event: Event) -> None:
-        if isinstance(event, Progress):
-            told.append(event)
-
-    async def run() -> tuple[RunSummary, float]:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        summary = await generate(Workload({"m": planned}, options), Kept(), listen, Shutdown())
-        return summary, loop.time() - began
-
-    summary, took = run_in_virtual_time(run())
-    return summary, told, took
+    ran = run_virtually([planned], options)
+    told = [event for event in ran.events if isinstance(event, Progress)]
+    return ran.summary, told, ran.took_s
 
 
 @pytest.mark.parametrize("is_local", [True, False])

@@ -14,7 +14,14 @@ from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.runner.log import EventLog
 from callscore.store.journal import Journal
-from engine_runs import RunResult, attempt_failed, planned_model, run_models, scripted_provider
+from engine_runs import (
+    RunResult,
+    attempt_failed,
+    planned_model,
+    run_models,
+    run_virtually,
+    scripted_provider,
+)
 from eval_files import read_lines
 from run_cases import work_for
 
@@ -133,11 +140,14 @@ def test_an_attempt_has_a_deadline(tmp_path: Path) -> None:
     assert whys(ran) == ["timeout: no complete answer within 0.02 s"] * 2
 
 
-def test_rate_limits_end_with_the_deadline_of_the_case(tmp_path: Path) -> None:
+def test_rate_limits_end_with_the_deadline_of_the_case() -> None:
     provider = ScriptedProvider(lambda call, n: attempt_failed("rate_limited", "429", wait=0.02))
-    ran = run_models(tmp_path, [planned_model(provider, 2)], EngineOptions(case_s=0.1))
-    assert whys(ran) == ["rate_limited: 429"] * 2
+    ran = run_virtually([planned_model(provider, 2)], EngineOptions(case_s=0.1))
+    assert [event.answer for event in ran.events if isinstance(event, Completed)] == [
+        Failed("model", "rate_limited: 429")
+    ] * 2
     assert provider.attempts.total() > 2
+    assert 0.1 <= ran.took_s < 0.2
 
 
 def test_a_fault_of_an_adapter_fails_the_case_and_says_nothing_it_heard(tmp_path: Path) -> None:

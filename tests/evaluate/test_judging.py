@@ -17,8 +17,7 @@ from builders import qa_case, question
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeResult, Question, Unjudged
-from callscore.evaluate.judging import JudgeRunner, JudgingCost
-from callscore.evaluate.judging_account import judging_of
+from callscore.evaluate.judging import JudgeRunner, JudgingCost, judging_of
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.judges.fakes import ScriptedJudge
 

@@ -281,14 +281,16 @@ def _metric(slug: str, pool: Pool, breached: Sequence[str], settings: Settings) 
     owner = PERCENT_TWINS.get(slug, slug)
     threshold = RATINGS[slug].threshold
     counted = sum(not exact.is_vacuous for exact in pool.decided)
+    rating = _rating(slug, pool.highest if slug in COUNTS else value, value, breached, settings)
+    meets = None if value is None or threshold is None else threshold(value)
     return Metric(
         value=value,
         macro=_mean(pool.decided) if has_means else None,
         micro=100 * micro if micro is not None and _is_percent(slug) else micro,
         gate_value=_gate_value(slug, pool) if owner in POOLED else None,
         provisional=_combine_calls(slug, pool.decided) if pool.is_open else None,
-        rating=_rating(slug, pool.highest if slug in COUNTS else value, value, breached, settings),
-        meets_threshold=None if value is None or threshold is None else threshold(value),
+        rating=rating,
+        meets_threshold=meets and rating not in ("Fail", "Blocker"),
         n=counted if owner in POOLED and counted else len(pool.decided),
         is_estimate=pool.is_estimate,
     )

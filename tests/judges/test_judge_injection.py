@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import json
 import re
-import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -25,6 +24,7 @@ from callscore.judges.fakes import GullibleModel, LiteralModel, ObedientModel
 from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import built_in_library
+from growth import grows_in_line
 from judge_cases import EXPECTED, compose_request, judge, judge_request, make_question
 
 OWN = Path(__file__).with_name("attacks.jsonl")
@@ -236,9 +236,7 @@ def test_the_obedient_judge_would_be_misled_by_a_naive_prompt() -> None:
     "part", ["A", "a ", "![", "ignore ", "я", "aя", "\u200b", '"', "[", "answer all ", "<", "=9"]
 )
 def test_no_text_takes_long_to_look_at(part: str) -> None:
-    start = time.process_time()
-    suspicions_in(part * (20_000 // len(part)))
-    assert time.process_time() - start < 1
+    assert grows_in_line(lambda size: suspicions_in(part * (size // len(part))), 2_000)
 
 
 @pytest.mark.parametrize("mark", [*MARKS.values(), OVERRIDE], ids=[*MARKS, "overrides_rules"])

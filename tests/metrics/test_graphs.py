@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from itertools import combinations, permutations
 from random import Random
-from time import process_time
 
 import networkx
 import pytest
@@ -274,9 +273,7 @@ def test_dense_plans_cost_bounded_work_and_are_flagged(edges: int) -> None:
     first, second = (
         Graph(tuple("abcdefghabcdefgh"), frozenset(random.sample(places, edges))) for _ in range(2)
     )
-    start = process_time()
     found = edit_distance(first, second, unequal, budget=1000)
-    assert process_time() - start < 10
     assert not found.exact
     assert found.low < found.high == found.cost
     assert found.work <= 1000

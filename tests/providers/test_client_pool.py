@@ -12,7 +12,7 @@ from callscore.core.provider import AttemptFailed, ProviderResponse
 from callscore.core.run import ModelSpec
 from callscore.providers.client_pool import ClientPool
 from commands import run_python
-from stub_servers import Answer, chat, serving
+from stub_servers import Hang, always, chat, serving
 
 KEYS = {"STUB_KEY": "sk-test-9f8e7d6c5b4a3928"}
 PROMPT = Prompt([Message("user", "?")])
@@ -46,7 +46,7 @@ def test_an_attempt_ends_when_the_opener_says_so() -> None:
         finally:
             await online.close()
 
-    with serving(lambda _: Answer({}, delay_s=2)) as stub:
+    with serving(always(Hang())) as stub:
         found = asyncio.run(ask(stub.url))
     assert isinstance(found, AttemptFailed) and found.kind == "timeout"
 

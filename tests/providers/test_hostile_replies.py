@@ -116,8 +116,8 @@ def hostile_run(folder: Path, cases: int) -> Counter[str]:
             remote_model(stub.url, "gemini", provider="gemini"),
             remote_model(stub.origin, "bedrock", provider="bedrock"),
         ]
-        hasty = {"most": 1, "timeout_s": 30, "case_timeout_s": 60}
-        path = eval_file(folder, models, attempts=hasty, judge=judge_entry(judge.url))
+        once = {"most": 1}
+        path = eval_file(folder, models, attempts=once, judge=judge_entry(judge.url))
         out = ["--json", folder / "card.json", "--results", folder / "results.jsonl"]
         done = run("run", path, "--no-preflight", *out, env={"STUB_KEY": "sk-canary-0123456789"})
     assert done.returncode == 0, done.stderr
@@ -156,9 +156,9 @@ def hostile_judge_run(folder: Path, cases: int) -> int:
         return sane if len(messages) == 1 else hostile.answer(sane.body)
 
     with serving(judge) as judges, serving(_with_reasons) as stub:
-        hasty = {"most": 1, "timeout_s": 30, "case_timeout_s": 60}
+        once = {"most": 1}
         path = eval_file(
-            folder, [remote_model(stub.url)], attempts=hasty, judge=judge_entry(judges.url)
+            folder, [remote_model(stub.url)], attempts=once, judge=judge_entry(judges.url)
         )
         out = ["--json", folder / "card.json", "--results", folder / "results.jsonl"]
         done = run("run", path, *out, env={"STUB_KEY": "sk-canary-0123456789"})

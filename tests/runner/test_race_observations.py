@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from callscore.core.benchmark_score import Status
 from callscore.core.case import Failed, Reply
 from callscore.core.measure import Measure, failed, ratio, undefined
-from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
 from callscore.runner.race_observations import Runs, collect_gates, observe_call, observe_case
 from callscore.scorecard.formula import CaseScore
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ScoredReply
 from callscore.suites.registry import Catalog
 
 GATES = collect_gates(["entity", "qa"], Catalog())

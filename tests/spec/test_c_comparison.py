@@ -12,8 +12,11 @@ from builders import form, output, qa_case, question
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between, parts_of
+from callscore.core.spec import read_spec
 from callscore.embeddings.catalog import find_embedder
 from commands import run
+
+CALLS_SPEC = Path(callscore.__file__).parent / "suites" / "calls" / "spec.toml"
 
 
 def card(**parts: str) -> Scorecard:
@@ -68,3 +71,12 @@ def test_c_126_a_newer_callscore_alone_is_no_other_series() -> None:
 
 def test_a_value_may_hold_the_separator_of_a_signature() -> None:
     assert parts_of("judge:a|b|embedder:x") == {"judge": "a|b", "embedder": "x"}
+
+
+def test_c126_a_comment_in_a_specification_changes_no_signature(tmp_path: Path) -> None:
+    source = CALLS_SPEC.read_text(encoding="utf-8")
+    (tmp_path / "same.toml").write_text(f"# another comment\n{source}", encoding="utf-8")
+    (tmp_path / "other.toml").write_text(source.replace("0.95", "0.94", 1), encoding="utf-8")
+    (tmp_path / "spec.toml").write_text(source, encoding="utf-8")
+    digests = [read_spec(tmp_path / f"{name}.toml").digest for name in ("spec", "same", "other")]
+    assert digests[0] == digests[1] != digests[2]

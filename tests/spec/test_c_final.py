@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from builders import (
+    entity_case,
     form,
     output,
     qa_case,
@@ -19,15 +20,9 @@ from builders import (
     text_outcome,
 )
 from calls_suite import final_weights, rank, template
+from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.errors import ConfigError, DataError
-from callscore.core.scorecard import (
-    BenchmarkScore,
-    Cost,
-    FinalScore,
-    ModelScore,
-    Scorecard,
-    TaskScore,
-)
+from callscore.core.scorecard import Cost, FinalScore, ModelScore, Scorecard, TaskScore
 from callscore.report.cells import scorecard_rows
 from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import model_cost
@@ -281,8 +276,41 @@ def test_c87_blocked_calls_below_the_limit_are_counted_not_triggered(tmp_path: P
     cases = [qa_case([question(score=0)], f"c{i}") for i in range(50)]
     outputs = [output(f"c{i}", form(question(score=5 if i == 0 else 0))) for i in range(50)]
     scored = score(cases, outputs, tmp_path)
-    last = scorecard_rows(scored.card, template())[-1]
-    assert last.cells[0].text == "No (1 call blocked)"
+    assert blocker_cell(scored.card) == "No (1 of 50 calls breaches a limit on its own)"
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+def test_c87_the_first_example_of_c03_says_one_of_a_hundred_calls(
+    tmp_path: Path, intervals: bool
+) -> None:
+    expected = text_outcome()
+    expected["summary"]["call_extracted_info"] = {f"field {n}": "known" for n in range(20)}
+    cases = [text_case(expected, f"c{i}") for i in range(100)]
+    word = {"case_id": "c7", "model": "m", "metric": "text.fabrication_free"}
+    verdicts = [
+        {
+            **word,
+            "item": f"claim:{number}",
+            "text": f"fact {number}",
+            "verdict": "not_found" if number == 1 else "supported_by_transcript",
+        }
+        for number in range(1, 21)
+    ]
+    outputs = [output(f"c{i}", expected) for i in range(100)]
+    scored = score(cases, outputs, tmp_path, verdicts, intervals=intervals)
+    assert scored.task("text").status == "valid"
+    assert blocker_cell(scored.card) == "No (1 of 100 calls breaches a limit on its own)"
+
+
+def test_c87_a_telephone_call_blocked_in_several_tasks_counts_once(tmp_path: Path) -> None:
+    ids = [f"call {number}" for number in range(13)]
+    cases = [qa_case([question()], f"qa/{name}", call_id=name) for name in ids]
+    cases += [text_case(case_id=f"text/{name}", call_id=name) for name in ids]
+    cases += [entity_case(["refund"], [], ["refund"], f"e/{name}", call_id=name) for name in ids]
+    outputs = [output(case["id"], "{") for case in cases]
+    model = score(cases, outputs, tmp_path).model
+    assert sum(task.blocked_calls for task in model.tasks.values()) == 39
+    assert (model.blocked_calls, model.calls) == (13, 13)
 
 
 def blocker_cell(card: Scorecard) -> str:

@@ -50,7 +50,7 @@ def records(folder: Path, **options: Any) -> dict[str, Json]:
     path = folder / "records.jsonl"
     callscore.score([qa_case(THREE)], [output("c1", ANSWERED)], records=path, **options)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {line["metric"]: line for line in lines}
+    return {line["slug"]: line for line in lines}
 
 
 def other_summary() -> Json:
@@ -102,7 +102,7 @@ def test_c100_a_record_holds_the_relevant_value_and_observation(tmp_path: Path) 
     wrong = form(*(question(f"Q{n}", score=5 if n != 2 else 0) for n in (1, 2, 3)))
     callscore.score([qa_case(THREE)], [output("c1", wrong)], records=path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    accuracy = next(line for line in lines if line["metric"] == "qa.question_score_accuracy")
+    accuracy = next(line for line in lines if line["slug"] == "qa.question_score_accuracy")
     assert json.loads(accuracy["expected_outcome_reference"]) == [{"question_id": "Q2", "score": 5}]
     assert json.loads(accuracy["model_output_observed"]) == [{"question_id": "Q2", "score": 0}]
 
@@ -160,6 +160,20 @@ def test_c100_a_record_that_cites_what_is_not_there_is_flagged(tmp_path: Path) -
     for given, flagged in ((right, False), (wrong, True)):
         found = score([text_case()], [output("c1", other_summary())], tmp_path, [given])
         assert (flag in found.results[0]["flags"]) is flagged
+        assert found.value("text.call_intent") == 0.5
+        counted = [note for note in found.card.notes if note.startswith("citation_not_found in 1 ")]
+        assert len(counted) == flagged
+
+
+def test_c100_the_citations_of_the_documents_judge_are_flagged_and_counted(tmp_path: Path) -> None:
+    paraphrase = {**intent_record(0.5), "model_output_observed": "wants money back for the bill"}
+    judge = document_judge(json.dumps(paraphrase))
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
+    assert found.results[0]["metrics"]["text.call_intent"] == 0.5
+    flag = "citation_not_found: text.call_intent"
+    assert flag in found.results[0]["flags"]
+    assert found.card.judging is not None
+    assert found.card.judging.flags[flag] == 1
 
 
 def test_c17_a_record_between_the_steps_is_refused(tmp_path: Path) -> None:
@@ -213,7 +227,7 @@ def test_c100_every_metric_has_its_five_keys(tmp_path: Path) -> None:
     )
     for record in found.values():
         assert list(record) == [
-            *("case_id", "model", "run", "metric", "score"),
+            *("case_id", "model", "run", "slug", "metric", "score"),
             *("expected_outcome_reference", "model_output_observed", "reason"),
         ]
     assert found[EVIDENCE]["score"] is None
@@ -350,6 +364,36 @@ def test_c125_an_estimate_is_unofficial_and_says_so(tmp_path: Path) -> None:
     assert task.metrics[EVIDENCE].approximate
     assert not task.metrics["qa.question_score_accuracy"].approximate
     assert found.card.estimate
+
+
+def test_c125_no_band_and_no_tick_rests_on_an_estimate(tmp_path: Path) -> None:
+    estimate, judged_by_model = ScriptedJudge(approximate=True), ScriptedJudge()
+    rows = judged(tmp_path, estimate).task().metrics
+    assert rows[EVIDENCE].value == 1.0
+    assert (rows[EVIDENCE].rating, rows[EVIDENCE].meets_threshold) == (None, None)
+    accuracy = rows["qa.question_score_accuracy"]
+    assert (accuracy.rating, accuracy.meets_threshold) == ("Good", True)
+    row = judged(tmp_path, judged_by_model).task().metrics[EVIDENCE]
+    assert (row.rating, row.meets_threshold) == ("Good", True)
+
+
+def test_c125_a_breach_that_code_finds_is_a_blocker_among_estimates(tmp_path: Path) -> None:
+    silent = other_summary()
+    silent["summary"] = {**silent["summary"], "call_purpose": ""}
+    cases = [text_case(case_id="c1"), text_case(case_id="c2")]
+    answers = [output("c1", silent), output("c2", other_summary())]
+    found = score(cases, answers, tmp_path, judge=ScriptedJudge(approximate=True))
+    assert found.task("text").metrics["text.call_intent"].rating == "Blocker"
+    assert found.task("text").metrics["text.highlight_recall"].rating is None
+
+
+def test_24_9_a_card_of_the_offline_judge_says_what_that_is(tmp_path: Path) -> None:
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge="offline")
+    assert any("finds inserted errors" in note for note in found.card.notes)
+    assert found.card.estimate
+    estimates = [m for m in found.task("text").metrics.values() if m.approximate]
+    assert estimates
+    assert {(metric.rating, metric.meets_threshold) for metric in estimates} == {(None, None)}
 
 
 def test_c125_official_results_are_not_headed_as_an_estimate(tmp_path: Path) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from builders import (
@@ -19,11 +24,15 @@ from builders import (
     text_case,
     text_outcome,
 )
+from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Scorecard
+from callscore.core.template import TemplateRow
+from callscore.report.layout import display_width
 from callscore.report.svg.cost_quality import cost_quality_points, models_not_drawn
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.registry import template_of
+from report_samples import sample_source
 
 FABRICATED = "entity.fabricated_count"
 
@@ -32,6 +41,13 @@ def terminal(card: Scorecard, width: int = 200, *, all_rows: bool = False) -> st
     """The scorecard as the terminal shows it."""
     lines = scorecard_lines(card, template_of(card), "Sample", width, all_rows=all_rows)
     return "\n".join("".join(part.text for part in line) for line in lines)
+
+
+@cache
+def sample_card() -> tuple[Scorecard, Sequence[TemplateRow]]:
+    """The card of the bundled sample, and its template."""
+    with sample_source() as source:
+        return source.card, source.template
 
 
 def row_of(text: str, label: str) -> str:
@@ -187,3 +203,118 @@ def test_c129_no_picture_draws_an_incomplete_model_as_blocked(tmp_path: Path) ->
     drawn = {point.model: point.blocked for point in cost_quality_points(card)}
     assert drawn == {"done": False, "broken": True}
     assert models_not_drawn(card) == [("open", "Final Score incomplete")]
+
+
+def claims(words: Sequence[str]) -> list[Json]:
+    """Verdicts that bring their own claims, with these words."""
+    return [
+        {
+            "case_id": "c1",
+            "model": "m",
+            "metric": "text.fabrication_free",
+            "item": f"claim:{number}",
+            "text": f"claim {number}",
+            "verdict": word,
+        }
+        for number, word in enumerate(words, start=1)
+    ]
+
+
+def test_c16_a_row_that_meets_its_threshold_and_rates_fail_has_no_tick(tmp_path: Path) -> None:
+    expected = text_outcome()
+    expected["summary"]["call_extracted_info"] = {f"field {n}": "known" for n in range(50)}
+    verdicts = claims(["not_found"] * 3 + ["supported_by_transcript"] * 97)
+    scored = score([text_case(expected)], [output("c1", expected)], tmp_path, verdicts)
+    metric = scored.task("text").metrics["text.fabrication_free"]
+    assert metric.value == pytest.approx(0.97)
+    assert (metric.rating, metric.meets_threshold) == ("Fail", False)
+    assert "0.970 ✗ Fail" in row_of(terminal(scored.card), "Fabrication-Free Rate")
+
+
+def test_c16_an_acceptable_row_that_meets_its_threshold_has_a_tick(tmp_path: Path) -> None:
+    configured = [f"e{number}" for number in range(50)]
+    case = entity_case(configured[:49], [], configured)
+    answer = entity_output([*configured[:48], "refund", "please"])
+    scored = score([case], [output("c1", answer)], tmp_path)
+    metric = scored.task("entity").metrics["entity.config_adherence"]
+    assert (metric.value, metric.rating, metric.meets_threshold) == (0.96, "Acceptable", True)
+
+
+@pytest.mark.parametrize(("passed", "tick"), [(9, "0.818 ✓"), (8, "0.727 ✗")])
+def test_c16_the_benchmark_score_has_a_tick_against_its_recommended_minimum(
+    passed: int, tick: str
+) -> None:
+    card, _ = sample_card()
+    model = card.models[0]
+    score_of = BenchmarkScore(
+        "valid", passed / 11, model.benchmarks.criteria, meets_recommended=passed >= 9
+    )
+    model = msgspec.structs.replace(model, benchmarks=score_of)
+    card = msgspec.structs.replace(card, models=[model, *card.models[1:]])
+    assert tick in row_of(terminal(card), "Benchmark Score")
+
+
+def test_thresholds_are_whole_at_200_columns() -> None:
+    card, template = sample_card()
+    printed = [row.threshold for row in template if row.threshold]
+    for models in (1, 2, 4):
+        few = with_models(card, models)
+        for all_rows in (True, False):
+            lines = terminal(few, 200, all_rows=all_rows).splitlines()
+            assert max(map(display_width, lines[:-20])) <= 200
+            shown = [
+                text for text in printed if any(line.rstrip().endswith(text) for line in lines)
+            ]
+            assert [text for text in printed if text not in shown] == (
+                [] if all_rows else [text for text in printed if not is_usual(text)]
+            )
+
+
+def with_models(card: Scorecard, models: int) -> Scorecard:
+    """The card with its first models only."""
+    kept = card.models[:models]
+    names = {model.model for model in kept}
+    ranking = [line for line in card.ranking if line.model in names]
+    return msgspec.structs.replace(card, models=kept, ranking=ranking, zeroed_ranking=())
+
+
+def is_usual(threshold: str) -> bool:
+    """Whether the template without details and benchmarks has this threshold."""
+    benchmark = threshold.startswith("1 if") or threshold in (">= 0.80 recommended", "Option A")
+    return not benchmark and " % of " not in threshold
+
+
+def test_all_rows_show_every_row_of_the_template_run_or_not(tmp_path: Path) -> None:
+    card = score([qa_case([question()])], [output("c1", form(question()))], tmp_path).card
+    labels = [row.label for row in template_of(card) if row.kind != "figure"]
+    shown = terminal(card, all_rows=True)
+    assert [label for label in labels if label not in shown] == []
+    assert "n/a" in row_of(shown, "Target Language Fluency Score")
+    assert "Target Language" not in terminal(card)
+    assert "Not run: Entity, Text, Translation." in terminal(card)
+
+
+def test_an_interval_of_one_call_is_not_printed(tmp_path: Path) -> None:
+    cases = [qa_case([question()]), text_case(case_id="c2", call_id="c1")]
+    cases[0]["call_id"] = "c1"
+    outputs = [output("c1", form(question()), cost_usd=1.0), output("c2", "{", cost_usd=1.0)]
+    scored = score(cases, outputs, tmp_path, benchmarks=True)
+    found = json.loads(msgspec.json.encode(scored.card))
+    assert [path for path, limits in intervals(found) if limits is not None] == []
+    assert re.search(r"\[[\d.$]+–", terminal(scored.card, all_rows=True)) is None
+    two = score(
+        [*cases, qa_case([question()], "c3")], [*outputs, output("c3", form(question()))], tmp_path
+    )
+    assert two.task("qa").ci95 is not None
+
+
+def intervals(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every interval in a document, with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key.endswith("ci95"):
+                yield f"{path}.{key}", inner
+            yield from intervals(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from intervals(inner, f"{path}[{number}]")

@@ -85,7 +85,7 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "S-07": Proof(
         {
-            _INPUTS: ("test_s07_every_bomb_is_refused_in_words_within_a_second",),
+            _INPUTS: ("test_s07_every_bomb_is_refused_in_words",),
             "spec/test_c_levels.py": (
                 "test_c22_json_pitfalls_are_structure_zero_with_their_cause",
             ),

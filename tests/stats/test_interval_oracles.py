@@ -25,7 +25,7 @@ from callscore.stats.contributions import Charge, TaskContributions
 from callscore.stats.matrix import CallMatrix, ResamplingUnits
 from callscore.stats.rates import (
     binomial_interval,
-    check_limit,
+    calls_needed,
     count_rate,
     items_needed,
     rate_interval,
@@ -156,13 +156,13 @@ def test_stats_2_clean_items_that_show_a_rate_below_one_percent() -> None:
         assert upper_limit(errors, needed) <= limit < upper_limit(errors, needed - 1)
 
 
-def test_stats_2_a_gate_may_be_claimed_from_enough_clean_calls_only() -> None:
+def test_stats_2_calls_that_show_a_rate_are_counted_as_calls() -> None:
+    """Five items per call: what is clean or wrong together counts once."""
     clean = count_rate(np.zeros(98), np.full(98, 5.0))
-    assert clean is not None and not check_limit(clean, 0.03).holds
-    assert (check_limit(clean, 0.03).n, check_limit(clean, 0.03).needed) == (98, 99)
-    enough = count_rate(np.zeros(99), np.full(99, 5.0))
-    assert enough is not None and check_limit(enough, 0.03).holds
-    assert check_limit(enough, 0.03).upper == pytest.approx(1 - 0.05 ** (1 / 99))
+    assert clean is not None and calls_needed(clean, 0.03) == 99
+    wrong = count_rate(np.array([5.0] + [0.0] * 97), np.full(98, 5.0))
+    assert wrong is not None and wrong.calls_with_events == 1
+    assert calls_needed(wrong, 0.03) == items_needed(1, 0.03)
 
 
 def test_stats_2_no_event_counts_calls_not_items() -> None:

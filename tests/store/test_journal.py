@@ -16,6 +16,7 @@ from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun, ReplyCache
 from callscore.store.reply_rows import KeyIndex, from_bytes, to_bytes
+from command_server import NEVER_S
 from run_cases import HEADER, cached_reply_for, item_for, work_for
 
 
@@ -328,7 +329,7 @@ def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_no_task_waiting(
             run.keep(lone, cached_reply_for(1)),
             run.keep(item_for(2, paid=True), cached_reply_for(2)),
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(NEVER_S):
             return list(await asyncio.gather(*jobs, return_exceptions=True))
 
     told = asyncio.run(both())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +99,8 @@ def test_a_bomb_of_aliases_is_refused_at_once() -> None:
     lines = ["a0: &a0 [" + "x, " * 9 + "x]"]
     for level in range(1, 9):
         lines.append(f"a{level}: &a{level} [" + f"*a{level - 1}, " * 9 + f"*a{level - 1}]")
-    began = time.process_time()
     with pytest.raises(ConfigError, match="values"):
         parsed("\n".join(lines))
-    assert time.process_time() - began < 1
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:

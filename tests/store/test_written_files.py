@@ -11,6 +11,7 @@ import pytest
 from callscore.core.errors import StoreError, UsageError
 from callscore.store import files
 from callscore.store.files import atomic_write, check_targets
+from command_server import NEVER_S
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
@@ -21,7 +22,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.start()
     with atomic_write(pipe) as file:
         file.write(b"new")
-    reader.join(timeout=10)
+    reader.join(NEVER_S)
     assert read == [b"new"]
     assert pipe.is_fifo()
 

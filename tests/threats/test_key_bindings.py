@@ -17,6 +17,7 @@ from callscore.core.errors import ConfigError
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
+from command_server import NEVER_S
 from commands import environment, run
 from eval_files import cases_file, eval_file, remote_model, right_answer
 from provider_calls import KEY, spec
@@ -180,7 +181,7 @@ def test_s14_at_a_terminal_the_user_is_asked_once(tmp_path: Path) -> None:
         except OSError:  # the other side is closed
             pass
         os.close(ours)
-        assert (process.wait(60), said in shown.decode()) == (code, True)
+        assert (process.wait(NEVER_S), said in shown.decode()) == (code, True)
 
 
 def test_offline_runs_and_stub_servers_need_no_trust(tmp_path: Path) -> None:

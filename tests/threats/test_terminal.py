@@ -17,6 +17,7 @@ import pytest
 
 from builders import form, output, qa_case, question
 from callscore.report.safe_text import escape_json, sanitize
+from command_server import NEVER_S
 from commands import environment, run
 from eval_files import cases_file, eval_file, remote_model
 from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
@@ -60,7 +61,7 @@ def on_a_terminal(*words: object) -> str:
     with suppress(OSError):  # the other side is closed
         while part := os.read(ours, 1 << 16):
             shown += part
-    process.wait(60)
+    process.wait(NEVER_S)
     os.close(ours)
     return shown.decode("utf-8", "replace")
 

@@ -242,7 +242,7 @@ class MySuite(SpecSuite):
         return None
 
     def record_part(self, slug: str, task: str) -> RecordPart:
-        return RecordPart("greeting")
+        return RecordPart(("greeting",))
 
     def rows(self) -> Sequence[TemplateRow]:
         spec: Spec = self.spec

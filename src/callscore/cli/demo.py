@@ -27,7 +27,9 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
     show_default=True,
     help="Write the report to this file.",
 )
-@click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option(
+    "--all-rows", is_flag=True, help="Show every row: details, and tasks that were not run."
+)
 def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: bool) -> None:
     """Score the bundled samples of both suites, offline.
 

@@ -88,7 +88,9 @@ FILE = click.Path(path_type=Path)
     type=FILE,
     help="Write every step of scenarios: JSON lines, or Markdown (.md).",
 )
-@click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option(
+    "--all-rows", is_flag=True, help="Show every row: details, and tasks that were not run."
+)
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Store replies here; overrides the file.")

@@ -83,7 +83,9 @@ FILE = click.Path(path_type=Path)
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and report them.")
-@click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option(
+    "--all-rows", is_flag=True, help="Show every row: details, and tasks that were not run."
+)
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @redact_options
 @trust_option
@@ -170,7 +172,7 @@ def score(
 @contextmanager
 def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
     """The config with the cases of files that have only one, and redacted copies if wanted."""
-    from callscore.evaluate.single_cases import read_single_cases
+    from callscore.app import read_single_cases
 
     config = read_single_cases(config)
     if options is None:

@@ -7,12 +7,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from callscore.config.file import GateEntry
-from callscore.config.regression import NO_BASELINE, BaselineRuns, Now, regression_check
+from callscore.config.regression import (
+    NO_BASELINE,
+    BaselineRuns,
+    Now,
+    describe_calls_needed,
+    regression_check,
+)
 from callscore.core.checks import CheckResult
 from callscore.core.errors import GateFailed, Inconclusive
-from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import Cost, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import TOLERANCE
 from callscore.core.task import SCENARIO
+from callscore.stats.power import more_calls_for_claim
 from callscore.suites import registry
 
 FINAL = "final"
@@ -64,13 +71,14 @@ def entry_problem(gate: GateEntry) -> str:
     return ""
 
 
-class ConfidenceLimits(NamedTuple):
-    """The limits of a value, each one-sided at 95 %        STATS §2"""
+class SureLimits(NamedTuple):
+    """The limits of a value, each one-sided at 95 %, and the calls behind them        STATS §2"""
 
     low: float
     high: float
-    needed: str = ""
-    """What would be needed to be sure, if known."""
+    calls: int
+    value_range: tuple[float, float] | None = (0.0, 1.0)
+    """The lowest and highest value that a call can have; None if there is no such value."""
 
 
 class _Found(NamedTuple):
@@ -83,7 +91,7 @@ class _Found(NamedTuple):
     left_out: str = ""
     """What the value lacks, such as cases or verdicts; empty if nothing."""
     is_lower_bound: bool = False
-    limits: ConfidenceLimits | None = None
+    limits: SureLimits | None = None
     """The limits of the value."""
 
 
@@ -141,7 +149,7 @@ def _now(found: _Found) -> Now:
 
 
 def _check(found: _Found, gate: GateEntry) -> CheckResult:
-    if why := _why_missed(found, gate) or _why_unsure(found, gate):
+    if why := _why_missed(found, gate):
         return CheckResult(found.model, gate.of, "failed", why)
     if why := _why_undecided(found, gate):
         return CheckResult(found.model, gate.of, "undecided", why)
@@ -157,24 +165,6 @@ def _why_missed(found: _Found, gate: GateEntry) -> str:
     return f"is {_show(found.value, gate)}, {_expected(gate)}" if is_missed else ""
 
 
-def _why_unsure(found: _Found, gate: GateEntry) -> str:
-    """Why the limits of the interval fail although the value passes        STATS §2"""
-    limits = found.limits
-    if not gate.sure or found.value is None or limits is None:
-        return ""
-    if not _passes(limits.low, gate) and not found.is_lower_bound:
-        where = f"lower limit {_show(limits.low, gate)}"
-    elif not _fails(limits.high, gate):
-        where = f"upper limit {_show(limits.high, gate)}"
-    else:
-        return ""
-    return f"is {found.value:.4g}, but not surely: {where}, {_expected(gate)}{_needed(limits)}"
-
-
-def _needed(limits: ConfidenceLimits) -> str:
-    return f"; {limits.needed}" if limits.needed else ""
-
-
 def _why_undecided(found: _Found, gate: GateEntry) -> str:
     """Why a gate that does not fail does not pass either."""
     if found.value is None:
@@ -185,7 +175,41 @@ def _why_undecided(found: _Found, gate: GateEntry) -> str:
         return f"is at least {shown}, the rest is not decided; {_expected(gate)}"
     if gate.sure and found.limits is None:
         return "has no interval, so nothing about it is sure"
-    return found.left_out
+    return _why_unsure(found, gate) or found.left_out
+
+
+def _why_unsure(found: _Found, gate: GateEntry) -> str:
+    """Why the data do not show that a value meets its gate, and how many calls would  STATS §2"""
+    limits = found.limits
+    if not gate.sure or found.value is None or limits is None:
+        return ""
+    if gate.at_least is not None and not _passes(limits.low, gate):
+        where, end, at = f"lower limit {_show(limits.low, gate)}", limits.low, gate.at_least
+    elif gate.at_most is not None and not _fails(limits.high, gate):
+        where, end, at = f"upper limit {_show(limits.high, gate)}", limits.high, gate.at_most
+    else:
+        return ""
+    return (
+        f"is {found.value:.4g}, but not surely: {where} (one-sided 95 %), {_expected(gate)}; "
+        f"{_needed(found.value, end, at, limits)}"
+    )
+
+
+def _needed(value: float, end: float, at: float, limits: SureLimits) -> str:
+    """How many calls would show that the value meets its gate."""
+    if limits.value_range is None:
+        return "more calls are needed"
+    low, high = limits.value_range
+    worst, unit = (low if end < value else high), high - low
+    return describe_calls_needed(
+        more_calls_for_claim(
+            limits.calls,
+            abs(value - end) / unit,
+            abs(value - at) / unit,
+            abs(value - worst) / unit,
+        ),
+        limits.calls,
+    )
 
 
 def _of_calls(models: Sequence[ModelScore], of: str, coverage: float) -> Iterator[_Found]:
@@ -208,14 +232,14 @@ def _of_scenarios(models: Sequence[ModelScore], of: str) -> Iterator[_Found]:
             continue
         found = score.subscores[part] if part else score
         value = found.score if part else score.ungated_score
-        interval = found.ci95 if part else score.ungated_ci95
+        limits = found.claim95 if part else score.ungated_claim95
         rests = f"rests on {score.n} of {score.cases} scenarios"
         yield _Found(
             model.model,
             value,
             left_out="" if _covers(score, _required(task, 1.0)) else rests,
             is_lower_bound=any(score.metrics[slug].approximate for slug in _rows_of(task, part)),
-            limits=None if interval is None else ConfidenceLimits(*interval),
+            limits=None if limits is None else SureLimits(*limits, score.calls),
         )
 
 
@@ -255,35 +279,33 @@ def _blocked(model: ModelScore, of: str) -> str:
     return ", ".join(found.reasons) if found is not None and found.status == "invalid" else ""
 
 
-def _limits(model: ModelScore, of: str) -> ConfidenceLimits | None:
-    """The 95 % interval of a value; for a rate with an official gate, the limit of its claim."""
+def _limits(model: ModelScore, of: str) -> SureLimits | None:
+    """The claim limits of a value; of a cost or a count, which have no worst value, its interval"""
     task = model.tasks.get(of.partition(".")[0])
     metric = task.metrics.get(of) if task is not None else None
     if metric is not None:
         return _limits_of_metric(metric)
-    price = model.cost.per_1000_calls
-    if of == COST and model.cost.status in ("given", "zero") and price is not None:
-        return ConfidenceLimits(price, price)
-    scored = {FINAL: model.final, COST: model.cost}.get(of, task)
-    interval = getattr(scored, "ci95", None)
-    return None if interval is None else ConfidenceLimits(*interval)
-
-
-def _limits_of_metric(metric: MetricScore) -> ConfidenceLimits | None:
-    """One-sided at 95 % towards an official gate, else the interval        STATS §2"""
-    if metric.ci95 is None:
+    if of == COST:
+        return _limits_of_cost(model.cost)
+    scored = model.final if of == FINAL else task
+    if scored is None or scored.claim95 is None:
         return None
-    low, high = metric.ci95
-    claim = metric.claim
-    if claim is None:
-        return ConfidenceLimits(low, high)
-    needed = f"not demonstrable with {claim.n} items: at least {claim.needed} are needed"
-    is_upper = metric.unit == "percent"
-    return ConfidenceLimits(
-        low if is_upper else claim.bound,
-        claim.bound if is_upper else high,
-        "" if claim.holds else needed,
-    )
+    return SureLimits(*scored.claim95, scored.calls)
+
+
+def _limits_of_metric(metric: MetricScore) -> SureLimits | None:
+    if metric.unit == "count":
+        return None if metric.ci95 is None else SureLimits(*metric.ci95, metric.n, None)
+    value_range = (0.0, 100.0) if metric.unit == "percent" else (0.0, 1.0)
+    calls = metric.n if metric.claim is None else metric.claim.n
+    return None if metric.claim95 is None else SureLimits(*metric.claim95, calls, value_range)
+
+
+def _limits_of_cost(cost: Cost) -> SureLimits | None:
+    price = cost.per_1000_calls
+    if cost.status in ("given", "zero") and price is not None:
+        return SureLimits(price, price, 0, None)
+    return None if cost.ci95 is None else SureLimits(*cost.ci95, 0, None)
 
 
 def _left_out(model: ModelScore, of: str, share: float) -> str:

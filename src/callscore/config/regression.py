@@ -12,13 +12,12 @@ from callscore.core.checks import CheckResult
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between
 from callscore.core.spec import TOLERANCE
-from callscore.stats.bca import bca_interval
-from callscore.stats.rates import upper_limit
-from callscore.stats.resampling import RESAMPLES, SEED, Replicates, resample_weights
+from callscore.report.numbers import show_count
+from callscore.stats.claims import mean_limits
+from callscore.stats.intervals import Interval
+from callscore.stats.power import more_calls_for_claim
 from callscore.suites import registry
 
-LEVEL = 0.90
-"""Level of the two-sided interval whose lower limit is one-sided 95 %."""
 LOWER_IS_BETTER = ("percent", "count")
 """Units of error rates and error counts."""
 
@@ -105,23 +104,39 @@ def _why_missed(
 def _surely(
     gate: GateEntry, model: str, baseline_model: BaselineModel, runs: BaselineRuns, text: str
 ) -> tuple[bool, str] | _Undecided:
-    """Whether the lower limit of the paired difference, one-sided 95 %, is above −margin."""
+    """Whether the claim limits of the paired difference are above or below −margin    STATS §2
+
+    Between them it is undecided: equal answers never fail.
+    """
     assert gate.no_regression is not None
     current, of = runs.per_call().get(model), _address(gate.of)
-    pairs = paired_differences(baseline_model, current, of) if current is not None else []
-    if len(pairs) < 2:
+    pairs = paired_differences(baseline_model, current, of) if current is not None else {}
+    limits = limits_of_difference(pairs)
+    if limits is None:
         return _Undecided(f"has no calls in common with the baseline to be sure about {gate.of}")
-    low = lower_limit(pairs)
-    shown = (
-        f"{text}; on {len(pairs)} common calls it surely loses no more than {max(0.0, -low):.4g}"
-    )
-    return low < -gate.no_regression.margin - TOLERANCE, shown
+    margin, n = gate.no_regression.margin, len(pairs)
+    shown = f"{text}; on {show_count(n, 'common call')}"
+    if limits.high < -margin - TOLERANCE:
+        return True, f"{shown} it surely loses more than {-limits.high:.4g}"
+    loss = f"it surely loses no more than {max(0.0, -limits.low):.4g} (one-sided 95 %)"
+    if limits.low >= -margin - TOLERANCE:
+        return False, f"{shown} {loss}"
+    value = math.fsum(pairs.values()) / n
+    needed = more_calls_for_claim(n, value - limits.low, value + margin, value + 1)
+    return _Undecided(f"{shown} {loss}; {describe_calls_needed(needed, n)}")
 
 
-def paired_differences(before: BaselineModel, now: BaselineModel, of: str) -> list[float]:
-    """now − before on the calls that both have"""
+def describe_calls_needed(needed: int | None, calls: int) -> str:
+    """Return `about 149 calls like these 50 would show it`        STATS §2"""
+    if needed is None:
+        return "no number of calls is promised: it may be no better than its limit"
+    return f"about {needed:,} calls like these {calls:,} would show it"
+
+
+def paired_differences(before: BaselineModel, now: BaselineModel, of: str) -> dict[str, float]:
+    """now − before by call, on the calls that both have"""
     if of not in before.per_call or of not in now.per_call:
-        return []
+        return {}
     old, new = (
         {
             call: value
@@ -130,25 +145,22 @@ def paired_differences(before: BaselineModel, now: BaselineModel, of: str) -> li
         }
         for side in (before, now)
     )
-    return [new[call] - old[call] for call in old if call in new]
+    return {call: new[call] - old[call] for call in old if call in new}
 
 
-def lower_limit(differences: list[float]) -> float:
-    """The lower limit of the 90 % BCa interval of the mean: one-sided 95 %        STATS §2
+def limits_of_difference(differences: Mapping[str, float]) -> Interval | None:
+    """The claim limits of the mean difference, each one-sided at 95 %        STATS §2
 
-    If all calls differ by the same amount, minus what unseen calls could change.
+    The imaginary call differs by −1 or +1, or by as much as the call that differs most.
     """
     import numpy as np
 
-    values = np.array(differences)
-    n, total = len(values), math.fsum(differences)
-    resampled = np.concatenate(
-        [values @ weights / n for weights in resample_weights(n, SEED, RESAMPLES)]
-    )
-    found = bca_interval(Replicates(total / n, resampled, (total - values) / (n - 1)), level=LEVEL)
-    if found is None or found.method == "all_equal":
-        return total / n - upper_limit(0, n)
-    return found.low
+    if not differences:
+        return None
+    values = np.array(list(differences.values()))
+    keys = np.array([int(call, 16) for call in differences], np.uint64)
+    value_range = min(-1.0, float(values.min())), max(1.0, float(values.max()))
+    return mean_limits(values, keys, value_range)
 
 
 def _baseline_model(baseline: Baseline, against: str | None, model: str) -> BaselineModel | str:

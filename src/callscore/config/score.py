@@ -27,6 +27,11 @@ BUILT_IN_JUDGES = ("none", "offline")
 YAML = (".yaml", ".yml")
 
 
+def is_json_file(path: Path) -> bool:
+    """Whether a file is named as one JSON document, not as JSON Lines."""
+    return path.suffix.lower() == ".json"
+
+
 class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """One scoring job over stored outputs."""
 
@@ -67,6 +72,11 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """Metrics of other packages, by the name of their entry point."""
     single_cases: Mapping[Path, bytes] = {}
     """By file, the case in a file that has one case as one JSON document, as a line."""
+
+    @property
+    def has_json_files(self) -> bool:
+        """Whether a case file may have one case as one JSON document."""
+        return any(map(is_json_file, self.cases))
 
     @property
     def case_sources(self) -> Sequence[Source]:

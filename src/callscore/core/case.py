@@ -141,6 +141,12 @@ def _turn(number: int, line: str) -> Turn:
     return Turn(text=line[prefix.end() :].strip(), id=number, speaker=speaker, start=start)
 
 
+def clock(seconds: float) -> str:
+    """A time in a call as mm:ss, as transcripts and reasons write it."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes:02d}:{rest:02d}"
+
+
 def spoken_text(transcript: str | Sequence[Turn]) -> str:
     """The text of all turns, one per line, without speakers, times and ids."""
     return "\n".join(turn.text for turn in turns(transcript))

@@ -6,6 +6,9 @@ import msgspec
 
 Interval = tuple[float, float]
 """The limits of a 95 % interval for future calls; the scored calls are a sample of them."""
+ClaimLimits = tuple[float, float]
+"""Two limits, each one-sided at 95 %, that reckon with failures that no call has shown (STATS §2).
+"""
 FEW_CALLS = 15
 """Intervals from fewer calls are marked as rough (STATS §2)."""
 
@@ -16,12 +19,13 @@ class GateClaim(msgspec.Struct, frozen=True):
     holds: bool
     limit: float
     bound: float
-    """The limit that the rate meets with 95 % confidence, in the unit of the row."""
+    """The claim limit: what the rate meets with 95 % confidence, in the unit of the row."""
     n: int
-    """Number of independent items; of calls, if there is no error."""
+    """Calls with something to count."""
     errors: int
+    """Calls with an error."""
     needed: int
-    """Number of items that would show it with the same number of errors."""
+    """Calls that would show it without further errors, at least."""
 
 
 class IntervalMethod(msgspec.Struct, frozen=True):

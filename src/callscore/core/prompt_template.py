@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Message, Prompt
+from callscore.core.case import Message, Prompt, clock
 from callscore.core.errors import ConfigError
 
 USER_PART = "=== user ==="
@@ -18,10 +18,10 @@ VARIABLES: Mapping[str, str] = {
     "data": "config, transcript, language, question and form as one JSON document",
     "config": "the configuration of the task, as JSON",
     "transcript": "the turns of the call, as JSON",
-    "transcript_text": "the turns of the call, one per line: `1. Agent: …`",
+    "transcript_text": "the turns of the call, one per line: `1. [mm:ss] Agent: …`",
     "language": "the language of the call, if the case names it",
     "question": "the question of the case, if it has one",
-    "form": "the form of the answer, if it is not the documented one, as JSON",
+    "form": "the keys of the answer, if they are not the documented ones, as JSON",
     "schema": "the JSON schema of the answer",
 }
 CALL_VARIABLES = frozenset({"data", "transcript", "transcript_text"})
@@ -96,8 +96,10 @@ def _values(data: str, prompt: Prompt) -> dict[str, str]:
 
 
 def _line(turn: Mapping[str, Any]) -> str:
+    start = turn.get("start")
+    time = "" if start is None else f"[{start if isinstance(start, str) else clock(start)}] "
     speaker = f"{turn['speaker']}: " if turn.get("speaker") else ""
-    return f"{turn.get('id', '')}. {speaker}{turn.get('text', '')}"
+    return f"{turn.get('id', '')}. {time}{speaker}{turn.get('text', '')}"
 
 
 def _json(value: Any) -> str:

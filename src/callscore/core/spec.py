@@ -217,6 +217,11 @@ class ScoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         """How far from a turn a time may be that a judge cites."""
         return QUOTE_TOLERANCE_S
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the reader of a scorecard must know about these settings."""
+        return ()
+
     def __post_init__(self) -> None:
         for name, value in (
             ("call_gate_tolerance", self.call_gate_tolerance),
@@ -251,10 +256,11 @@ class Spec(msgspec.Struct, frozen=True):
 
 
 def read_spec(file: Path) -> Spec:
-    """The specification in a TOML file, with the hash of its bytes."""
-    raw = file.read_bytes()
-    digest = hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest()
-    return msgspec.convert({**parse_table(raw.decode()), "digest": digest}, Spec)
+    """The specification in a TOML file, with the hash of its content, without comments."""
+    table = parse_table(file.read_text(encoding="utf-8"))
+    content = msgspec.json.encode(table, order="sorted")
+    digest = hashlib.blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+    return msgspec.convert({**table, "digest": digest}, Spec)
 
 
 def with_tasks(spec: Spec, tasks: Collection[str]) -> Spec:

@@ -115,10 +115,15 @@ class Suite(Protocol):
 
 
 class RecordPart(NamedTuple):
-    """A field of an outcome; if it is a list, the keys of its entries besides their id."""
+    """The fields of an outcome that a metric is about; the whole outcome if there are none."""
 
-    path: str = ""
+    paths: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    """If the field is a list of objects: the keys that are shown, the id first."""
+    expected_paths: tuple[str, ...] = ()
+    """The fields of the reference, if they are others."""
+    faults_only: bool = False
+    """Whether the observation is what counted against the reply, if anything did."""
 
 
 class BenchmarkLayer(Protocol):

@@ -11,7 +11,7 @@ from callscore.core.case import Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Question, Verdicts
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ScoredReply
 from callscore.store.worklists import OpenItem
 
 

@@ -12,8 +12,10 @@ from callscore.core.corrected import Corrected
 from callscore.core.interval import Interval
 from callscore.core.scorecard import FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import Rating, holds, rate
+from callscore.evaluate.bands import ReplicatesByModel
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.bca import bca_interval
+from callscore.stats.claimed_scores import ClaimInput
 from callscore.stats.contributions import BLOCKED_SHARE, Contributions, ModelShape
 from callscore.stats.intervals import Interval as Limits
 from callscore.stats.label_corrections import (
@@ -53,9 +55,10 @@ class ModelCorrection(NamedTuple):
 
 
 def model_correction(
-    contributions: Contributions, shape: ModelShape, units: ResamplingUnits, matrix: CallMatrix
+    contributions: Contributions, given: ClaimInput, units: ResamplingUnits
 ) -> ModelCorrection | None:
     """How the labels of people correct a model; None if no row has enough of them."""
+    shape, matrix = given.shape, given.matrix
     labels = label_matrix(contributions, shape, units)
     if labels is None:
         return None
@@ -87,10 +90,9 @@ def add_corrected(
             own.update({(CORRECTED, *key): numbers for key, numbers in of_model.items()})
 
 
-def compared_values(
-    found: Mapping[str, Mapping[ScoreKey, Replicates]], names: Sequence[str]
-) -> Mapping[str, Mapping[ScoreKey, Replicates]]:
-    """The values that models are compared by: corrected ones if all of these models have them."""
+def compared_values(found: ReplicatesByModel, card: Scorecard) -> ReplicatesByModel:
+    """The values that models are compared by: corrected ones if all ranked models have them."""
+    names = [line.model for line in card.ranking if line.quality_rank is not None]
     if not names or not all((CORRECTED, "final") in found.get(name, {}) for name in names):
         return found
     return {name: {**values, **_swapped(values)} for name, values in found.items()}
@@ -121,18 +123,19 @@ class _Filling(NamedTuple):
 
 def with_corrected(
     card: Scorecard,
-    name: str,
-    found: Mapping[ScoreKey, Replicates],
-    correction: ModelCorrection,
+    found: ReplicatesByModel,
+    corrections: Mapping[str, ModelCorrection | None],
     formula_of: Callable[[str], TaskFormula],
 ) -> Scorecard:
-    """The card with the corrected values of one model, rated."""
-    models = [
-        _rate_corrected(_fill_corrected(model, found, correction), found, formula_of)
-        if model.model == name
-        else model
-        for model in card.models
-    ]
+    """The card with the corrected values of every model that has labels, rated."""
+    models = []
+    for model in card.models:
+        correction = corrections.get(model.model)
+        if correction is not None:
+            of_model = found[model.model]
+            model = _fill_corrected(model, of_model, correction)
+            model = _rate_corrected(model, of_model, formula_of)
+        models.append(model)
     return msgspec.structs.replace(card, models=models)
 
 

@@ -7,20 +7,22 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.interval import FEW_CALLS, GateClaim
 from callscore.core.scorecard import (
-    BenchmarkScore,
     FinalScore,
     MetricScore,
     ModelScore,
     RankingLine,
+    SubScore,
     TaskScore,
 )
 from callscore.core.spec import MetricSpec
 from callscore.stats.bca import IntervalEstimate, bca_interval, rank_interval
 from callscore.stats.call_counts import count_calls, count_calls_with_value, rate_counts
 from callscore.stats.contributions import Contributions, MetricShape, ModelShape
-from callscore.stats.rates import check_limit, rate_interval, rule_of_three_interval
+from callscore.stats.intervals import Interval
+from callscore.stats.rates import calls_needed, rate_interval, rule_of_three_interval
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import ScoreKey
 
@@ -36,12 +38,14 @@ class IntervalInputs(msgspec.Struct, frozen=True):
     shape: ModelShape
     contributions: Contributions
     found: Mapping[ScoreKey, Replicates]
+    claims: Mapping[ScoreKey, Interval]
+    """The claim limits of every value (STATS §2)."""
     specs: Mapping[str, MetricSpec]
 
 
 def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
     if bounds is None:
-        return {}
+        return {"few_calls": True} if calls == 1 else {}
     return {
         "ci95": (bounds.low, bounds.high),
         "ci95_method": bounds.method,
@@ -52,9 +56,12 @@ def _cell(bounds: IntervalEstimate | None, calls: int) -> IntervalFields:
 def _interval(
     inputs: IntervalInputs, key: ScoreKey, calls: int, reach: tuple[float, float] | None = SHARE
 ) -> IntervalEstimate | None:
-    """BCa over calls; if all calls are equal and the range is known, the rule of three."""
+    """BCa over calls; if all calls are equal and the range is known, the rule of three.
+
+    A single call has no interval: nothing is known about how calls differ.
+    """
     found = inputs.found.get(key)
-    bounds = bca_interval(found, calls) if found is not None and calls else None
+    bounds = bca_interval(found, calls) if found is not None and calls > 1 else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
         return bounds
     return rule_of_three_interval(bounds.low, calls, reach)
@@ -93,21 +100,28 @@ def _task(name: str, task: TaskScore, inputs: IntervalInputs) -> TaskScore:
         slug: _metric(name, rows[slug], metric, inputs) for slug, metric in task.metrics.items()
     }
     subscores = {
-        part: msgspec.structs.replace(
-            sub, **_cell(_interval(inputs, ("part", name, part), min(calls, sub.n)), sub.n)
-        )
-        if sub.score is not None
-        else sub
-        for part, sub in task.subscores.items()
+        part: _part(name, part, sub, calls, inputs) for part, sub in task.subscores.items()
     }
     gated = _interval(inputs, ("task", name), calls)
-    cell = _cell(gated, calls) if task.score is not None else {}
+    cell: IntervalFields = {}
+    if task.score is not None:
+        cell = {**_cell(gated, calls), "claim95": inputs.claims.get(("task", name))}
     if task.ungated_score is not None:
-        cell = {**cell, "ungated_ci95": _limits(_interval(inputs, ("ungated", name), calls))}
+        key = ("ungated", name)
+        ungated = _limits(_interval(inputs, key, calls))
+        cell = {**cell, "ungated_ci95": ungated, "ungated_claim95": inputs.claims.get(key)}
     if task.zeroed_score is not None:
         zeroed = _limits(_interval(inputs, ("zeroed", name), calls))
         cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
     return msgspec.structs.replace(task, metrics=metrics, subscores=subscores, calls=calls, **cell)
+
+
+def _part(task: str, name: str, part: SubScore, calls: int, inputs: IntervalInputs) -> SubScore:
+    if part.score is None:
+        return part
+    key = ("part", task, name)
+    cell = _cell(_interval(inputs, key, min(calls, part.n)), part.n)
+    return msgspec.structs.replace(part, claim95=inputs.claims.get(key), **cell)
 
 
 def _limits(bounds: IntervalEstimate | None) -> tuple[float, float] | None:
@@ -127,7 +141,8 @@ def _metric(
     if row.kind == "count":
         reach = (0.0, metric.value + calls)  # as if one more call differed from all others
     bounds = _interval(inputs, ("row", row.slug), calls, reach)
-    return msgspec.structs.replace(metric, **{"ci95": None, **_cell(bounds, calls)})
+    claim = inputs.claims.get(("row", row.slug))
+    return msgspec.structs.replace(metric, claim95=claim, **{"ci95": None, **_cell(bounds, calls)})
 
 
 def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs) -> MetricScore:
@@ -135,35 +150,41 @@ def _rate(task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInpu
     counts = rate_counts(inputs.contributions[task], row.slug)
     if counts is None:  # nothing to count in any call: the value is by definition
         return msgspec.structs.replace(metric, ci95=None)
+    metric = msgspec.structs.replace(
+        metric, ci95=None, claim95=inputs.claims.get(("row", row.slug))
+    )
+    metric = msgspec.structs.replace(metric, claim=_claim(task, row, metric, inputs))
+    if counts.calls < 2:
+        return metric
     scale = 100.0 if row.percent else 1.0
     spread = bca_interval(inputs.found["row", row.slug], counts.calls)
     if spread is not None:
         spread = IntervalEstimate(spread.low / scale, spread.high / scale, spread.method)
     low, high, method = rate_interval(counts, spread)
     bounds = IntervalEstimate(scale * low, scale * high, method)
-    return msgspec.structs.replace(
-        metric,
-        claim=_claim(task, row, metric, inputs),
-        **{"ci95": None, **_cell(bounds, counts.calls)},
-    )
+    return msgspec.structs.replace(metric, **_cell(bounds, counts.calls))
 
 
 def _claim(
     task: str, row: MetricShape, metric: MetricScore, inputs: IntervalInputs
 ) -> GateClaim | None:
-    """Whether the data show that a rate meets its gate        STATS §2"""
-    gate = inputs.specs[row.slug].gate
-    if gate is None or metric.gate_value is None or gate.is_breached(metric.gate_value):
+    """Whether the claim limit of a rate meets its gate        STATS §2"""
+    gate, limits = inputs.specs[row.slug].gate, metric.claim95
+    if gate is None or limits is None or metric.gate_value is None:
+        return None
+    if gate.is_breached(metric.gate_value):
         return None
     is_floor = gate.comparison in ("<", "<=")
+    bound = limits[0] if is_floor else limits[1]
+    holds = not gate.is_breached(bound)
     counts = rate_counts(inputs.contributions[task], row.slug, complement=is_floor)
     if counts is None:
         return None
-    scale = 100.0 if row.percent else 1.0
-    share = gate.limit / scale
-    found = check_limit(counts, 1 - share if is_floor else share)
-    bound = 1 - found.upper if is_floor else found.upper
-    return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.errors, found.needed)
+    share = gate.limit / (100.0 if row.percent else 1.0)
+    needed = calls_needed(counts, 1 - share if is_floor else share)
+    if not holds:
+        needed = max(needed, counts.calls + 1)
+    return GateClaim(holds, gate.limit, bound, counts.calls, counts.calls_with_events, needed)
 
 
 def _benchmarks(benchmarks: BenchmarkScore, inputs: IntervalInputs) -> BenchmarkScore:
@@ -171,12 +192,14 @@ def _benchmarks(benchmarks: BenchmarkScore, inputs: IntervalInputs) -> Benchmark
     for slug, criterion in benchmarks.criteria.items():
         if criterion.value is not None:
             reach = (0.0, 100.0) if criterion.unit == "percent" else SHARE
-            bounds = _interval(inputs, ("criterion", slug), criterion.n, reach)
-            criterion = msgspec.structs.replace(criterion, **_cell(bounds, criterion.n))
+            calls = min(criterion.n, calls_of(inputs))
+            bounds = _interval(inputs, ("criterion", slug), calls, reach)
+            criterion = msgspec.structs.replace(criterion, **_cell(bounds, calls))
         criteria[slug] = criterion
     cell: IntervalFields = {}
     if benchmarks.score is not None:
-        calls = min(criterion.n for criterion in criteria.values() if criterion.value is not None)
+        cases = [criterion.n for criterion in criteria.values() if criterion.value is not None]
+        calls = min(*cases, calls_of(inputs))
         cell = _cell(_interval(inputs, ("benchmarks",), calls), calls)
     return msgspec.structs.replace(benchmarks, criteria=criteria, **cell)
 
@@ -184,7 +207,8 @@ def _benchmarks(benchmarks: BenchmarkScore, inputs: IntervalInputs) -> Benchmark
 def _final(final: FinalScore, inputs: IntervalInputs, calls: int) -> FinalScore:
     cell: IntervalFields = {}
     if final.score is not None:
-        cell = _cell(_interval(inputs, ("final",), calls), calls)
+        bounds = _interval(inputs, ("final",), calls)
+        cell = {**_cell(bounds, calls), "claim95": inputs.claims.get(("final",))}
     if final.zeroed_final is not None:
         zeroed = _limits(_interval(inputs, ("zeroed",), calls or calls_of(inputs)))
         cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
@@ -197,7 +221,7 @@ def fill_ranking_line(line: RankingLine, inputs: IntervalInputs, final: FinalSco
     if line.efficiency is not None:
         cell["efficiency_ci95"] = _efficiency(line.efficiency, inputs, final)
     for name in ("rank", "quality_rank"):
-        if getattr(line, name) is not None:
+        if getattr(line, name) is not None and final.calls > 1:
             cell[f"{name}_ci95"] = rank_interval(inputs.found[name,])
     return msgspec.structs.replace(line, **cell)
 
@@ -206,6 +230,8 @@ def _efficiency(
     efficiency: float, inputs: IntervalInputs, final: FinalScore
 ) -> tuple[float, float] | None:
     """BCa over calls; if nothing varies, the limits of the Final Score at the same cost."""
+    if final.calls < 2:
+        return None
     bounds = bca_interval(inputs.found["efficiency",], final.calls)
     if bounds is None or bounds.method != "all_equal":
         return _limits(bounds)

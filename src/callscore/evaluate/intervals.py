@@ -59,8 +59,8 @@ def with_intervals(
     )
     matrices = [given.matrix for given in compared.inputs[: len(kept)]]
     corrections = [
-        model_correction(contributions[model.model], shape, units, matrix)
-        for model, shape, matrix in zip(kept, shapes, matrices, strict=True)
+        model_correction(contributions[model.model], given, units)
+        for model, given in zip(kept, compared.inputs, strict=False)
     ]
     ranking_groups = _ranking_groups(card.ranking, kept)
 
@@ -76,21 +76,21 @@ def with_intervals(
 
     labels = [correction.labels.matrix for correction in corrections if correction is not None]
     found = make_replicates([*matrices, *labels], statistic, SEED, resamples)
+    claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
-            model, shape, contributions[model.model], of_model, _specs(model, formula_of)
+            model, shape, contributions[model.model], of_model, limits, _specs(model, formula_of)
         )
-        for model, shape, of_model in zip(kept, shapes, found, strict=True)
+        for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
-    card = _fill_card(card, inputs, method)
-    for model, correction in zip(kept, corrections, strict=True):
-        if correction is not None:
-            card = with_corrected(card, model.model, found_of[model.model], correction, formula_of)
-    ranked = [line.model for line in card.ranking if line.quality_rank is not None]
-    card = with_bands(card, compared_values(found_of, ranked), len(units.calls))
-    return with_claims(card, compared, claim_scores(compared.inputs))
+    of_model_correction = dict(zip(found_of, corrections, strict=True))
+    card = with_corrected(
+        _fill_card(card, inputs, method), found_of, of_model_correction, formula_of
+    )
+    card = with_bands(card, compared_values(found_of, card), len(units.calls))
+    return with_claims(card, compared, claimed)
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

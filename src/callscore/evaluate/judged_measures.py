@@ -5,15 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from callscore.core.case import Case
-from callscore.core.framework import WHOLE
+from callscore.core.framework import NOT_CITED, WHOLE
 from callscore.core.judging import Verdicts
 from callscore.core.task import Measured
 from callscore.core.verdict_rules import TOO_MANY, VerdictRules
 from callscore.evaluate.case_steps import ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import Judgement, as_json
-
-NOT_CITED = "citation_not_found"
 
 
 def with_whole_scores(
@@ -27,7 +25,7 @@ def with_whole_scores(
 
 
 def uncited_scores(case: Case, parsed: ParsedReply) -> set[str]:
-    """A flag for every metric whose record cites no value of the reference or the reply   C-100"""
+    """A flag for every record that cites what is neither a field nor found        C-100"""
     from callscore.judges.document import is_cited  # imported only for scores of whole metrics
 
     output = as_json(parsed.reply)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply, turns
+from callscore.core.interval import Interval
 from callscore.core.judging import (
     Embedder,
     Item,
@@ -18,6 +19,7 @@ from callscore.core.judging import (
     Verdict,
     Verdicts,
 )
+from callscore.core.judging_summary import Judging
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.stats.contributions import call_key
@@ -203,6 +205,8 @@ class JudgeRunner:
             self._room = asyncio.Semaphore(self.concurrency)
         async with self._room:
             judged = await judge.judge(judge_request)
+        if caveat := getattr(judge, "caveat", ""):
+            self.caveats.add(caveat)
         questions = judge_request.questions
         self.spent.add(judged, len(questions), call_key(case.call_id, case.id))
         if isinstance(judged, Failed):
@@ -231,6 +235,43 @@ class JudgeRunner:
     def _note_failure(self, why: str, questions: Sequence[Question]) -> Judgement:
         self.why_failed = min(self.why_failed or why, why)
         return Judgement(failures={question.metric: why for question in questions})
+
+
+def judging_of(
+    judge_runner: JudgeRunner, overlap: Sequence[str], *, intervals: bool = True
+) -> Judging:
+    """The judge, and what judging has cost so far."""
+    spent = judge_runner.spent
+    return Judging(
+        judge=judge_runner.judge.name if judge_runner.judge is not None else None,
+        embedder=judge_runner.embedder.name if judge_runner.embedder is not None else None,
+        items=spent.items,
+        requests=spent.requests,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_usd=spent.cost_usd,
+        disputed=spent.disputed,
+        rejudged=spent.rejudged,
+        flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
+        failed=spent.failed,
+        similarities=spent.similarities,
+        overlap=overlap,
+        flags=dict(sorted(spent.flags.items())),
+        stored=spent.stored,
+        unusable=dict(sorted(spent.unusable.items())),
+        answered_by=judge_runner.answered_by.identities(),
+        flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
+    )
+
+
+def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
+    """The interval of the flip rate, from the counts of each call        STATS §2"""
+    if len(spent.flips) < 2:  # a single call has no interval
+        return msgspec.UNSET
+    from callscore.stats.call_counts import interval_of_counts  # numpy
+
+    found = interval_of_counts(spent.flips)
+    return msgspec.UNSET if found is None else (found.low, found.high)
 
 
 def judge_request_of(

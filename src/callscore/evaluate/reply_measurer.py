@@ -18,7 +18,7 @@ from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.labels import is_judged
 from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
 from callscore.scorecard.formula import TaskFormula, score_case
-from callscore.scorecard.tally import ReplyLabels, ScoredReply
+from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
 
 NO_BENCHMARKS: Mapping[str, Measure] = {}

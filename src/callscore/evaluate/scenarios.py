@@ -102,7 +102,7 @@ async def _judge_steps(
     """Ask the judge about the open values of one model; some may stay open."""
     import asyncio
 
-    from callscore.evaluate.judging_account import judging_of
+    from callscore.evaluate.judging import judging_of
 
     own = judge_runner.without_embedder()
     found = await asyncio.gather(*(own.ask(step.case, step.questions) for step in steps))

@@ -8,21 +8,21 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.calibration_marks import label_notes, mark_judged
-from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.judging_account import judging_of, overlap_notes, related_models
+from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
-from callscore.stats.contributions import Contributions
+from callscore.stats.contributions import Contributions, count_distinct
 
 WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
@@ -55,15 +55,15 @@ def scorecard(
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
-            *_weight_notes(config),
+            *_config_notes(config, suites),
             *_notes(result, judge_runner),
-            *overlap_notes(result, judge_runner),
+            *_overlap_notes(result, judge_runner),
             *floor_notes(models, result.tallies, spec),
             *(note for suite in suites for note in suite.notes(models, result.tallies)),
         ],
         estimate=any(map(is_estimate, models)),
         judging=judging_of(
-            judge_runner, related_models(result, judge_runner), intervals=config.intervals
+            judge_runner, _related_models(result, judge_runner), intervals=config.intervals
         )
         if judge_runner is not None
         else None,
@@ -202,7 +202,8 @@ def _model_score(
         final=final_score(context.final, tasks, benchmarks),
         cost=model_cost(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
-        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+        calls=count_distinct([tally.call_keys for tally in tallies.values()]),
+        blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
     )
 
 
@@ -220,6 +221,21 @@ def is_estimate(model: ModelScore) -> bool:
     """Whether a value of this model comes from a built-in substitute        C-125"""
     metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
+
+
+def _related_models(result: ScoringResult, judge_runner: JudgeRunner) -> list[str]:
+    """The models that a judge of their own family has judged."""
+    return [model for model in result.tallies if judge_runner.is_related(model)]
+
+
+def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
+    if judge_runner is None:
+        return []
+    judges = ", ".join(judge_runner.models)
+    return [
+        f"judge_overlap: {model} was judged by a model of its own family ({judges})"
+        for model in _related_models(result, judge_runner)
+    ]
 
 
 def _signature(
@@ -285,10 +301,12 @@ def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
     ]
 
 
-def _weight_notes(config: ScoreConfig) -> list[str]:
-    """A note on custom weights        C-82"""
+def _config_notes(config: ScoreConfig, suites: Sequence[Suite]) -> list[str]:
+    """Notes on settings that change what a result means, and on custom weights        C-82"""
+    given = suites if config.settings else ()
+    notes = [note for suite in given for note in config.catalog.settings_of(suite).notes]
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
-    return [f"custom weights of the Final Score: {weights}"] if weights else []
+    return [*notes, *([f"custom weights of the Final Score: {weights}"] if weights else ())]
 
 
 def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]:
@@ -303,6 +321,9 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
         )
     if result.by_code:
         notes.append(f"records of metrics that code computes: {result.by_code}; they were not used")
+    if result.uncited:
+        cited = "their citations are neither fields nor found"
+        notes.append(f"{NOT_CITED} in {result.uncited} scores of a judge: {cited}; they count")
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
+from callscore.core.framework import NOT_CITED
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
@@ -30,7 +31,8 @@ from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, Record, records_of
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
@@ -54,7 +56,7 @@ class _ModelReplies(msgspec.Struct):
     cases: list[tuple[str, Sequence[ScoredReply]]] = []
     """By id; only cases with at least one reply."""
     charges: list[Charge] = []
-    """For the same cases, if contributions are recorded."""
+    """For the same cases."""
     costs: list[float | None] = []
     failed: int = 0
 
@@ -117,6 +119,8 @@ class Scorer:
         """The cases with a leak, by model and kind."""
         self.judged: dict[str, set[str]] = {}
         """By model, the metrics with verdicts of a judging model."""
+        self.uncited = 0
+        """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
     def _tally(self, model: str, task: str) -> TaskTally:
         tallies = self.tallies[model]
@@ -213,7 +217,7 @@ class Scorer:
         groups: dict[str, list[_ModelReplies]] = {}
         for measured in cases:
             case = measured.loaded.case
-            key = call_key(case.call_id, case.id) if self._intervals else 0
+            key = call_key(case.call_id, case.id)
             self._emit_case(measured)
             results: list[CaseResult] = []
             of_task = groups.get(case.task)
@@ -258,15 +262,13 @@ class Scorer:
     ) -> None:
         """Record the call and the cost of the case that was emitted last."""
         kept = group.tally.contributions
-        if kept is None:
-            return
         answered = sum(isinstance(run, MeasuredReply) for run in runs)
         costs = group.costs[-len(runs) :]
         spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
         charge = Charge(key, spend, answered)
         if answered:
             group.charges.append(charge)
-        else:
+        elif kept is not None:
             kept.add_unanswered(charge)
 
     def _emit(
@@ -286,8 +288,9 @@ class Scorer:
             if isinstance(run, MeasuredReply):
                 group.costs.append(run.parsed.reply.cost_usd)
                 results.append(_result(case, model, run, marks))
-                if run.scored.measured.flags:
-                    self._note_leaks(model, case.id, run.scored.measured.flags)
+                if flags := run.scored.measured.flags:
+                    self._note_leaks(model, case.id, flags)
+                    self.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
                 if self._on_record is not None:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:

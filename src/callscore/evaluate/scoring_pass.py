@@ -96,6 +96,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By model, the metrics with verdicts of a judging model."""
     labels: LabelSummary | None = None
     """The labels of people that correct judged values; None if there are none."""
+    uncited: int = 0
+    """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
 
@@ -219,6 +221,7 @@ class ScoringPass:
             leaks=self._scorer.leaks,
             judged={model: frozenset(found) for model, found in self._scorer.judged.items()},
             labels=self._labels.summary(),
+            uncited=self._scorer.uncited,
         )
 
     def close(self) -> None:

@@ -14,24 +14,23 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.score import ScoreConfig
+from callscore.config.score import ScoreConfig, is_json_file
 from callscore.core import strict_json
 from callscore.core.errors import DataError
 from callscore.core.nearest import similar_key_hint
 from callscore.core.task import Task
 from callscore.store.files import BYTE_ORDER_MARK, MAX_LINE_BYTES, is_special, open_for_reading
 
-SUFFIX = ".json"
 EXPECTED = "expected one case: transcript, expected_outcome and model_output"
 _COMPLETE = frozenset({"id", "task", "config"})
 
 
-def read_single_cases(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
+def read_json_files(config: ScoreConfig, *, need_output: bool) -> ScoreConfig:
     """The config with the cases of all files that have only one; raises DataError.
 
     Unless outputs are in files of their own, every such case needs one.
     """
-    files = [path for path in config.cases if path.suffix.lower() == SUFFIX]
+    files = [path for path in config.cases if is_json_file(path)]
     documents = {path: found for path in files if (found := _read_document(path)) is not None}
     if not documents:
         return config

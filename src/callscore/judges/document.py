@@ -1,8 +1,9 @@
 """The framework's own judge (`style: document`): its system prompt, one metric per request.
 
-The judge gives a number. It is accepted only within its range and steps, and if both values that it
-cites occur in the reference and in the output. There are no items, no canaries and no second judge:
-it judges as the framework says, for comparison with other evaluations.
+The judge gives a number, which is accepted within its range and steps: no more is asked of it than
+the framework asks (C-100). A citation that is neither a field nor found is flagged. There are no
+items, no canaries and no second judge: it judges as the framework says, for comparison with other
+evaluations.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +21,7 @@ from callscore.core import strict_json
 from callscore.core.case import Failed, JsonObject, Message, Prompt
 from callscore.core.framework import (
     DOCUMENT,
+    NOT_CITED,
     RECORD_KEYS,
     WHOLE,
     JudgedMetric,
@@ -30,13 +33,21 @@ from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Ve
 from callscore.core.provider import AttemptFailed
 from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
 from callscore.judges.delimiters import block, encode_lines, nonce
-from callscore.judges.evidence import leaves_of, sources_of
+from callscore.judges.evidence import (
+    SIDES,
+    fields_of,
+    leaves_of,
+    plain_path,
+    shares_word,
+    sources_of,
+)
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.llm import PROBE, JudgeUsage, Sender, reply_text
 from callscore.judges.parse import LONGEST_ANSWER, strip_wrapping
 from callscore.judges.rubric import built_in_library
 from callscore.metrics.text import contains, n2
 
+_PATH = re.compile(r"[^\W\d][\w.]*(?:\[[^\[\]]{1,60}\][\w.]*)*")
 SHORTEST_CITED = 8
 """In characters; a text that merely contains a shorter value does not cite it."""
 CRITERIA_SCORED_WITH: Mapping[str, Sequence[str]] = {
@@ -81,8 +92,11 @@ class DocumentJudge:
         void = [score for score, _ in scores if isinstance(score, Unjudged)]
         if void and not verdicts:
             return usage.to_failed(void[0].why)
-        is_suspicious = suspicions(judge_request, sources_of(judge_request))
-        return usage.to_result(verdicts, [INJECTION_SUSPECTED] if is_suspicious else [], void)
+        uncited = [verdict for verdict in verdicts if not _is_cited(verdict, judge_request)]
+        flags = [f"{NOT_CITED}: {verdict.metric}" for verdict in uncited]
+        if suspicions(judge_request, sources_of(judge_request)):
+            flags.append(INJECTION_SUSPECTED)
+        return usage.to_result(verdicts, sorted(flags), void)
 
     async def _score_metric(
         self, judge_request: JudgeRequest, slug: str
@@ -144,19 +158,13 @@ def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | 
         value = strict_json.decode(strip_wrapping(text).encode(), max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError):
         return "it is not one JSON object"
-    if not isinstance(value, dict) or value.keys() != set(RECORD_KEYS):
-        return f"expected one object with the keys {', '.join(RECORD_KEYS)}, and no others"
+    if not isinstance(value, dict) or not value.keys() >= set(RECORD_KEYS):
+        return f"expected one object with the keys {', '.join(RECORD_KEYS)}"
     metric = judged_metrics()[slug]
     problem = _score_fault(value["score"], metric) or _metric_fault(value["metric"], metric, slug)
     if problem:
         return problem
     expected, observed, reason = (_as_text(value[key]) for key in RECORD_KEYS[2:])
-    if not is_cited(expected, judge_request.expected_outcome):
-        return "expected_outcome_reference is not a value of expected_outcome"
-    if not is_cited(observed, judge_request.model_output):
-        return "model_output_observed is not a value of model_output"
-    if not reason.strip():
-        return "the reason is empty"
     return Verdict(
         slug, WHOLE, value=float(value["score"]), text=expected, quote=observed, note=reason
     )
@@ -170,24 +178,44 @@ def _score_fault(score: Any, metric: JudgedMetric) -> str:
 
 
 def _metric_fault(name: Any, metric: JudgedMetric, slug: str) -> str:
-    if isinstance(name, str) and n2(name) in (n2(metric.name), n2(slug)):
+    """Whether a record is about another metric; a name in similar words is accepted."""
+    named = n2(name) if isinstance(name, str) else ""
+    if named in (n2(metric.name), n2(slug)):
         return ""
-    return f"the metric is {metric.name}"
+    others = {n2(word) for key, other in judged_metrics().items() for word in (key, other.name)}
+    is_other = named in others or not shares_word(named, metric.name)
+    return f"the metric is {metric.name}" if is_other else ""
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _is_cited(verdict: Verdict, judge_request: JudgeRequest) -> bool:
+    """Whether both citations of a record are found."""
+    return is_cited(verdict.text, judge_request.expected_outcome) and is_cited(
+        verdict.quote, judge_request.model_output
+    )
+
+
 def is_cited(citation: str, document: Any) -> bool:
-    """Whether a citation is a value of a JSON document, part of a value, or contains one."""
+    """Whether a citation is a field of a JSON document, a value, part of one, or contains one."""
     words = n2(citation)
     if not any(char.isalnum() for char in words):
         return citation.strip() in _json_texts(document)
+    if _names_field(citation, document):
+        return True
     for leaf in map(n2, leaves_of(document)):
         if contains(leaf, words) or (len(leaf) >= SHORTEST_CITED and contains(words, leaf)):
             return True
     return any(words == n2(text) for text in _json_texts(document))
+
+
+def _names_field(citation: str, document: Any) -> bool:
+    """Whether a citation is, or has, the path of a field (`questions[0].reason`)."""
+    fields = fields_of(document)
+    paths = [citation, *(path for path in _PATH.findall(citation) if "." in path or "[" in path)]
+    return any(plain_path(path, side) in fields for path in paths for side in SIDES)
 
 
 def _json_texts(value: Any) -> Iterable[str]:

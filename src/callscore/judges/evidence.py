@@ -113,7 +113,7 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
         fields = self._fields(side)
         if cited in fields:
             return cited
-        path = _plain_path(cited, side)
+        path = plain_path(cited, side)
         return path if path in fields else None
 
     def cited_field(self, side: Side, cited: str, texts: Sequence[str]) -> str | None:
@@ -124,7 +124,7 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
             return path
         if found := self._field_with(side, [n2(text) for text in texts if text]):
             return found
-        path, fields = _plain_path(cited, side), self._fields(side)
+        path, fields = plain_path(cited, side), self._fields(side)
         while path and path not in fields:
             shorter = _LAST_STEP.sub("", path)
             path = "" if shorter == path else shorter
@@ -330,7 +330,7 @@ def _gather_fields(value: Any, path: str, found: dict[str, Any]) -> None:
             _gather_fields(inner, inner_path, found)
 
 
-def _plain_path(cited: str, side: Side) -> str:
+def plain_path(cited: str, side: Side) -> str:
     """A path in our notation, from common other notations."""
     path = _KEY_IN_QUOTES.sub(r".\2", cited.strip().strip("`"))
     path = path.removeprefix("$").removeprefix(".")

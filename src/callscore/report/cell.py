@@ -18,6 +18,9 @@ TONES: Mapping[str, Tone] = {
     "Fail": "bad",
     "Blocker": "blocked",
 }
+ESTIMATE = "~"
+"""Marks an estimate in narrow columns."""
+TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
 NOT_AVAILABLE = "n/a"
 PASS = "Pass"
 """The framework's rating for a count of 0."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
-from callscore.core.judging_summary import Judging
+from callscore.core.benchmark_score import BenchmarkScore, CriterionScore
 from callscore.core.scorecard import (
-    BenchmarkScore,
     Cost,
-    CriterionScore,
     FinalScore,
     MetricScore,
     ModelScore,
@@ -20,7 +19,17 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cell import NOT_AVAILABLE, PASS, TONES, Cell, ScorecardRow, Tone
+from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
+from callscore.report.cell import (
+    ESTIMATE,
+    NOT_AVAILABLE,
+    PASS,
+    TICKS,
+    TONES,
+    Cell,
+    ScorecardRow,
+    Tone,
+)
 from callscore.report.corrected_rows import corrected_row
 from callscore.report.figures import figure_of
 from callscore.report.numbers import (
@@ -33,25 +42,12 @@ from callscore.report.numbers import (
 from callscore.scorecard.decision import corrected_breaches
 
 
-def show_flip_rate(judging: Judging) -> str:
-    """Return the share of items whose verdict changed when asked again: 2.1 % [0.4–6.0]."""
-    if judging.flip_rate is None:
-        return "not measured"
-    shown = f"{100 * judging.flip_rate:.1f} %"
-    if judging.flip_rate_ci95 is msgspec.UNSET:
-        return shown
-    low, high = judging.flip_rate_ci95
-    return f"{shown} [{100 * low:.1f}–{100 * high:.1f}]"
-
-
 def scorecard_rows(
-    card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = False
+    card: Scorecard, template: Sequence[TemplateRow], *, rows: RowsShown = "usual"
 ) -> list[ScorecardRow]:
-    """Fill in the template.
-
-    Tasks that no model ran are left out; so are details, unless `all_rows` is set.
-    """
+    """Fill in the template; `details` adds rows that are not in it, `all` also tasks not run."""
     ran = tasks_run(card)
+    details = rows != "usual"
     has_benchmarks = any(
         model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
     )
@@ -59,14 +55,14 @@ def scorecard_rows(
     filled = []
     for row in template:
         task = row.key.partition(".")[0].partition("/")[0]
-        if row.kind in TASK_KINDS and not _has_task(row, task, ran):
+        if row.kind in TASK_KINDS and not (rows == "all" or _has_task(row, task, ran)):
             continue
-        if row.is_detail and not (all_rows or _is_needed_detail(row, card)):
+        if row.is_detail and not (details or _is_needed_detail(row, card)):
             continue
-        if not (has_benchmarks or all_rows) and row.kind in BENCHMARK_KINDS:
+        if not (has_benchmarks or details) and row.kind in BENCHMARK_KINDS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
-        if row.key == "benchmarks" and not (has_benchmarks or all_rows):
+        if row.key == "benchmarks" and not (has_benchmarks or details):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
         filled.append(ScorecardRow(row, cells))
@@ -75,6 +71,7 @@ def scorecard_rows(
     return filled
 
 
+RowsShown = Literal["usual", "details", "all"]
 TASK_KINDS = ("section", "metric", "figure", "subscore", "task")
 BENCHMARK_KINDS = ("criterion", "benchmarks", "final_a")
 
@@ -150,13 +147,13 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
             interval=known,
         )
     shown = show_near_limits(metric.value, metric.unit, row.bands)
-    tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
+    tick = TICKS[metric.meets_threshold]
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
         f"{shown}{tick}{rating}{_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{shown}{tick}{rating[:2]}{_brief_marks(metric)}",
+        brief=f"{_mark(metric)}{shown}{tick}{rating[:2]}{_brief_marks(metric)}",
         interval=show_score_interval(metric, metric.unit),
     )
 
@@ -213,10 +210,15 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.n != task.n and metric.unit != "count":
         parts.append(f"n = {metric.n}")
     if metric.approximate:
-        parts.append("approximate")
+        parts.append("approximate" if metric.rating else "estimate, not rated")
     if metric.uncalibrated:
         parts.append("uncalibrated")
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def _mark(metric: MetricScore) -> str:
+    """Mark an estimate where there is no room for a remark."""
+    return ESTIMATE if metric.approximate else ""
 
 
 def _figure(model: ModelScore, row: TemplateRow) -> Cell:
@@ -283,11 +285,13 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
         return Cell(
             f"{benchmarks.status}{provisional} ({of})", "quiet", f"only {of} benchmarks ran"
         )
-    estimate = " (estimate)" if benchmarks.approximate else ""
+    interval = show_score_interval(benchmarks)
+    if benchmarks.approximate:
+        shown = show(benchmarks.score)
+        return Cell(f"{shown} (estimate)", brief=f"{ESTIMATE}{shown}", interval=interval)
     tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
-    return Cell(
-        f"{show(benchmarks.score)}{estimate}", tone, interval=show_score_interval(benchmarks)
-    )
+    shown = f"{show(benchmarks.score)}{TICKS[benchmarks.meets_recommended]}"
+    return Cell(shown, tone, brief=shown, interval=interval)
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
@@ -295,13 +299,15 @@ def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     if criterion.binary is None or criterion.value is None:
         return Cell(NOT_AVAILABLE, "quiet", criterion.why or "")
     shown = show_near_limits(criterion.value, criterion.unit, row.bands)
-    mark = ", approximate" if criterion.approximate else ""
+    interval = show_score_interval(criterion, criterion.unit)
+    if criterion.approximate:  # no pass and no fail rests on an estimate
+        return Cell(f"{shown} (estimate)", "plain", brief=f"{ESTIMATE}{shown}", interval=interval)
     tone: Tone = "good" if criterion.binary else "bad"
     return Cell(
-        f"{criterion.binary} ({shown}{mark})",
+        f"{criterion.binary} ({shown})",
         tone,
         brief=f"{criterion.binary} ({shown})",
-        interval=show_score_interval(criterion, criterion.unit),
+        interval=interval,
     )
 
 
@@ -346,15 +352,9 @@ def _rank(entry: RankingLine) -> Cell:
     return Cell(f"{entry.rank}{free}{marks}", interval=interval)
 
 
-def count_undecided_gates(model: ModelScore) -> int:
-    """Return how many gates of a model are not decided, over all tasks."""
-    return sum(len(task.undecided_gates) for task in model.tasks.values())
-
-
 def _blocker(model: ModelScore) -> Cell:
     """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
-    calls = f"{show_count(model.blocked_calls, 'call')} blocked"
-    marks = [calls] if model.blocked_calls else []
+    marks = [show_blocked_calls(model)] if model.blocked_calls else []
     undecided = count_undecided_gates(model)
     by_people = corrected_breaches(model)
     if by_people:

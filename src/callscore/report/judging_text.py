@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from callscore.core.judging_summary import Judging
-from callscore.report.cells import show_flip_rate
 from callscore.report.numbers import show_cost, show_count
 from callscore.report.safe_text import plain
 
@@ -37,3 +38,14 @@ def _sent(judging: Judging) -> Iterator[str]:
         yield f"{judging.input_tokens + judging.output_tokens} tokens"
     if judging.requests or judging.cost_usd is not None:
         yield f"cost {show_cost(judging.cost_usd)}, not part of the models' cost"
+
+
+def show_flip_rate(judging: Judging) -> str:
+    """Return the share of items whose verdict changed when asked again: 2.1 % [0.4–6.0]."""
+    if judging.flip_rate is None:
+        return "not measured"
+    shown = f"{100 * judging.flip_rate:.1f} %"
+    if judging.flip_rate_ci95 is msgspec.UNSET:
+        return shown
+    low, high = judging.flip_rate_ci95
+    return f"{shown} [{100 * low:.1f}–{100 * high:.1f}]"

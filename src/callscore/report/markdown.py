@@ -60,7 +60,7 @@ def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
     """003 Scorecard Template: every row as the framework defines it, empty if it was not run."""
     filled = {
         (row.template.kind, row.template.key): row.cells
-        for row in scorecard_rows(card, template, all_rows=True)
+        for row in scorecard_rows(card, template, rows="details")
     }
     rows = []
     for row in template:

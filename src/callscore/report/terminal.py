@@ -7,21 +7,31 @@ from typing import NamedTuple
 
 from callscore.core.interval import GateClaim
 from callscore.core.scorecard import (
-    FINAL,
     Blocker,
-    RankingLine,
     Scorecard,
-    ZeroedRankingLine,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cell import Cell, ScorecardRow, Tone
-from callscore.report.cells import scorecard_rows, show_score_interval, tasks_not_run
+from callscore.report.cell import ESTIMATE, Cell, ScorecardRow, Tone
+from callscore.report.cells import scorecard_rows, tasks_not_run
 from callscore.report.decision import state_decision
 from callscore.report.judging_text import judging_text
-from callscore.report.layout import GAP, Column, Line, StyledText, paragraph, table, table_width
-from callscore.report.numbers import show, show_cost, show_count, show_interval
+from callscore.report.layout import (
+    GAP,
+    Column,
+    Line,
+    StyledText,
+    display_width,
+    paragraph,
+    table,
+)
+from callscore.report.numbers import show, show_count
+from callscore.report.ranking_terminal import (
+    ROOM_FOR_INTERVALS,
+    ranking_lines,
+    zeroed_ranking_lines,
+)
 from callscore.report.safe_text import plain
-from callscore.report.ties import sampled_unit, show_rank
+from callscore.report.ties import sampled_unit
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -33,7 +43,6 @@ STYLES: Mapping[Tone, str] = {
 }
 INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6, "corrected": " " * 6}
 CASES_SHOWN = 5
-OBSTACLES_SHOWN = 2
 KEYWORD_WIDTH = 10
 """The indentation of the sentences of the decision."""
 
@@ -45,18 +54,16 @@ class TableLayout(NamedTuple):
     model: int
     is_brief: bool
     intervals: bool
+    is_whole: bool = False
+    """Whether thresholds are not wrapped."""
 
 
 LABEL_WIDTH = 41
+WHOLE_THRESHOLDS = 200
+"""From this width on, thresholds are not wrapped."""
 MIN_THRESHOLD_WIDTH = 10
-MIN_RANKING_WIDTH = 6
-"""The minimum width of a column in the ranking; a longer heading is split."""
-ROOM_FOR_INTERVALS = 100
-"""From this width on, rankings have intervals."""
-MIN_REASON_WIDTH = 30
-"""With less room than this next to a ranking, reasons for a missing rank are lines below it."""
 LAYOUTS = (
-    TableLayout(threshold=22, model=34, is_brief=False, intervals=True),
+    TableLayout(threshold=22, model=32, is_brief=False, intervals=True),
     TableLayout(threshold=14, model=27, is_brief=True, intervals=True),
     TableLayout(threshold=30, model=27, is_brief=False, intervals=False),
     TableLayout(threshold=14, model=12, is_brief=True, intervals=False),
@@ -77,8 +84,8 @@ def scorecard_lines(
     yield [StyledText(title, "bold")]
     yield from decision_lines(card, width)
     yield []
-    yield from _ranking(card, width)
-    yield from _zeroed_ranking(card, width)
+    yield from ranking_lines(card, width)
+    yield from zeroed_ranking_lines(card, width)
     yield from _template(card, template, width, all_rows=all_rows)
     yield from _blockers(card, width)
     if card.judging is not None:
@@ -107,8 +114,9 @@ def _template(
     card: Scorecard, template: Sequence[TemplateRow], width: int, *, all_rows: bool
 ) -> Iterator[Line]:
     """Yield the template of the framework, with as many models per table as fit."""
-    filled = scorecard_rows(card, template, all_rows=all_rows)
-    layout = _layout(card, width, all_rows=all_rows)
+    filled = scorecard_rows(card, template, rows="all" if all_rows else "usual")
+    widest = max((display_width(row.template.threshold) for row in filled), default=0)
+    layout = _layout(card, width, widest, all_rows=all_rows)
     room = max(1, _room(width, layout))
     notes = _Footnotes()
     for start in range(0, max(1, len(card.models)), room):
@@ -117,10 +125,11 @@ def _template(
         yield from table(columns, _body(filled, layout, visible, notes), width)
         yield []
     missing = tasks_not_run(card, template)
-    if missing:
+    if missing and not all_rows:
         yield from paragraph([StyledText(f"Not run: {', '.join(missing)}.", "dim")], width)
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
+        legend += f" · {ESTIMATE} estimate" if card.estimate else ""
         if _has_uncalibrated(card):
             legend += " · u uncalibrated judge"
         yield from paragraph([StyledText(legend, "dim")], width)
@@ -142,9 +151,14 @@ def _room(width: int, layout: TableLayout) -> int:
     return (width - LABEL_WIDTH - layout.threshold) // layout.model
 
 
-def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
-    """Return the widest layout with room for all models; details always have intervals."""
+def _layout(card: Scorecard, width: int, widest: int, *, all_rows: bool) -> TableLayout:
+    """Return the widest layout with room for all models; details always have intervals.
+
+    `widest` is the width of the longest threshold.
+    """
     known = [layout for layout in LAYOUTS if card.intervals is not None or not layout.intervals]
+    if width >= WHOLE_THRESHOLDS:
+        known = [layout._replace(threshold=widest + GAP, is_whole=True) for layout in known]
     if all_rows and card.intervals is not None:
         known = [layout for layout in known if layout.intervals]
     fitting = (layout for layout in known if _room(width, layout) >= len(card.models))
@@ -180,15 +194,11 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
 
 
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
-    limit = show(claim.limit, unit)
-    if not claim.errors:
-        return (
-            f"the limit {limit} is not demonstrable with {show_count(claim.n, 'call')}: "
-            f"at least {claim.needed} without errors are needed"
-        )
+    errors = f", {claim.errors} of them with an error" if claim.errors else ""
     return (
-        f"the limit {limit} is not demonstrable with {show_count(claim.errors, 'error')} in "
-        f"{show_count(claim.n, 'independent item')}: at least {claim.needed} are needed"
+        f"the limit {show(claim.limit, unit)} is not demonstrable with "
+        f"{show_count(claim.n, 'call')}{errors}: at least {claim.needed:,} without "
+        f"{'further errors' if claim.errors else 'errors'} are needed"
     )
 
 
@@ -215,7 +225,11 @@ def _columns(card: Scorecard, layout: TableLayout, visible: slice, width: int) -
     return [
         Column("Metric", min_width=min(LABEL_WIDTH - 2, width // 2)),
         *(Column(model, min_width=layout.model - 3) for model in models),
-        Column("Threshold", min_width=MIN_THRESHOLD_WIDTH, max_width=layout.threshold),
+        Column(
+            "Threshold",
+            min_width=layout.threshold - GAP if layout.is_whole else MIN_THRESHOLD_WIDTH,
+            max_width=layout.threshold,
+        ),
     ]
 
 
@@ -278,101 +292,3 @@ def _breach(blocker: Blocker) -> str:
         calls = f" in {show(100 * blocker.share_of_runs, 'percent')} of all runs"
     limit = "blocked at" if blocker.value == blocker.limit else "the limit is"
     return f"{blocker.value:.6g}{calls}, {limit} {blocker.limit:g}"
-
-
-def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    final = "" if card.final_heading == FINAL else f", {plain(card.final_heading, 80)}"
-    title = f"Ranking{final} (a call is one telephone call with all its tasks)"
-    yield from paragraph([StyledText(title, "bold")], width)
-    headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
-    entries = [_ranking_cells(entry) for entry in card.ranking]
-    if _has_room_for_intervals(card, width):
-        finals = {model.model: show_score_interval(model.final) for model in card.models}
-        intervals = [finals.get(entry.model, "") for entry in card.ranking]
-        entries = _with_interval(headings, entries, intervals)
-    yield from _with_reasons(headings, entries, width)
-    if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
-        hint = "A free model ranks first by rule; enter its real cost with --cost."
-        yield [StyledText(hint, "dim")]
-    yield []
-
-
-def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    """Yield the ranking with blocked calls counted as 0, if a model does not pass        C-129"""
-    if not card.zeroed_ranking:
-        return
-    tasks = {tuple(entry.tasks) for entry in card.zeroed_ranking if entry.zeroed_final is not None}
-    over = f", over {', '.join(tasks.pop())}" if len(tasks) == 1 else ""
-    yield from paragraph(
-        [StyledText(f"Not official: blocked calls counted as 0{over}", "bold")], width
-    )
-    headings = ["Place", "Model", "Final", "$ / 1000 calls"]
-    entries = [_zeroed_cells(entry) for entry in card.zeroed_ranking]
-    if _has_room_for_intervals(card, width):
-        few = {model.model for model in card.models if model.final.few_calls}
-        intervals = [
-            show_interval(entry.ci95, few=entry.model in few) if entry.ci95 else ""
-            for entry in card.zeroed_ranking
-        ]
-        entries = _with_interval(headings, entries, intervals)
-    yield from _with_reasons(headings, entries, width)
-    yield []
-
-
-def _has_room_for_intervals(card: Scorecard, width: int) -> bool:
-    return card.intervals is not None and width >= ROOM_FOR_INTERVALS
-
-
-def _with_interval(
-    headings: list[str], entries: Sequence[Line], intervals: Sequence[str]
-) -> list[Line]:
-    """Insert a column with intervals after the Final Score."""
-    place = headings.index("Final") + 1
-    headings.insert(place, "95 %")
-    return [
-        [*cells[:place], StyledText(interval, "dim"), *cells[place:]]
-        for cells, interval in zip(entries, intervals, strict=True)
-    ]
-
-
-def _zeroed_cells(entry: ZeroedRankingLine) -> Line:
-    more = len(entry.obstacles) - OBSTACLES_SHOWN
-    sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
-    mark = " (estimate)" if entry.estimate else ""
-    return [
-        StyledText(show_rank(entry.rank, entry.band) or "—"),
-        StyledText(plain(entry.model, 40)),
-        StyledText("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
-        StyledText(show_cost(entry.cost_per_1000_calls)),
-        StyledText(sentence, "dim"),
-    ]
-
-
-def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
-    """Yield a ranking; remarks on a model are a column if there is room, else lines below."""
-    columns = [
-        Column(name, min_width=min(len(name), MIN_RANKING_WIDTH), is_number=name != "Model")
-        for name in headings
-    ]
-    rows = [cells[:-1] for cells in entries]
-    if table_width(columns, rows) + GAP + MIN_REASON_WIDTH <= width:
-        yield from table([*columns, Column("")], entries, width)
-        return
-    yield from table(columns, rows, width)
-    for cells in entries:
-        if cells[-1].text:
-            sentence = StyledText(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
-            yield from paragraph([sentence], width)
-
-
-def _ranking_cells(entry: RankingLine) -> Line:
-    return [
-        StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
-        StyledText(plain(entry.model, 40)),
-        StyledText("" if entry.efficiency is None else show(entry.efficiency)),
-        StyledText("" if entry.final_score is None else show(entry.final_score)),
-        StyledText(show_cost(entry.cost_per_1000_calls)),
-        StyledText(show_rank(entry.quality_rank, entry.quality_band)),
-        StyledText("yes" if entry.pareto else ""),
-        StyledText("estimate" if entry.estimate else entry.reason or "", "dim"),
-    ]

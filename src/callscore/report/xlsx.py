@@ -144,7 +144,7 @@ def _write_scorecard(book: _WorkbookWriter, source: ReportSource) -> None:
     sheet = book.sheet("Scorecard", columns, frozen=2)
     at = 0
     notes: list[str] = []
-    for row in scorecard_rows(source.card, source.template, all_rows=True):
+    for row in scorecard_rows(source.card, source.template, rows="details"):
         at += 1
         title = row.template
         mark = "[!] " if title.is_blocker else ""

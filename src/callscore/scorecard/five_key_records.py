@@ -14,17 +14,13 @@ from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.spec import Spec
 from callscore.core.strict_json import Parsed, read_object
-from callscore.core.suite import RecordPart, Suite
+from callscore.core.suite import Suite
 from callscore.core.task import Faults
-from callscore.metrics.text import item_id
 from callscore.scorecard.explain import summarise_items
+from callscore.scorecard.record_part import Outcomes, relevant_parts
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
-
-
-STRUCTURE = ".structure"
-_LEADING_ID = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -33,7 +29,9 @@ class Record(msgspec.Struct, frozen=True):
     case_id: str
     model: str
     run: int
+    slug: str
     metric: str
+    """The name of the metric in the framework's scorecard; several tasks may share it."""
     score: float | None
     expected_outcome_reference: str
     model_output_observed: str
@@ -65,6 +63,7 @@ def records_of(
 ) -> Iterator[Record]:
     """A record for every measure, in the order of the measures."""
     observed = _observed_output(author.reply)
+    outcomes = Outcomes(case.expected_outcome, observed)
     for slug, measure in measures.items():
         against = faults.get(slug, ())
         given = list(_verdicts_on(suite.verdict_rules.sources_of(slug), verdicts))
@@ -75,15 +74,16 @@ def records_of(
         part = suite.record_part(slug, case.task)
         if whole is not None:
             expected, found = whole.text, whole.quote
+        relevant = relevant_parts(outcomes, slug, part, against)
         yield Record(
             case_id=case.id,
             model=author.model,
             run=author.run,
-            metric=slug,
+            slug=slug,
+            metric=_name(suite.spec, slug),
             score=_score(suite.spec, slug, measure),
-            expected_outcome_reference=expected
-            or _relevant_part(case.expected_outcome, slug, part, against),
-            model_output_observed=found or _relevant_part(observed, slug, part, against),
+            expected_outcome_reference=expected or _shorten(relevant.expected),
+            model_output_observed=found or _shorten(relevant.observed),
             reason=_reason(suite.spec, slug, measure, Grounds(given, against)),
         )
 
@@ -98,32 +98,10 @@ def _cited_values(value: Any, fields: Sequence[str]) -> str:
     return _shorten("; ".join(f"{path}: {_to_text(held)}" for path, held in found.items()))
 
 
-def _relevant_part(value: Any, slug: str, part: RecordPart, faults: Sequence[str]) -> str:
-    """The part of an outcome that a metric is about; of a list only the faulty entries."""
-    if slug.endswith(STRUCTURE):
-        return _shorten(", ".join(dict.fromkeys(_keys(value))) if _is_tree(value) else value)
-    held = _part_at(value, part.path)
-    if not part.keys or not isinstance(held, list):
-        return _shorten(held)
-    entries = [entry for entry in held if isinstance(entry, Mapping)]
-    named = {msgspec.json.decode(m.group()) for fault in faults if (m := _LEADING_ID.match(fault))}
-    chosen = [entry for entry in entries if item_id(entry.get(part.keys[0])) in named] or entries
-    return _shorten([{key: entry[key] for key in part.keys if key in entry} for entry in chosen])
-
-
-def _is_tree(value: Any) -> bool:
-    return isinstance(value, (Mapping, list))
-
-
-def _keys(value: Any, path: str = "") -> Iterator[str]:
-    """The paths of a document's keys, the entries of a list as one."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield f"{path}{key}"
-            yield from _keys(inner, f"{path}{key}.")
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _keys(inner, f"{path.removesuffix('.')}[].")
+def _name(spec: Spec, slug: str) -> str:
+    """The name of a metric or a benchmark        C-15, C-100"""
+    named = spec.metrics.get(slug) or spec.benchmarks.criteria.get(slug)
+    return named.label if named is not None else slug
 
 
 def _score(spec: Spec, slug: str, measure: Measure) -> float | None:
@@ -140,12 +118,6 @@ def _observed_output(reply: Reply) -> Any:
     if isinstance(parsed, Parsed):
         return parsed.value
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
-
-
-def _part_at(value: Any, path: str) -> Any:
-    for key in path.split(".") if path and isinstance(value, Mapping) else ():
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 _STEP = re.compile(r"[^.\[\]]+")

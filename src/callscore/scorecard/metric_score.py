@@ -56,16 +56,19 @@ def _metric_score(
     is_active = any(active.slug == owner for active in formula.gates)
     if rating is Rating.BLOCKER and is_active and owner not in breached:
         rating = Rating.FAIL  # the band says blocker, the gate that decides does not (C-03)
-    if owner in breached and value is not None:
+    is_rated = value is not None
+    if owner in breached and is_rated:
         rating = Rating.BLOCKER
+    elif tally.estimated:
+        is_rated = False  # no band and no tick rests on an estimated verdict (C-125)
     shows_resolution = spec.shows_resolution and value is not None
     padding = _padding_of(spec, tally, value)
     return MetricScore(
         value=value,
         why=why,
         unit=spec.unit,
-        rating=rating.value if rating and value is not None else None,
-        meets_threshold=_meets_threshold(spec, value),
+        rating=rating.value if rating and is_rated else None,
+        meets_threshold=_meets_threshold(spec, value, rating) if is_rated else None,
         macro=_macro(spec, tally),
         micro=_micro(spec, tally),
         n=tally.n - tally.vacuous if spec.pooled and tally.n > tally.vacuous else tally.n,
@@ -75,7 +78,7 @@ def _metric_score(
         gate_value=gate_value(spec, tally) if is_rate else None,
         max_per_call=to_count(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
-        severity=_severity(spec, value, rating),
+        severity=_severity(spec, value, rating) if is_rated else None,
         secondary=_secondary(slug, spec, task),
         resolution=100 / tally.denominator if shows_resolution else None,
         provisional=_provisional_value(spec, tally),
@@ -97,7 +100,9 @@ def _padding_of(spec: MetricSpec, tally: MetricTally, value: float | None) -> Pa
 
 
 def _interval(tally: MetricTally) -> tuple[float, float] | None:
-    """100 × Clopper–Pearson of the pooled counts        C-36"""
+    """100 × Clopper–Pearson of the pooled counts; none for a single call        C-36"""
+    if tally.n < 2:
+        return None
     interval = clopper_pearson(round(tally.numerator), round(tally.denominator))
     return (100 * interval.low, 100 * interval.high) if interval is not None else None
 
@@ -186,9 +191,12 @@ def _rating(spec: MetricSpec, value: float | None) -> Rating | None:
     return rate(value, spec.bands, spec.otherwise_of_means or spec.otherwise)
 
 
-def _meets_threshold(spec: MetricSpec, value: float | None) -> bool | None:
+def _meets_threshold(spec: MetricSpec, value: float | None, rating: Rating | None) -> bool | None:
+    """Whether the printed threshold is met, and the rating is neither Fail nor Blocker      C-16"""
     if value is None or spec.threshold is None:
         return None
+    if rating in (Rating.FAIL, Rating.BLOCKER):
+        return False
     return holds(value, spec.threshold.comparison, spec.threshold.limit)
 
 

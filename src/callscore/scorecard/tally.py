@@ -7,50 +7,36 @@ pooled numerator and denominator (micro), so that runs can be resumed, split and
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from callscore.core.measure import UNDECIDED, Measure
 from callscore.core.spec import Criterion
-from callscore.core.task import Measured
 from callscore.scorecard import criteria
-from callscore.scorecard.criteria import CriterionMeasures, CriterionTally
-from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
-from callscore.scorecard.metric_tally import MetricTally, mean_of_runs
+from callscore.scorecard.criteria import CriterionTally
+from callscore.scorecard.formula import TaskFormula, gate_flags
+from callscore.scorecard.metric_tally import MetricTally
+from callscore.scorecard.scored_reply import (
+    ScoredReply,
+    add_labels,
+    case_measure,
+    is_malformed,
+    run_score,
+    secondary_of,
+)
 from callscore.stats.contributions import (
-    BLOCKED_SHARE,
-    CALL_BLOCKED,
     NO_VALUE,
     Charge,
-    Labelled,
     TaskContributions,
+    call_key,
     join_contributions,
 )
 
 
-class ReplyLabels(msgspec.Struct, frozen=True, gc=False):
-    """How far people have labelled what a judge decided about a reply        STATS §5"""
-
-    judged: Mapping[str, int]
-    """By row, the items that a judge decided."""
-    labelled: Mapping[str, int]
-    """By row, how many of these people labelled."""
-    people: ScoredReply | None
-    """The reply as people judge the labelled items."""
-
-
-class ScoredReply(msgspec.Struct, frozen=True, gc=False):
-    """One run of one case, measured and scored, with what it cost."""
-
-    measured: Measured
-    score: CaseScore
-    benchmarks: CriterionMeasures = {}
-    """The criteria of the second layer; empty if it does not run."""
-    extremes: tuple[ScoredReply, ScoredReply] | None = None
-    """The reply as if its open items had the worst and the best verdicts (C-137)."""
-    labels: ReplyLabels | None = None
-    """The labels of people on it; None if there are none at all."""
+def _no_keys() -> array[int]:
+    return array("Q")
 
 
 class TaskTally(msgspec.Struct):
@@ -67,6 +53,10 @@ class TaskTally(msgspec.Struct):
     """Case ids in breach of any gate."""
     call_blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of a call gate."""
+    call_keys: array[int] = msgspec.field(default_factory=_no_keys)
+    """The keys of the telephone calls of evaluated cases; those of one call have the same key."""
+    blocked_keys: set[int] = msgspec.field(default_factory=set)
+    """The keys of calls with a case in breach of any gate (C-87)."""
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
     """Runs in breach, by call gate (C-07)."""
     malformed: dict[str, int] = msgspec.field(default_factory=dict)
@@ -132,7 +122,7 @@ class TaskTally(msgspec.Struct):
         by_case: list[Mapping[str, Measure]] = []
         for replies in cases:
             layers = [reply.benchmarks for reply in replies]
-            consistency = criteria.consistency_of([_run_score(reply) for reply in replies], ddof)
+            consistency = criteria.consistency_of([run_score(reply) for reply in replies], ddof)
             by_case.append(criteria.add_case(self.benchmarks, layers, consistency, limits))
         if self.contributions is not None:
             for slug in dict.fromkeys(slug for case in by_case for slug in case):
@@ -151,8 +141,10 @@ class TaskTally(msgspec.Struct):
     ) -> None:
         """Add the runs of some cases, in their order: metric by metric if each has one run.
 
-        `charges` has the call of each case, if contributions are recorded.
+        `charges` has the call of each case; without it, every case is a call of its own.
         """
+        keys = [charge.key for charge in charges] or [call_key(None, name) for name, _ in cases]
+        self.call_keys.extend(keys)
         if self.contributions is not None:
             self.contributions.add_cases(
                 charges, [gate_flags([reply.score for reply in runs]) for _, runs in cases]
@@ -160,7 +152,7 @@ class TaskTally(msgspec.Struct):
         self.cases += len(cases)
         self.evaluated += len(cases)
         replies: list[ScoredReply] = []
-        for case_id, runs in cases:
+        for (case_id, runs), key in zip(cases, keys, strict=True):
             for reply in runs:
                 replies.append(reply)
                 score = reply.score.ungated_score
@@ -170,6 +162,7 @@ class TaskTally(msgspec.Struct):
                     self.score_squares += score * score
                 if reply.score.status == "invalid":
                     self._add_breach(case_id, reply)
+                    self.blocked_keys.add(key)
         if len(replies) == len(cases):
             self._add_rows(formula, replies)
         else:
@@ -179,34 +172,7 @@ class TaskTally(msgspec.Struct):
             if any(reply.extremes is not None for reply in runs):
                 self._add_open(formula, case_id, runs, len(cases) - at)
             if self.contributions is not None and any(reply.labels for reply in runs):
-                self._add_labels(formula, runs, self.contributions, len(cases) - at)
-
-    def _add_labels(
-        self,
-        formula: TaskFormula,
-        runs: Sequence[ScoredReply],
-        contributions: TaskContributions,
-        from_end: int,
-    ) -> None:
-        """Add what people say about a case, the mean of its runs."""
-        labels = [run.labels for run in runs if run.labels is not None]
-        by_people = [run.labels.people if run.labels and run.labels.people else run for run in runs]
-        judged_slugs = {slug for of_run in labels for slug in of_run.judged}
-        for slug in sorted(judged_slugs):
-            judged, people = _case_measure(slug, runs), _case_measure(slug, by_people)
-            if judged.value is None:
-                continue
-            items = sum(of_run.judged.get(slug, 0) for of_run in labels)
-            labelled = sum(of_run.labelled.get(slug, 0) for of_run in labels)
-            if people.value is None:
-                labelled = 0
-            contributions.add_label(slug, from_end, Labelled(items, labelled, judged, people))
-        gates = [gate.slug for gate in formula.gates if gate.rule.kind == "call"]
-        if gated := [slug for slug in gates if slug in judged_slugs]:
-            items = sum(of_run.judged.get(slug, 0) for of_run in labels for slug in gated)
-            labelled = sum(of_run.labelled.get(slug, 0) for of_run in labels for slug in gated)
-            ends = [Measure(_is_blocked(replies)) for replies in (runs, by_people)]
-            contributions.add_label(BLOCKED_SHARE, from_end, Labelled(items, labelled, *ends))
+                add_labels(formula, runs, self.contributions, len(cases) - at)
 
     def _add_open(
         self, formula: TaskFormula, case_id: str, runs: Sequence[ScoredReply], from_end: int
@@ -216,14 +182,14 @@ class TaskTally(msgspec.Struct):
             self.open_cases = OpenCases()
         found = self.open_cases
         found.cases += 1
-        decided = {slug: _case_measure(slug, runs) for slug in formula.slugs}
+        decided = {slug: case_measure(slug, runs) for slug in formula.slugs}
         undecided = [slug for slug, case in decided.items() if case.absence in UNDECIDED]
         for side, tally in enumerate((found.worst, found.best)):
             replies = [run.extremes[side] if run.extremes else run for run in runs]
             tally.add_extreme(formula, case_id, replies, undecided)
             if side == 0 and self.contributions is not None:
                 flags = gate_flags([reply.score for reply in replies])
-                measures = {slug: _case_measure(slug, replies) for slug in undecided}
+                measures = {slug: case_measure(slug, replies) for slug in undecided}
                 self.contributions.add_open(from_end, flags, measures)
 
     def add_extreme(
@@ -235,7 +201,7 @@ class TaskTally(msgspec.Struct):
     ) -> None:
         """Add what a case would add to the undecided metrics, and its breaches."""
         for slug in undecided:
-            tally, case = self._metric(slug), _case_measure(slug, replies)
+            tally, case = self._metric(slug), case_measure(slug, replies)
             tally.add([case])
             if slug in formula.watched:
                 tally.watch_runs([reply.measured.measures[slug] for reply in replies], case)
@@ -264,7 +230,7 @@ class TaskTally(msgspec.Struct):
             tally = self._metric(slug)
             measures = []
             for replies in cases:
-                case = _case_measure(slug, replies)
+                case = case_measure(slug, replies)
                 measures.append(case)
                 if slug in formula.watched:
                     tally.watch_runs([reply.measured.measures[slug] for reply in replies], case)
@@ -280,7 +246,7 @@ class TaskTally(msgspec.Struct):
         """Add the secondary figures of the metrics, those of several runs as their mean."""
         columns: dict[str, list[Measure]] = {}
         for _, replies in cases:
-            for key, case in _secondary_of(replies).items():
+            for key, case in secondary_of(replies).items():
                 columns.setdefault(key, []).append(case)
         for key, measures in columns.items():
             self._metric(key).add([case for case in measures if case.value is not None])
@@ -288,7 +254,7 @@ class TaskTally(msgspec.Struct):
     def _add_breach(self, case_id: str, reply: ScoredReply) -> None:
         score = reply.score
         self.blocked.add(case_id)
-        if _is_malformed(score):
+        if is_malformed(score):
             for cause in reply.measured.flags[:1]:
                 self.malformed[cause] = self.malformed.get(cause, 0) + 1
         if score.call_breaches:
@@ -325,6 +291,8 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
+            call_keys=self.call_keys + other.call_keys,
+            blocked_keys=self.blocked_keys | other.blocked_keys,
             breaching_runs=_add_counts(self.breaching_runs, other.breaching_runs),
             malformed=_add_counts(self.malformed, other.malformed),
             benchmarks=criteria.add_tallies(self.benchmarks, other.benchmarks),
@@ -357,42 +325,5 @@ def _join_open(one: OpenCases | None, other: OpenCases | None) -> OpenCases | No
     return OpenCases(one.cases + other.cases, one.worst + other.worst, one.best + other.best)
 
 
-def _is_blocked(runs: Sequence[ScoredReply]) -> float:
-    """1 if a call gate blocks a run of the case, else 0        C-07"""
-    return float(bool(gate_flags([run.score for run in runs]) & CALL_BLOCKED))
-
-
-def _case_measure(slug: str, replies: Sequence[ScoredReply]) -> Measure:
-    """The measure of a case, from those of its runs        C-07"""
-    runs = [reply.measured.measures[slug] for reply in replies]
-    return runs[0] if len(runs) == 1 else mean_of_runs(runs)
-
-
-def _secondary_of(replies: Sequence[ScoredReply]) -> Mapping[str, Measure]:
-    if len(replies) == 1:
-        return replies[0].measured.secondary
-    by_run = [reply.measured.secondary for reply in replies if reply.measured.secondary]
-    return {
-        key: mean_of_runs([secondary[key] for secondary in by_run if key in secondary])
-        for key in dict.fromkeys(key for secondary in by_run for key in secondary)
-    }
-
-
 def _add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
-
-
-def _is_malformed(score: CaseScore) -> bool:
-    return any(slug.endswith(STRUCTURE) for slug in score.call_breaches)
-
-
-def _run_score(reply: ScoredReply) -> Measure:
-    """The ungated task score of one run; a malformed reply counts 0        C-98"""
-    score = reply.score
-    if _is_malformed(score):
-        return Measure(0.0)
-    if score.ungated_score is None:
-        why = f"a run has no task score: {', '.join(score.reasons)}"
-        return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
-    approximate = any(measure.approximate for measure in reply.measured.measures.values())
-    return Measure(score.ungated_score, approximate=approximate)

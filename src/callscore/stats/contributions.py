@@ -11,6 +11,7 @@ similarities, continues as doubles. Both are exact.
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
@@ -49,6 +50,16 @@ def call_key(call_id: str | int | None, case_id: str) -> int:
     """
     name = f"case:{case_id}" if call_id is None else f"call:{call_id}"
     return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def count_distinct(keys: Sequence[array[int]]) -> int:
+    """The number of distinct calls; by numpy if it is loaded, which needs less memory."""
+    if "numpy" not in sys.modules:
+        return len(set[int]().union(*keys))
+    import numpy as np
+
+    found = [np.unique(np.frombuffer(part, np.uint64)) for part in keys if len(part)]
+    return len(np.unique(np.concatenate(found))) if found else 0
 
 
 class Charge(NamedTuple):

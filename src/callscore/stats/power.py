@@ -18,6 +18,7 @@ POWER = 0.8
 ALPHA = 0.05
 MAX_CALLS = 100_000_000
 """Larger sample sizes are reported as None."""
+NOISE = 0.03
 NORMAL = NormalDist()
 
 
@@ -100,16 +101,32 @@ def calls_for_limit(
 def calls_for_claim(distance: float, deviation: float = 0.0, level: float = LEVEL) -> int | None:
     """The fewest n with z(level) · sd / √n + 1 − (1 − level)^(1/n) ≤ distance        STATS §2
 
-    About the calls after which a claim limit holds, if it must be this near to the value: the
-    spread of the calls, and what they may leave unseen. At least ln 0.05 / ln(1 − distance). None
-    if the value is not on the right side of its limit, or the sample would be too large.
+    About the calls after which a claim limit is this near to its value: the spread of the calls,
+    and what they may leave unseen. At least ln 0.05 / ln(1 − distance). None if the value is not on
+    the right side of what is claimed, or the sample would be too large.
     """
+    return _calls_within(distance, NORMAL.inv_cdf(level) * deviation, 1.0, level)
+
+
+def more_calls_for_claim(calls: int, reached: float, wanted: float, reach: float) -> int | None:
+    """About the calls after which a claim limit is as near to its value as wanted        STATS §2
+
+    `reached` is its distance now and `reach` that of the worst value: what the calls leave unseen
+    shrinks by 1/n, the rest by 1/√n. The draws of a limit may move it by up to `NOISE`.
+    """
+    unseen = (1 + NOISE) * reach * unseen_share(calls)
+    spread = max(0.0, reached - unseen) * math.sqrt(calls)
+    found = _calls_within(wanted, spread, reach, LEVEL)
+    return None if found is None else max(found, calls + 1)
+
+
+def _calls_within(distance: float, spread: float, reach: float, level: float) -> int | None:
+    """The fewest n with spread / √n + reach · unseen(n) ≤ distance"""
     if not distance > 0:
         return None
-    z = NORMAL.inv_cdf(level)
 
     def suffices(calls: int) -> bool:
-        return z * deviation / math.sqrt(calls) + unseen_share(calls, level) <= distance
+        return spread / math.sqrt(calls) + reach * unseen_share(calls, level) <= distance
 
     return _smallest(suffices)
 

@@ -29,6 +29,7 @@ class RateCounts(NamedTuple):
     """Whether no call has more than one item."""
     design_effect: float
     """Variance relative to independent items, at least 1."""
+    calls_with_events: int = 0
 
     @property
     def effective_items(self) -> float:
@@ -57,7 +58,8 @@ def count_rate(numerators: Floats, denominators: Floats) -> RateCounts | None:
     if calls > 1 and 0 < share < 1:
         spread = math.fsum((events - share * items) ** 2) * calls / (calls - 1)
         design_effect = max(1.0, spread / (share * (1 - share) * total_items))
-    return RateCounts(total_events, total_items, calls, bool((items <= 1).all()), design_effect)
+    single, with_events = bool((items <= 1).all()), int((events > 0).sum())
+    return RateCounts(total_events, total_items, calls, single, design_effect, with_events)
 
 
 def binomial_interval(events: float, items: float, level: float = LEVEL) -> tuple[float, float]:
@@ -97,12 +99,13 @@ def upper_limit(events: float, items: float, level: float = LEVEL) -> float:
     return beta_quantile(level, events + 1, items - events) if events < items else 1.0
 
 
-def items_needed(events: int, limit: float, level: float = LEVEL) -> int:
+def items_needed(events: float, limit: float, level: float = LEVEL) -> int:
     """The fewest items whose upper limit is at most `limit`, with this many events
 
     0, 1, 2 errors at 1 %: 299, 473, 628.
     """
-    low, high = events, events + 1
+    low = math.floor(events)
+    high = low + 1
     while upper_limit(events, high, level) > limit:
         low, high = high, 2 * high
         if high > MAX_ITEMS:
@@ -116,30 +119,12 @@ def items_needed(events: int, limit: float, level: float = LEVEL) -> int:
     return high
 
 
-class LimitCheck(NamedTuple):
-    """Whether the data show that a rate is at most its limit."""
+def calls_needed(counts: RateCounts, limit: float, level: float = LEVEL) -> int:
+    """The calls that would show a rate of at most `limit`, without further events        STATS §2
 
-    upper: float
-    """The upper confidence limit, as a share."""
-    n: int
-    """The effective number of items; the number of calls if there is no event."""
-    errors: int
-    """The events among them, rounded up."""
-    needed: int
-    """The items needed to show the limit with this many events."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the limit is demonstrated."""
-        return self.n >= self.needed
-
-
-def check_limit(counts: RateCounts, limit: float, level: float = LEVEL) -> LimitCheck:
-    """Whether the data demonstrate that the rate is at most `limit`        STATS §2"""
-    effective = counts.calls if counts.events <= 0 else math.floor(counts.effective_items)
-    events = min(math.ceil(counts.events / counts.items * effective - 1e-9), effective)
-    needed = items_needed(events, limit, level)
-    return LimitCheck(upper_limit(events, effective, level), effective, events, needed)
+    Events are counted in calls: items of one call are not independent.
+    """
+    return items_needed(counts.events / counts.items * counts.calls, limit, level)
 
 
 def rule_of_three_interval(

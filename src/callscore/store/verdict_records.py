@@ -51,6 +51,8 @@ class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str | None = None
     run: int = 1
     by: str = DOCUMENT
+    slug: str = ""
+    """The metric, where several have the same name; written by `--records`."""
 
 
 def read_verdict(line: Line) -> VerdictRecord:
@@ -74,7 +76,7 @@ def is_five_key(value: Any) -> bool:
 def _from_five_keys(record: FiveKeyRecord) -> VerdictRecord:
     return VerdictRecord(
         case_id=record.case_id,
-        metric=record.metric,
+        metric=record.slug or record.metric,
         item=WHOLE,
         model=record.model,
         run=record.run,

@@ -84,9 +84,9 @@ def test_a_report_opens_from_disk_without_an_error_and_without_a_request(
 def test_nothing_of_the_hostile_text_runs(browser: Browser, files: Mapping[str, Path]) -> None:
     with Opened(browser, files["hostile"]) as opened:
         opened.page.fill("[name=text]", "script")
-        opened.page.wait_for_timeout(200)
+        expect(opened.page.locator("#found")).to_contain_text(" of ")
         opened.page.evaluate(OPEN_ALL)
-        opened.page.wait_for_timeout(200)
+        opened.page.wait_for_load_state("networkidle")
         assert opened.page.evaluate("window.pwned") is None
         strange = "img,iframe,object,embed,base,link,[onerror],[onload],[style]"
         assert opened.page.locator(strange).count() == 0
@@ -142,11 +142,11 @@ def test_cases_can_be_filtered_sorted_and_reached(
         expect(page.locator("#found")).to_have_text("0 of 52 cases")
         page.locator("#blockers a", has_text="refund-en/qa").click()
         case = page.locator("#case-1")
-        assert case.get_attribute("open") is not None
-        assert page.evaluate("document.activeElement.closest('#case-1') !== null")
+        expect(case).to_have_attribute("open", "")
+        expect(case.locator("summary").first).to_be_focused()
         case.get_by_text("Verdicts (").click()
         case.locator("a[href='#case-1-t3']").first.click()
-        assert page.locator("#case-1-t3").is_visible()
+        expect(page.locator("#case-1-t3")).to_be_visible()
 
 
 def test_the_first_cases_can_be_read_without_a_script(

@@ -27,7 +27,7 @@ def reasons(case: Json, answer: object, folder: Path, verdicts: Sequence[Json] =
     path = folder / "records.jsonl"
     callscore.score([case], [output("c1", answer)], verdicts=verdicts, records=path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {line["metric"]: line["reason"] for line in lines}
+    return {line["slug"]: line["reason"] for line in lines}
 
 
 def verdict(metric: str, item: str, word: str, **more: str) -> Json:
@@ -134,3 +134,59 @@ def test_c100_a_quotation_mark_of_the_model_does_not_end_the_quotation(tmp_path:
         entity_case(["refund"], [], ["refund"]), entity_output(['a", made up "b']), tmp_path
     )
     assert found["entity.fabricated_count"].endswith(r'made up "a\", made up \"b"')
+
+
+def parts(case: Json, answer: object, folder: Path, verdicts: Sequence[Json] = ()) -> Json:
+    """What a record quotes of the reference and of the answer, by metric."""
+    path = folder / "records.jsonl"
+    callscore.score([case], [output("c1", answer)], verdicts=verdicts, records=path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {
+        line["slug"]: (line["expected_outcome_reference"], line["model_output_observed"])
+        for line in lines
+    }
+
+
+def test_c100_records_name_metrics_as_the_framework_does(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    callscore.score(
+        [qa_case([question()])], [output("c1", form(question()))], records=path, benchmarks=True
+    )
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    names = {line["slug"]: line["metric"] for line in lines}
+    assert names["qa.score_gap_accuracy"] == "Score Gap Accuracy"
+    assert names["qa.structure"] == "Response Structure Compliance"
+    assert names["bench.exact_match"] == "Exact Match"
+
+
+def test_c100_records_quote_the_entities_that_count(tmp_path: Path) -> None:
+    case = entity_case(["refund", "login"], ["billing"], ["refund", "login", "billing", "card"])
+    found = parts(case, entity_output(["refund", "Sky Dive"], ["billing"]), tmp_path)
+    assert found["entity.keyword_precision"] == ('["refund","login"]', '["Sky Dive"]')
+    assert found["entity.keyword_recall"] == ('["login"]', '["refund","Sky Dive"]')
+    listed = '["refund","login","billing","card"]'
+    assert found["entity.config_adherence"] == (listed, '{"detected_keywords":["Sky Dive"]}')
+    assert found["entity.fabricated_count"][1] == '{"detected_keywords":["Sky Dive"]}'
+    assert "valid_entity_set" not in found["entity.fabricated_count"][0]
+
+
+def test_c100_records_quote_empty_fields_and_fabricated_claims(tmp_path: Path) -> None:
+    answer = text_outcome()
+    answer["summary"]["call_extracted_info"]["resolution"] = "n/a"
+    verdicts = [verdict("text.fabrication_free", "claim:1", "not_found", text='A "gift"')]
+    found = parts(text_case(), answer, tmp_path, verdicts)
+    assert found["text.field_presence"][1] == '{"resolution":"n/a"}'
+    assert found["text.fabrication_free"][1] == r'["A \"gift\""]'
+
+
+def test_c100_records_quote_the_sentence_of_a_lost_fact(tmp_path: Path) -> None:
+    case = translation_case("She pays 49 dollars", "Paga 49 dólares")
+    for part in ("expected_outcome",):
+        case[part]["sentence_translations"].append(
+            {"source_id": 2, "source_text": "At noon", "translated_text": "A mediodía"}
+        )
+    answer = json.loads(json.dumps(case["expected_outcome"]))
+    answer["sentence_translations"][0]["translated_text"] = "Paga 94 dólares"
+    expected, observed = parts(case, answer, tmp_path)["translation.critical_facts"]
+    assert expected == '[{"source_id":1,"translated_text":"Paga 49 dólares"}]'
+    assert observed == '[{"source_id":1,"translated_text":"Paga 94 dólares"}]'

@@ -17,6 +17,8 @@ WHOLE = "*"
 DOCUMENT = "document"
 """The source of such scores. It is part of the signature; they are never mixed with others."""
 RECORD_KEYS = ("metric", "score", "expected_outcome_reference", "model_output_observed", "reason")
+NOT_CITED = "citation_not_found"
+"""A flag, with the metric: a citation that is neither a field nor found; its score counts."""
 SAME_SCORE = 1e-9
 
 
@@ -27,7 +29,7 @@ class JudgedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layer: int
     definition: str
     steps: Sequence[float] = ()
-    """The allowed scores; if empty, any from 0 to 1 (C-17, C-69)."""
+    """The allowed scores; if empty, any from 0 to 1 (C-17, C-100)."""
 
     def fault(self, score: float) -> str:
         """Why a score is invalid; empty if it is valid."""

@@ -1,8 +1,8 @@
-"""The offline judge: estimates by rule.
+"""The offline judge: a detector of inserted errors, by rule.
 
-Every verdict is approximate (C-125): an estimate neither triggers nor clears a blocker. A rule that
-cannot decide abstains; names are left to the measures in code (C-72); outcomes that are not found
-make a translation approximate.
+Every verdict is approximate (C-125): an estimate neither triggers nor clears a blocker, and no row
+that uses one has a rating. A rule that cannot decide abstains; names are left to the measures in
+code (C-72); outcomes that are not found make a translation approximate.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ class OfflineJudge:
     """A judge by rule; the embedder, if there is one, compares goals and highlights."""
 
     name = "offline estimate"
+    caveat = (
+        'the offline judge finds inserted errors (another number, another name, a "not"), and '
+        "hardly those that models make: its rows are estimates without a rating, a tick or a "
+        "blocker"
+    )
 
     def __init__(self, embedder: Embedder | None = None, tolerance_s: float = SECONDS) -> None:
         self._embedder = embedder

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard
 from callscore.core.template import TemplateRow
-from callscore.report.cells import count_undecided_gates, show_flip_rate, tasks_run
+from callscore.report.blocker_text import count_undecided_gates
+from callscore.report.cells import tasks_run
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
     collapsible,
@@ -18,6 +19,7 @@ from callscore.report.html.parts import (
     section,
     table,
 )
+from callscore.report.judging_text import show_flip_rate
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.case import Turn, turns
+from callscore.core.case import Turn, clock, turns
 from callscore.core.judging import Verdict
 from callscore.report.details.decoded_case import DecodedAnswer, DecodedCase, as_objects, has_reply
 from callscore.report.details.field_comparison import FieldComparison, FieldValue, compare_fields
@@ -183,18 +183,13 @@ def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
     cut = len(turn.text) - len(text)
     return tag(
         "li",
-        tag("span", _clock(turn.start), class_="at") if turn.start is not None else None,
+        tag("span", clock(turn.start), class_="at") if turn.start is not None else None,
         tag("b", plain(turn.speaker, 40)) if turn.speaker else None,
         " ",
         tag("span", parts, dir="auto"),
         f" … {cut} more characters" if cut > 0 else None,
         id=f"case-{place}-{plain(turn_name(turn, number), 20)}",
     )
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes:02d}:{rest:02d}"
 
 
 def _answers(case: DecodedCase, place: int) -> Html:

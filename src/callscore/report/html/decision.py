@@ -8,8 +8,9 @@ from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
+from callscore.report.blocker_text import count_undecided_gates
 from callscore.report.cell import TONES
-from callscore.report.cells import count_undecided_gates, show_score_interval, tasks_run
+from callscore.report.cells import show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
@@ -196,7 +197,7 @@ def _ratings(model: ModelScore) -> Html:
 def _blockers(model: ModelScore, *, standalone: bool) -> Child:
     undecided = count_undecided_gates(model)
     if model.blockers:
-        calls = show_count(model.blocked_calls, "call")
+        calls = f"{model.blocked_calls} of {show_count(model.calls, 'call')}"
         number = chip(show_count(len(model.blockers), "blocker"), "blocked")
         return join(
             number if standalone else tag("a", number, href="#blockers"),

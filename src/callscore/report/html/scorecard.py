@@ -28,7 +28,7 @@ def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 def scorecard_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
     """Return every row of the template, one column per model."""
     headings = ["Metric", *(model_name(model.model) for model in card.models), "Threshold"]
-    filled = scorecard_rows(card, template, all_rows=True)
+    filled = scorecard_rows(card, template, rows="details")
     return table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
 
 
@@ -77,7 +77,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     aside = [
         show_score_interval(metric, metric.unit),
         f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
-        "approximate" if metric.approximate else "",
+        ("approximate" if metric.rating else "estimate, not rated") if metric.approximate else "",
         "uncalibrated" if metric.uncalibrated else "",
         f"worst case of {show_count(metric.open_calls, 'open call')}" if metric.bounded else "",
     ]

@@ -8,14 +8,14 @@ checks its structure.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, JsonObject, Message, Prompt, turns
+from callscore.core.case import Case, JsonObject, Message, Prompt, clock, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
 from callscore.suites.calls.parse import ReplyForm, Structure, form_from_schema
@@ -53,21 +53,35 @@ SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
 """The emotions of the framework's sample, if neither config nor data set names any (C-25)."""
 
 
-class PromptFile(msgspec.Struct, frozen=True):
-    """A task's prompt in the package: instructions and the JSON schema of the reply."""
+ANSWER = "\n## Answer\n"
+"""The heading in a prompt file before the words on the documented form of the reply."""
+ANSWER_IN_FORM = """\
+Give one JSON object and nothing else, no code fence. The key `form` of the document lists every key
+of the answer by its place: a dot leads into an object, `[]` to every entry of an array. The answer
+has exactly these keys; what the list leaves out is not wanted.
+"""
 
-    system: str
+
+class PromptFile(msgspec.Struct, frozen=True):
+    """A task's prompt in the package: instructions, form and JSON schema of the reply."""
+
+    instructions: str
+    answer: str
     schema: JsonObject
+
+    def system(self, *, has_form: bool) -> str:
+        """The system message; a form in the document replaces the documented one."""
+        return f"{self.instructions}{ANSWER}{ANSWER_IN_FORM if has_form else self.answer}"
 
 
 @cache
 def prompt_file(task: str) -> PromptFile:
     """The instructions of a task, and the JSON schema of its replies."""
     folder = Path(__file__).with_name(task)
-    return PromptFile(
-        folder.joinpath("prompt.md").read_text(encoding="utf-8"),
-        msgspec.json.decode(folder.joinpath("answer.schema.json").read_bytes()),
-    )
+    text = folder.joinpath("prompt.md").read_text(encoding="utf-8")
+    instructions, _, answer = text.partition(ANSWER)
+    schema = msgspec.json.decode(folder.joinpath("answer.schema.json").read_bytes())
+    return PromptFile(instructions, answer, schema)
 
 
 @cache
@@ -98,14 +112,22 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     if case.question:
         document["question"] = case.question
     schema = schema_of(structure.shape, file.schema, structure.asked)
-    if not is_documented(schema, file.schema):
-        document["form"] = example_form(schema)
+    has_form = not is_documented(schema, file.schema)
+    if has_form:
+        document["form"] = list(form_paths(schema))
     data = msgspec.json.encode(document).decode()
-    return Prompt((Message("system", file.system), Message("user", data)), schema)
+    system = file.system(has_form=has_form)
+    return Prompt((Message("system", system), Message("user", data)), schema)
 
 
 def _turn_fields(turn: dict[str, Any]) -> dict[str, Any]:
-    return {key: turn[key] for key in ("id", "speaker", "start", "text") if key in turn}
+    """A turn as the prompt has it; its time as mm:ss, as reasons are to cite it."""
+    fields: dict[str, Any] = {
+        key: turn[key] for key in ("id", "speaker", "start", "text") if key in turn
+    }
+    if "start" in fields:
+        fields["start"] = clock(fields["start"])
+    return fields
 
 
 def schema_of(
@@ -147,11 +169,15 @@ def _member_schema(
     return schema_of(shape.containers.get(name, SCALAR), inner, asked, below)
 
 
-def example_form(schema: JsonObject) -> Any:
-    """The form of the reply as an example: every name, and `...` for its value."""
-    if schema["type"] == "object":
-        return {name: example_form(inner) for name, inner in schema["properties"].items()}
-    return [example_form(schema["items"])] if schema["type"] == "array" else "..."
+def form_paths(schema: JsonObject, path: str = "") -> Iterator[str]:
+    """Every key of the reply by its path, such as `questions[].reason`; there is nothing to copy"""
+    if schema["type"] == "object" and schema["properties"]:
+        for name, inner in schema["properties"].items():
+            yield from form_paths(inner, f"{path}.{name}" if path else name)
+    elif schema["type"] == "array":
+        yield from form_paths(schema["items"], f"{path}[]")
+    else:
+        yield path
 
 
 def is_documented(schema: JsonObject, documented: JsonObject) -> bool:

@@ -1,7 +1,7 @@
 """Reads `spec.toml`, the only source of the numbers of document 003."""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,6 +11,10 @@ import msgspec
 from callscore.core.spec import ScoreSettings, Spec, read_spec
 from callscore.scorecard.suite import convert_settings
 
+FORM_NOTE = (
+    "schema: form binds ids, maximum scores, types and marks of QA answers to the form: a model "
+    "whose server keeps to the schema cannot get them wrong, so errors of this kind are hidden"
+)
 FILE = Path(__file__).with_name("spec.toml")
 
 
@@ -24,6 +28,12 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
     fluency_granularity: Literal["sentence"] = msgspec.field(name="fluency.granularity")
     entity_fabricated: Literal["configured", "formula"] = msgspec.field(name="entity.fabricated")
     padding_factor: float
+    schema: Literal["documented", "form"]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """A note on answers that could not go wrong as others can."""
+        return [FORM_NOTE] if self.schema == "form" else []
 
     @property
     def quote_tolerance_s(self) -> float:

@@ -25,6 +25,7 @@ def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
             model,
             step.run,
             metric,
+            metric,
             score,
             _truncate(step.expected),
             _truncate(_reply_text(step.reply)),

@@ -17,6 +17,7 @@ from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import asked_questions, build_prompt, reply_form
 from callscore.suites.calls.qa import measures as formulas
+from callscore.suites.calls.qa.form_schema import bind_to_form
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
@@ -54,8 +55,11 @@ class QATask(CallTask[QAReference, QAOutput]):
 
     def prompt(self, case: Case) -> Prompt:
         """The form and the transcript."""
-        structure = structure_of(case, self._sources)
-        return build_prompt(case, {"questions": asked_questions(case)}, structure)
+        structure, questions = structure_of(case, self._sources), asked_questions(case)
+        prompt = build_prompt(case, {"questions": questions}, structure)
+        if self.settings.schema != "form" or prompt.schema is None:
+            return prompt
+        return msgspec.structs.replace(prompt, schema=bind_to_form(prompt.schema, questions))
 
     def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
         """The model's form, or why it cannot be scored."""
