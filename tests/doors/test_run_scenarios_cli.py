@@ -12,6 +12,7 @@ import pytest
 from callscore.suites.orchestration.scenario.protocol import bundled_protocol
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
+from real_model_faults import PLAN_AGAIN
 from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS, call_first_tool, scenario_data
 from stub_servers import Answer, Behaviour, Request, chat, chat_completion, serving
 
@@ -546,8 +547,7 @@ def test_c121_the_directory_of_a_run_is_its_output_folder_and_the_model(tmp_path
 
 def repeat_the_plan(request: Request) -> Behaviour:
     """Reply as small models do: with a plan, to a sub-agent too."""
-    plan = {"workflow_1": {"steps": [{"agent_id": "billing_agent", "status": "pending"}]}}
-    return Answer(chat_completion(json.dumps(plan, indent=2)))
+    return Answer(chat_completion(PLAN_AGAIN))
 
 
 def test_a_model_that_repeats_the_plan_is_named_as_one(tmp_path: Path) -> None:

@@ -126,6 +126,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     """Answers that were evaluated: calls times runs."""
     malformed: Mapping[str, int] = {}
     """Malformed answers by cause (`truncated`, `prose_around_json`)."""
+    flags: Mapping[str, int] = {}
+    """Well-formed answers by flag (`max_score_differs`); not those that name an item."""
     undecided_gates: Sequence[str] = ()
     """Blocker rows that are not decided: not judged, or only estimated (C-87)."""
     trivial_floor: float | None = None

@@ -15,6 +15,7 @@ import msgspec
 
 from callscore.core.case import Malformed, Reply
 from callscore.core.lazy_regex import lazy_regex
+from callscore.core.repetition import ends_in_loop
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
@@ -40,6 +41,9 @@ _CUT_SHORT = {
     "safety": "content_filter",
     "refusal": "refusal",
 }
+
+
+LOOP = Malformed("repetition", "the reply repeats itself until it was cut off")
 
 
 class JsonFault(ValueError):
@@ -230,6 +234,8 @@ def body_of(reply: Reply, parse: str) -> Body | Malformed:
     """Remove the allowed text around the JSON of a reply (C-21)."""
     if reply.finish_reason is not None and not is_finished(reply):
         cause = _CUT_SHORT[reply.finish_reason.lower()]
+        if cause == "truncated" and ends_in_loop(_as_text(reply.text)):
+            return LOOP
         return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
     if isinstance(reply.text, bytes):
         return Body(reply.text)
@@ -252,6 +258,10 @@ def _without_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
         return text, ()
     _, end, answer = text.partition(THOUGHTS_END)
     return (answer.strip(), ("thoughts_removed",)) if end else (text, ())
+
+
+def _as_text(text: str | bytes) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
 def is_finished(reply: Reply) -> bool:
@@ -281,7 +291,10 @@ def decode_body(body: Body) -> Parsed | Malformed:
     try:
         decoded = decode(body.raw)
     except JsonFault as fault:
-        return Malformed(_cause(fault, body.raw), fault.detail)
+        cause = _cause(fault, body.raw)
+        if cause in ("truncated_json", "not_json") and ends_in_loop(_as_text(body.raw)):
+            return LOOP
+        return Malformed(cause, fault.detail)
     if not isinstance(decoded.value, dict):
         return Malformed("not_an_object", "the reply is JSON, but not an object")
     return Parsed(decoded.value, body.flags + decoded.flags)

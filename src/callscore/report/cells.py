@@ -202,7 +202,7 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.bounded:
         parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
     if metric.resolution is not None:
-        parts.append(f"1 in {100 / metric.resolution:.0f}")
+        parts.append(_count_of_all(metric.value, metric.resolution))
     if metric.facts is not None:
         parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
@@ -214,6 +214,12 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.uncalibrated:
         parts.append("uncalibrated")
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def _count_of_all(value: float | None, resolution: float) -> str:
+    """Return a rate as a count, such as `0 of 48`; the mean over several runs may be a fraction."""
+    number = f"{(value or 0.0) / resolution:.1f}".removesuffix(".0")
+    return f"{number} of {100 / resolution:.0f}"
 
 
 def _mark(metric: MetricScore) -> str:

@@ -11,6 +11,7 @@ from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.blocker_text import count_undecided_gates
+from callscore.report.causes import state_causes
 from callscore.report.cell import Tone
 from callscore.report.cells import tasks_run
 from callscore.report.numbers import show, show_count, show_money
@@ -28,19 +29,6 @@ NAMES_SHOWN = 3
 MODELS_SHOWN = 3
 MAX_NAME_LENGTH = 40
 
-REMEDIES: Mapping[str, str] = {
-    "truncated": "were cut off by the token limit: raise max_tokens",
-    "truncated_json": "ended within the JSON: raise max_tokens",
-    "prose_around_json": "had text around the JSON",
-    "content_filter": "were stopped by the provider's content filter",
-    "refusal": "were refusals",
-    "empty": "were empty",
-    "structure": "did not have the requested keys",
-    "not_json": "were not JSON",
-    "not_an_object": "were JSON, but not an object",
-    "duplicate_key": "had a key twice",
-}
-
 
 class Statement(NamedTuple):
     """One sentence of the decision, with a keyword in front."""
@@ -52,12 +40,12 @@ class Statement(NamedTuple):
 
 def state_decision(card: Scorecard) -> list[Statement]:
     """Return the decision that a scorecard supports, most important statement first."""
-    malformed = list(_malformed_replies(card))[:MODELS_SHOWN]
+    causes = state_causes(card, MODELS_SHOWN)
     return [
         *_race(card),
         *_decision(card),
         *_blocked_models(card),
-        *malformed,
+        *(Statement(cause.keyword, cause.text, "bad") for cause in causes),
         *_unknown_facts(card),
     ]
 
@@ -213,19 +201,6 @@ def _blocked_models(card: Scorecard) -> Iterator[Statement]:
     if len(blocked) > MODELS_SHOWN:
         left = show_count(len(blocked) - MODELS_SHOWN, "more model")
         yield Statement("", f"{left} out; see the blockers below.", "blocked")
-
-
-def _malformed_replies(card: Scorecard) -> Iterator[Statement]:
-    """State how many replies could not be parsed, with the remedy for the most frequent cause."""
-    for model in card.models:
-        for task, score in model.tasks.items():
-            if not score.malformed:
-                continue
-            cause, number = max(score.malformed.items(), key=lambda entry: entry[1])
-            why = REMEDIES.get(cause, cause.replace("_", " "))
-            name = plain(model.model, MAX_NAME_LENGTH)
-            text = f"{name}, {task}: {number} of {score.answers} answers {why}."
-            yield Statement("MALFORMED", text, "bad")
 
 
 def _unknown_facts(card: Scorecard) -> Iterator[Statement]:

@@ -57,6 +57,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) 
         blocked_calls=len(tally.blocked),
         answers=tally.calls,
         malformed=tally.malformed,
+        flags=dict(sorted(tally.flags.items())),
         undecided_gates=_undecided_gates(formula, tally, metrics, gating),
         subscores=_subscores(formula, metrics, values),
         metrics=metrics,

@@ -13,7 +13,8 @@ from callscore.core.suite import RecordPart
 from callscore.metrics.text import item_id, n2
 from callscore.scorecard.formula import STRUCTURE
 
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+"""An unfinished text goes to the end: looking for its end from every mark would take the square."""
 
 
 class Outcomes(NamedTuple):

@@ -60,6 +60,8 @@ class TaskTally(msgspec.Struct):
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
     """Runs in breach, by call gate (C-07)."""
     malformed: dict[str, int] = msgspec.field(default_factory=dict)
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
+    """Well-formed answers by flag, without flags that name an item."""
     """Malformed replies, by cause: the first flag of each."""
     benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
@@ -155,6 +157,8 @@ class TaskTally(msgspec.Struct):
         for (case_id, runs), key in zip(cases, keys, strict=True):
             for reply in runs:
                 replies.append(reply)
+                if reply.measured.flags:
+                    self._count_flags(reply)
                 score = reply.score.ungated_score
                 if score is not None:
                     self.scored += 1
@@ -251,6 +255,12 @@ class TaskTally(msgspec.Struct):
         for key, measures in columns.items():
             self._metric(key).add([case for case in measures if case.value is not None])
 
+    def _count_flags(self, reply: ScoredReply) -> None:
+        if not _is_malformed(reply.score):
+            for flag in reply.measured.flags:
+                if ":" not in flag:
+                    self.flags[flag] = self.flags.get(flag, 0) + 1
+
     def _add_breach(self, case_id: str, reply: ScoredReply) -> None:
         score = reply.score
         self.blocked.add(case_id)
@@ -295,6 +305,7 @@ class TaskTally(msgspec.Struct):
             blocked_keys=self.blocked_keys | other.blocked_keys,
             breaching_runs=_add_counts(self.breaching_runs, other.breaching_runs),
             malformed=_add_counts(self.malformed, other.malformed),
+            flags=_add_counts(self.flags, other.flags),
             benchmarks=criteria.add_tallies(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,

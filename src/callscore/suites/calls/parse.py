@@ -34,6 +34,9 @@ from callscore.suites.calls.structure import (
     names_at,
 )
 
+BLANKS = ("...", "…")
+"""What examples in prompts have instead of a text."""
+COPIED_EXAMPLE = "copied_example"
 Scalar = str | int | float | bool | None
 
 _ENCODE = msgspec.json.Encoder().encode
@@ -286,6 +289,36 @@ def parse_reply(
     reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
 ) -> Parsed | Malformed:
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
+    found = _parse(reply, structure, parse)
+    text = reply.text
+    may_copy = any(
+        (f'"{blank}"' in text if isinstance(text, str) else f'"{blank}"'.encode() in text)
+        for blank in BLANKS
+    )
+    return _mark_copied_example(found, structure) if may_copy else found
+
+
+def _mark_copied_example(found: Parsed | Malformed, structure: Structure) -> Parsed | Malformed:
+    """The reply with the flag `copied_example` if it has blanks that are not in the reference."""
+    if _has_blank(structure.expected):
+        return found
+    if isinstance(found, Parsed):
+        flags = (*found.flags, COPIED_EXAMPLE) if _has_blank(found.value) else found.flags
+        return Parsed(found.value, flags)
+    return Malformed(COPIED_EXAMPLE, found.detail) if found.cause == "structure" else found
+
+
+def _has_blank(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(key in BLANKS or _has_blank(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return any(map(_has_blank, value))
+    return isinstance(value, str) and value.strip() in BLANKS
+
+
+def _parse(
+    reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
+) -> Parsed | Malformed:
     form = structure.sources.form if structure.is_documented and is_finished(reply) else None
     if form is not None:
         documented = decode_documented(reply.text, structure.expected, form, structure.allows)

@@ -43,6 +43,8 @@ from callscore.suites.calls.structure import COMPLIES, DIFFERS
 STRUCTURE = "entity.structure"
 UNSPOKEN = f"{FABRICATED}/unspoken_entities"
 NONE_UNSPOKEN: Mapping[str, Measure] = {UNSPOKEN: count(0)}
+FEWEST_COPIED = 3
+"""A list of fewer entities may well occur as a whole."""
 OFFERED: Mapping[str, tuple[str, ...]] = {}
 """No metric of this task asks a judge."""
 
@@ -102,6 +104,8 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
             flags = flags.union(parsed.flags, reference.flags)
         if _valid_set_differs(parsed.value, reference):
             flags |= {"valid_entity_set_differs"}
+        if _is_copied_list(keywords.keys | topics.keys, reference):
+            flags |= {"copied_list"}
         return EntityOutput(keywords.keys, topics.keys, sorted(flags) if flags else [])
 
     def ask(self, reference: EntityReference, output: EntityOutput) -> Sequence[Question]:
@@ -154,6 +158,16 @@ def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) ->
     if given == reference.as_written:
         return False
     return distinct_entities(given, reference.aliases).keys != reference.configured
+
+
+def _is_copied_list(reported: frozenset[str], reference: EntityReference) -> bool:
+    """Whether the whole configured list is reported as detected, though it was not expected."""
+    configured = reference.configured
+    return (
+        len(configured) >= FEWEST_COPIED
+        and configured <= reported
+        and not configured <= reference.keywords | reference.topics
+    )
 
 
 def _malformed_measures(reference: EntityReference, output: Malformed) -> Measured:

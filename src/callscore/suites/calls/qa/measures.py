@@ -33,6 +33,7 @@ POINTS: Mapping[str, int] = {
 }
 """Points of a reason by verdict (C-37); `specific` needs a second verdict."""
 MOST_POINTS = 2
+FEWEST_EQUAL_MARKS = 3
 
 LONGEST_BARE_TIME = 40
 _WINDOW, _LETTERS = 24, 4
@@ -47,6 +48,18 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     given: float | None
     same_scale: bool = True
     full_marks: bool = False
+
+
+def has_equal_marks(marks: Sequence[Mark]) -> bool:
+    """Whether ≥ 3 marks are one share of their scale, where people's marks differ        C-29"""
+    given = [mark for mark in marks if mark.given is not None]
+    if len(given) < FEWEST_EQUAL_MARKS:
+        return False
+    shares = [(mark.given or 0.0) / mark.question.max_score for mark in given]
+    if max(shares) - min(shares) > TOLERANCE:
+        return False
+    of_people = [(mark.question.score or 0.0) / mark.question.max_score for mark in given]
+    return max(of_people) - min(of_people) > TOLERANCE
 
 
 def is_correct(mark: Mark, margin_fraction: float) -> bool:

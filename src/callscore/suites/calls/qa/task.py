@@ -100,6 +100,8 @@ class QATask(CallTask[QAReference, QAOutput]):
                     points.append(formulas.evidence_points(reason, question, verdicts, flags))
             elif item is not None and item.get("score") is not None:
                 flags.add("na_scored")
+        if formulas.has_equal_marks(marks):
+            flags.add("equal_marks")
         return Measured(
             {
                 "qa.question_score_accuracy": formulas.question_score_accuracy(
@@ -142,7 +144,7 @@ def mark_of(question: ExpectedQuestion, item: Mapping[str, Any] | None, flags: s
         return Mark(question, None)
     score, maximum, highest = number(item.get("score")), item.get("max_score"), question.max_score
     if score is None:
-        flags.add("bad_scalar")
+        flags.update(("bad_scalar", "null_marks") if item.get("score") is None else ("bad_scalar",))
         return Mark(question, None)
     if not 0 <= score <= highest:
         score = _snap_to_scale(score, highest)
