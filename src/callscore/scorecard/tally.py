@@ -172,11 +172,17 @@ class TaskTally(msgspec.Struct):
         else:
             self._add_runs(formula, [runs for _, runs in cases])
         self._add_secondary(cases)
-        for at, (case_id, runs) in enumerate(cases):
+        self._add_other_verdicts(formula, cases)
+
+    def _add_other_verdicts(
+        self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[ScoredReply]]]
+    ) -> None:
+        """Add what the last cases would be with other verdicts: of people, or on open items."""
+        for from_end, (case_id, runs) in zip(range(len(cases), 0, -1), cases, strict=True):
             if any(reply.extremes is not None for reply in runs):
-                self._add_open(formula, case_id, runs, len(cases) - at)
+                self._add_open(formula, case_id, runs, from_end)
             if self.contributions is not None and any(reply.labels for reply in runs):
-                add_labels(formula, runs, self.contributions, len(cases) - at)
+                add_labels(formula, runs, self.contributions, from_end)
 
     def _add_open(
         self, formula: TaskFormula, case_id: str, runs: Sequence[ScoredReply], from_end: int
@@ -191,6 +197,8 @@ class TaskTally(msgspec.Struct):
         for side, tally in enumerate((found.worst, found.best)):
             replies = [run.extremes[side] if run.extremes else run for run in runs]
             tally.add_extreme(formula, case_id, replies, undecided)
+            if any(reply.score.status == "invalid" for reply in replies):
+                tally.blocked_keys.add(self.call_keys[-from_end])
             if side == 0 and self.contributions is not None:
                 flags = gate_flags([reply.score for reply in replies])
                 measures = {slug: case_measure(slug, replies) for slug in undecided}
@@ -256,7 +264,7 @@ class TaskTally(msgspec.Struct):
             self._metric(key).add([case for case in measures if case.value is not None])
 
     def _count_flags(self, reply: ScoredReply) -> None:
-        if not _is_malformed(reply.score):
+        if not is_malformed(reply.score):
             for flag in reply.measured.flags:
                 if ":" not in flag:
                     self.flags[flag] = self.flags.get(flag, 0) + 1
