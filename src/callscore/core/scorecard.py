@@ -15,6 +15,7 @@ from callscore.core.corrected import Corrected
 from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
+from callscore.core.ranking import DecisionLine, RankingLine, ZeroedRankingLine
 
 
 class CaseResult(msgspec.Struct, frozen=True, gc=False):
@@ -85,6 +86,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
     """How many supported claims were left out as padding (C-136)."""
+    measured_by: str | None = None
+    """What compared texts in place of LaBSE or mUSE, for which alone the limits hold (C-68)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -239,54 +242,6 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     answered_by: Sequence[str] = ()
     """Model names other than the requested one under which the model replied; part of its
     identity (R-26)."""
-
-
-class RankingLine(msgspec.Struct, frozen=True):
-    """One line of the ranking; if `rank` is null, `reason` says why."""
-
-    model: str
-    rank: int | None
-    efficiency: float | None
-    final_score: float | None
-    cost_per_1000_calls: float | None
-    normalised_cost: float | None
-    cost_status: str
-    quality_rank: int | None
-    pareto: bool
-    estimate: bool
-    reason: str | None
-    efficiency_ci95: Interval | None = None
-    rank_ci95: tuple[int, int] | None = None
-    """The ranks in at least 95 % of resamples; see `contrasts` for how models compare."""
-    quality_rank_ci95: tuple[int, int] | None = None
-    few_calls: bool = False
-    rank_band: tuple[int, int] | None = None
-    """The best and the worst rank that the data allow; models with equal bands tie (STATS §3)."""
-    quality_band: tuple[int, int] | None = None
-
-
-class DecisionLine(msgspec.Struct, frozen=True):
-    """One statement of the decision (C-138): its word, the models it names, and why."""
-
-    word: str
-    models: Sequence[str]
-    why: str
-
-
-class ZeroedRankingLine(msgspec.Struct, frozen=True):
-    """One line of the ranking with blocked calls counted as 0; never official (C-129)."""
-
-    model: str
-    rank: int | None
-    zeroed_final: float | None
-    cost_per_1000_calls: float | None
-    tasks: Sequence[str]
-    """The tasks in the score."""
-    estimate: bool
-    obstacles: Sequence[str]
-    """Why the model has no official score."""
-    ci95: Interval | None = None
-    band: tuple[int, int] | None = None
 
 
 FINAL = "Final Score"

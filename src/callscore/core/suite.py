@@ -156,6 +156,10 @@ class BenchmarkLayer(Protocol):
         """The most items a judge can be asked about for the criteria."""
         ...
 
+    def compared(self, case: Case) -> Sequence[tuple[str, str]]:
+        """Criterion and reference text of everything that an embedder may compare."""
+        ...
+
 
 class Floor(NamedTuple):
     """The best score of a trivial answer that no gate blocks; None if all are blocked."""

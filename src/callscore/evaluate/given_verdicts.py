@@ -32,8 +32,8 @@ class VerdictIndex(msgspec.Struct):
     judges: set[str] = set()
     unused: int = 0
     """Verdicts that match no reply."""
-    estimates: bool = False
-    """Whether a verdict comes from a built-in substitute."""
+    estimates: dict[str, str] = {}
+    """By metric with verdicts of a built-in substitute, who gave the first of them."""
     on_benchmarks: bool = False
     """Whether a verdict is about a benchmark; if so, benchmarks run."""
     whole: bool = False
@@ -60,7 +60,8 @@ def index_verdicts(
         index.judges.add(record.by or "unnamed")
         index.whole |= record.item == WHOLE
         index.worded |= record.verdict is not None
-        index.estimates = index.estimates or record.approximate
+        if record.approximate:
+            index.estimates.setdefault(metric, record.by)
         index.on_benchmarks = index.on_benchmarks or metric.startswith("bench.")
         lines.add(position, line)
     return index

@@ -9,11 +9,11 @@ import msgspec
 
 from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.interval import FEW_CALLS, GateClaim
+from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
     FinalScore,
     MetricScore,
     ModelScore,
-    RankingLine,
     SubScore,
     TaskScore,
 )

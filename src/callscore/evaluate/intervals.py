@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.interval import IntervalMethod
-from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
+from callscore.core.ranking import RankingLine
+from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import with_bands, with_claims
 from callscore.evaluate.corrections import (

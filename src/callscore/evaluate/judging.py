@@ -43,6 +43,8 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 NO_JUDGEMENT = Judgement()
+CHRF = "lexical:chrf"
+"""The signature of chrF begins with it."""
 
 
 class JudgingCost(msgspec.Struct):
@@ -58,6 +60,8 @@ class JudgingCost(msgspec.Struct):
     flipped: int = 0
     failed: int = 0
     similarities: int = 0
+    substituted: dict[str, int] = msgspec.field(default_factory=dict)
+    """Comparisons by a measure other than LaBSE and mUSE, by its signature (C-68)."""
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many judge requests raised each flag."""
     stored: int = 0
@@ -96,6 +100,11 @@ class JudgingCost(msgspec.Struct):
     def cost_usd(self) -> float | None:
         """The known part of the cost of judging; None if nothing is known."""
         return None if self.cost_units is None else self.cost_units / UNITS_PER_DOLLAR
+
+
+def author_name(signature: str) -> str:
+    """The short name of the author of a similarity."""
+    return "chrF" if signature.startswith(CHRF) else signature.partition(";")[0]
 
 
 class JudgeRunner:
@@ -193,6 +202,17 @@ class JudgeRunner:
         if why_failed is not None and not why_failed.startswith(tuple(spent.unusable)):
             yield f"items got no verdict, for example: {why_failed}"
 
+    def comparison_notes(self) -> Iterator[str]:
+        """Notes on comparisons by measures for which the limits do not hold        C-68"""
+        for by, number in sorted(self.spent.substituted.items()):
+            total = self.spent.similarities
+            yield (
+                f"{author_name(by)} made {number} of {total} comparisons of texts"
+                f" ({100 * number / total:.0f} %), because neither mUSE nor a LaBSE on this machine"
+                " reads them; their rows have no rating. For LaBSE: `pip install"
+                " 'callscore[labse]'` and its weights, or a server (docs/embeddings.md)"
+            )
+
     async def close(self) -> None:
         """Close connections."""
         for close in self._closing:
@@ -225,6 +245,10 @@ class JudgeRunner:
         if isinstance(found, Failed):
             return self._note_failure(found.why, questions)
         self.caveats.update(s.caveat for s in found if s.caveat)
+        for similarity in found:
+            if similarity.approximate:
+                counts = self.spent.substituted
+                counts[similarity.by] = counts.get(similarity.by, 0) + 1
         return Judgement(
             _by_item(
                 Verdict(q.metric, q.item, value=s.value, by=s.by, approximate=s.approximate)

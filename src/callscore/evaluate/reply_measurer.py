@@ -17,6 +17,7 @@ from callscore.evaluate.judged_measures import with_excess_flag, with_judgement,
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.labels import is_judged
 from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
+from callscore.evaluate.substitutes import mark_measured, mark_measures
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
@@ -68,9 +69,17 @@ class ReplyMeasurer:
         return found
 
     def measure(
-        self, parsed_case: ParsedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
+        self,
+        parsed_case: ParsedCase,
+        parsed: ParsedReply,
+        found: Judgement,
+        frozen: Judgement,
+        marks: frozenset[str],
     ) -> MeasuredReply:
-        """Measure one reply with the verdicts on it and on its case."""
+        """Measure one reply with the verdicts on it and on its case.
+
+        `marks` has the metrics that a substitute serves: estimates for every reply (C-125).
+        """
         loaded = parsed_case.loaded
         verdicts: Verdicts = parsed.given
         if found.verdicts or frozen.verdicts:
@@ -82,6 +91,9 @@ class ReplyMeasurer:
             failures = {**frozen.failures, **found.failures}
             layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
             layer_two = loaded.rules.with_failures(layer_two, failures)
+        if marks:
+            measured = mark_measured(measured, marks)
+            layer_two = mark_measures(layer_two, marks)
         extremes = None
         if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
             extremes = self._extremes(parsed_case, parsed, measured, verdicts)

@@ -36,7 +36,7 @@ def scorecard(
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
-    context = CardContext(spec, final, result.floors)
+    context = CardContext(spec, final, result.floors, result.measured_by)
     models = mark_judged(
         [
             _model_score(model, tallies, config, context)
@@ -168,11 +168,12 @@ def final_weights(config: ScoreConfig, result: ScoringResult) -> FinalWeights:
 
 
 class CardContext(NamedTuple):
-    """What the columns of all models share: spec, weights of the Final Score, floors."""
+    """What the columns of all models share."""
 
     spec: Spec
     final: FinalWeights
     floors: Mapping[str, Floor]
+    measured_by: Mapping[str, str]
 
 
 def _model_score(
@@ -187,7 +188,8 @@ def _model_score(
         if task in tallies
     }
     tasks = {
-        task: with_floor(entry.score, context.floors.get(task)) for task, entry in scored.items()
+        task: with_measure_names(with_floor(entry.score, context.floors.get(task)), context)
+        for task, entry in scored.items()
     }
     benchmarks = score_benchmarks(
         context.spec.benchmarks,
@@ -334,7 +336,8 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     if judge_runner is None:
         return notes
     notes += judge_runner.failure_notes()
-    return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
+    notes += [*sorted(judge_runner.caveats), *judge_runner.comparison_notes()]
+    return [*notes, *judge_runner.answered_by.notes()]
 
 
 def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
@@ -344,6 +347,18 @@ def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
     return msgspec.structs.replace(
         score, trivial_floor=floor.score, trivial_strategy=floor.strategy
     )
+
+
+def with_measure_names(score: TaskScore, context: CardContext) -> TaskScore:
+    """A task score whose rows name what compared texts in place of LaBSE or mUSE        C-68"""
+    named = {
+        slug: msgspec.structs.replace(metric, measured_by=context.measured_by[slug])
+        for slug, metric in score.metrics.items()
+        if metric.value is not None and slug in context.measured_by
+    }
+    if not named:
+        return score
+    return msgspec.structs.replace(score, metrics={**score.metrics, **named})
 
 
 def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:

@@ -29,6 +29,7 @@ from callscore.evaluate.given_verdicts import (
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement
 from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer
+from callscore.evaluate.substitutes import Substitutes
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, Record, records_of
 from callscore.scorecard.scored_reply import ScoredReply
@@ -70,6 +71,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     benchmarks: bool = False
     estimates: bool = False
     """Whether verdicts in files may be estimates."""
+    substitutes: Substitutes | None = None
+    """What takes the place of a judging model or an embedder; nothing by default."""
     has_judge: bool = False
     """Whether there is a judge or an embedder."""
     on_open: OnOpen | None = None
@@ -105,6 +108,7 @@ class Scorer:
         self._on_verdict = options.on_verdict
         self._on_case = options.on_case
         self._whole = options.whole
+        self.substitutes = options.substitutes or Substitutes(None, {}, whole=options.whole)
         self._intervals = options.intervals
         self._measurer = ReplyMeasurer(
             catalog,
@@ -196,13 +200,16 @@ class Scorer:
         if parsed_case.given or parsed_case.frozen:
             about_case = {**frozen.verdicts, **parsed_case.given}
             frozen = Judgement(about_case, frozen.failures)
+        loaded = parsed_case.loaded
+        layer = self._measurer.formulas_of(loaded.task.name).layer
+        marks = self.substitutes.of_case(loaded, layer, frozen.verdicts)
         measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
         for model, runs in parsed_case.replies.items():
             done = measured[model] = []
             for parsed in runs:
                 if isinstance(parsed, ParsedReply):
                     found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
-                    done.append(self._measurer.measure(parsed_case, parsed, found, frozen))
+                    done.append(self._measurer.measure(parsed_case, parsed, found, frozen, marks))
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()

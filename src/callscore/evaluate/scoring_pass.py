@@ -47,6 +47,7 @@ from callscore.evaluate.scorer import (
     ScoringOptions,
     Tallies,
 )
+from callscore.evaluate.substitutes import Substitutes
 from callscore.scorecard.final import check_weighted_tasks
 from callscore.store.worklists import OnOpen
 from callscore.suites.registry import AllFloors
@@ -90,6 +91,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
     """Notes on references that contradict themselves (C-131)."""
+    measured_by: Mapping[str, str] = {}
+    """By metric, what compared texts in place of LaBSE or mUSE (C-68)."""
     leaks: Mapping[tuple[str, str], Sequence[str]] = {}
     """By model and kind, the cases whose replies have data that must not be written down."""
     judged: Mapping[str, frozenset[str]] = {}
@@ -154,6 +157,9 @@ class ScoringPass:
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
             raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
+        whole = self._given.whole or (
+            sinks.judge_runner is not None and sinks.judge_runner.judges_whole
+        )
         self._scorer = Scorer(
             self._catalog,
             {
@@ -164,7 +170,8 @@ class ScoringPass:
                 on_result=sinks.on_result,
                 on_record=sinks.on_record,
                 on_verdict=sinks.on_verdict,
-                estimates=self._given.estimates,
+                estimates=bool(self._given.estimates),
+                substitutes=Substitutes(sinks.judge_runner, self._given.estimates, whole=whole),
                 benchmarks=config.benchmarks or self._given.on_benchmarks,
                 has_judge=sinks.judge_runner is not None,
                 on_open=sinks.on_open,
@@ -174,8 +181,7 @@ class ScoringPass:
                 ranges=self._given.worded
                 or self._given.whole
                 or (sinks.judge_runner is not None and sinks.judge_runner.judge is not None),
-                whole=self._given.whole
-                or (sinks.judge_runner is not None and sinks.judge_runner.judges_whole),
+                whole=whole,
             ),
         )
 
@@ -219,6 +225,7 @@ class ScoringPass:
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
             leaks=self._scorer.leaks,
+            measured_by=self._scorer.substitutes.names(),
             judged={model: frozenset(found) for model, found in self._scorer.judged.items()},
             labels=self._labels.summary(),
             uncited=self._scorer.uncited,

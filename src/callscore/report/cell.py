@@ -18,8 +18,6 @@ TONES: Mapping[str, Tone] = {
     "Fail": "bad",
     "Blocker": "blocked",
 }
-ESTIMATE = "~"
-"""Marks an estimate in narrow columns."""
 TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
 NOT_AVAILABLE = "n/a"
 PASS = "Pass"
@@ -39,6 +37,8 @@ class Cell(msgspec.Struct, frozen=True):
     brief: str = ""
     interval: str = ""
     """The 95 % interval of the value, shown where there is room."""
+    remark: str = ""
+    """What a reader of the value must know; a footnote in the terminal."""
 
 
 class ScorecardRow(msgspec.Struct, frozen=True):

@@ -8,12 +8,12 @@ from typing import Literal
 import msgspec
 
 from callscore.core.benchmark_score import BenchmarkScore, CriterionScore
+from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
     Cost,
     FinalScore,
     MetricScore,
     ModelScore,
-    RankingLine,
     Scorecard,
     SubScore,
     TaskScore,
@@ -21,7 +21,6 @@ from callscore.core.scorecard import (
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
 from callscore.report.cell import (
-    ESTIMATE,
     NOT_AVAILABLE,
     PASS,
     TICKS,
@@ -32,6 +31,13 @@ from callscore.report.cell import (
 )
 from callscore.report.corrected_rows import corrected_row
 from callscore.report.figures import figure_of
+from callscore.report.metric_remarks import (
+    ESTIMATE,
+    brief_remarks,
+    estimate_mark,
+    limits_remark,
+    metric_remarks,
+)
 from callscore.report.numbers import (
     show,
     show_count,
@@ -151,10 +157,11 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
-        f"{shown}{tick}{rating}{_remarks(metric, task)}",
+        f"{shown}{tick}{rating}{metric_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{_mark(metric)}{shown}{tick}{rating[:2]}{_brief_marks(metric)}",
+        brief=f"{estimate_mark(metric)}{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
         interval=show_score_interval(metric, metric.unit),
+        remark=limits_remark(metric),
     )
 
 
@@ -191,40 +198,6 @@ def _whatever(known: str, calls: int) -> str:
         return ""
     says = "says" if calls == 1 else "say"
     return f"{known} whatever the {show_count(calls, 'open call')} {says}"
-
-
-def _brief_marks(metric: MetricScore) -> str:
-    return f"{' u' if metric.uncalibrated else ''}{' worst' if metric.bounded else ''}"
-
-
-def _remarks(metric: MetricScore, task: TaskScore) -> str:
-    parts = []
-    if metric.bounded:
-        parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
-    if metric.resolution is not None:
-        parts.append(_count_of_all(metric.value, metric.resolution))
-    if metric.facts is not None:
-        parts.append(show_count(metric.facts, "fact"))
-    if metric.max_per_call:
-        parts.append(f"max {metric.max_per_call:g} per call")
-    if metric.n != task.n and metric.unit != "count":
-        parts.append(f"n = {metric.n}")
-    if metric.approximate:
-        parts.append("approximate" if metric.rating else "estimate, not rated")
-    if metric.uncalibrated:
-        parts.append("uncalibrated")
-    return f" ({', '.join(parts)})" if parts else ""
-
-
-def _count_of_all(value: float | None, resolution: float) -> str:
-    """Return a rate as a count, such as `0 of 48`; the mean over several runs may be a fraction."""
-    number = f"{(value or 0.0) / resolution:.1f}".removesuffix(".0")
-    return f"{number} of {100 / resolution:.0f}"
-
-
-def _mark(metric: MetricScore) -> str:
-    """Mark an estimate where there is no room for a remark."""
-    return ESTIMATE if metric.approximate else ""
 
 
 def _figure(model: ModelScore, row: TemplateRow) -> Cell:

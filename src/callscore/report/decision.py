@@ -8,7 +8,8 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from callscore.core.contrast import ModelContrast
-from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
+from callscore.core.ranking import RankingLine
+from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.blocker_text import count_undecided_gates
 from callscore.report.causes import state_causes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard
+from callscore.core.ranking import RankingLine
+from callscore.core.scorecard import Blocker, ModelScore, Scorecard
 from callscore.core.template import TemplateRow
 from callscore.report.cell import Cell
 from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
@@ -84,7 +85,8 @@ def _label(row: TemplateRow) -> str:
 
 
 def _cell(row: TemplateRow, cell: Cell) -> str:
-    text = f"{cell.text} {cell.interval}".strip()
+    remark = f" ({cell.remark})" if cell.remark else ""
+    text = f"{cell.text} {cell.interval}".strip() + remark
     return "" if row.kind == "section" else text.replace("|", "\\|")
 
 

@@ -11,7 +11,7 @@ from callscore.core.scorecard import (
     Scorecard,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cell import ESTIMATE, Cell, ScorecardRow, Tone
+from callscore.report.cell import Cell, ScorecardRow, Tone
 from callscore.report.cells import scorecard_rows, tasks_not_run
 from callscore.report.decision import state_decision
 from callscore.report.judging_text import judging_text
@@ -24,6 +24,7 @@ from callscore.report.layout import (
     paragraph,
     table,
 )
+from callscore.report.metric_remarks import ESTIMATE, UNCALIBRATED
 from callscore.report.numbers import show, show_count
 from callscore.report.ranking_terminal import (
     ROOM_FOR_INTERVALS,
@@ -131,7 +132,7 @@ def _template(
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
         legend += f" · {ESTIMATE} estimate" if card.estimate else ""
         if _has_uncalibrated(card):
-            legend += " · u uncalibrated judge"
+            legend += f" · {UNCALIBRATED} uncalibrated judge"
         yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_INTERVALS:
         yield from _about_intervals(card, width)
@@ -203,7 +204,7 @@ def _not_demonstrable(claim: GateClaim, unit: str) -> str:
 
 
 class _Footnotes:
-    """The reasons for n/a, numbered in the order of their first use."""
+    """The reasons for n/a and remarks on values, numbered in the order of their first use."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
@@ -212,11 +213,12 @@ class _Footnotes:
         text = cell.brief if is_brief and cell.brief else cell.text
         if intervals and cell.interval:
             text = f"{text} {cell.interval}"
-        if not cell.why:
+        reason = cell.why or cell.remark
+        if not reason:
             return text
-        if cell.why not in self.reasons:
-            self.reasons.append(cell.why)
-        return f"{text} [{self.reasons.index(cell.why) + 1}]"
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+        return f"{text} [{self.reasons.index(reason) + 1}]"
 
 
 def _columns(card: Scorecard, layout: TableLayout, visible: slice, width: int) -> list[Column]:

@@ -153,8 +153,9 @@ def _write_scorecard(book: _WorkbookWriter, source: ReportSource) -> None:
         book.text(sheet, at, 1, title.threshold)
         for column, (model, cell) in enumerate(zip(models, row.cells, strict=True), start=2):
             _write_cell(book, sheet, (at, column), cell, _number(model, title))
-            if cell.why and cell.why not in notes:
-                notes.append(cell.why)
+            note = cell.why or cell.remark
+            if note and note not in notes:
+                notes.append(note)
     for note in ("", *notes):
         at += 1
         book.text(sheet, at, 0, note, book.style(font_color="#6B7280"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.interval import FEW_CALLS
-from callscore.core.scorecard import ModelScore, RankingLine, Scorecard
+from callscore.core.ranking import RankingLine
+from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates
