@@ -157,32 +157,31 @@ class ScoringPass:
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
             raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
-        whole = self._given.whole or (
-            sinks.judge_runner is not None and sinks.judge_runner.judges_whole
-        )
-        self._scorer = Scorer(
-            self._catalog,
-            {
-                model: _common_flags(model, self._source, sinks.judge_runner)
-                for model in self._source.models
-            },
-            ScoringOptions(
-                on_result=sinks.on_result,
-                on_record=sinks.on_record,
-                on_verdict=sinks.on_verdict,
-                estimates=bool(self._given.estimates),
-                substitutes=Substitutes(sinks.judge_runner, self._given.estimates, whole=whole),
-                benchmarks=config.benchmarks or self._given.on_benchmarks,
-                has_judge=sinks.judge_runner is not None,
-                on_open=sinks.on_open,
-                intervals=config.intervals,
-                on_case=sinks.on_case,
-                labelled=self._labels.metrics,
-                ranges=self._given.worded
-                or self._given.whole
-                or (sinks.judge_runner is not None and sinks.judge_runner.judge is not None),
-                whole=whole,
-            ),
+        flags = {
+            model: _common_flags(model, self._source, sinks.judge_runner)
+            for model in self._source.models
+        }
+        self._scorer = Scorer(self._catalog, flags, self._options(config, sinks))
+
+    def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
+        """How the replies are scored, by the config and the kinds of verdicts in its files."""
+        given, judge_runner = self._given, sinks.judge_runner
+        whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
+        has_judge = judge_runner is not None and judge_runner.judge is not None
+        return ScoringOptions(
+            on_result=sinks.on_result,
+            on_record=sinks.on_record,
+            on_verdict=sinks.on_verdict,
+            estimates=bool(given.estimates),
+            substitutes=Substitutes(judge_runner, given.estimates, whole=whole),
+            benchmarks=config.benchmarks or given.on_benchmarks,
+            has_judge=judge_runner is not None,
+            on_open=sinks.on_open,
+            intervals=config.intervals,
+            on_case=sinks.on_case,
+            labelled=self._labels.metrics,
+            ranges=given.worded or given.whole or has_judge,
+            whole=whole,
         )
 
     @property
