@@ -56,10 +56,10 @@ EmbedderSource = str | os.PathLike[str] | Mapping[str, Any] | Embedder
 @api_function
 def score(  # noqa: PLR0913  the options of scoring are its parameters
     cases: Records,
-    outputs: Records = (),
+    outputs: Records | None = None,
     *,
-    verdicts: Records = (),
-    labels: Records = (),
+    verdicts: Records | None = None,
+    labels: Records | None = None,
     judge: JudgeSource = "none",
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
@@ -133,7 +133,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
 
 
 def _score_given(
-    given: Mapping[str, Records],
+    given: Mapping[str, Records | None],
     config: ScoreConfig,
     targets: OutputPaths,
     progress: OnProgress,
@@ -148,7 +148,8 @@ def _score_given(
             stack.enter_context(trust_every_config())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
         files = {
-            name: _write_records(some, folder / f"{name}.jsonl") for name, some in given.items()
+            name: _write_records(() if some is None else some, folder / f"{name}.jsonl")
+            for name, some in given.items()
         }
         try:
             config = read_single_cases(msgspec.structs.replace(config, **files))

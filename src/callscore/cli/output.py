@@ -122,6 +122,15 @@ def _style(piece: StyledText) -> str:
     return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
+def require_verdicts(card: Scorecard) -> None:
+    """Raise Inconclusive if a judge was asked and gave no usable verdict at all."""
+    judging = card.judging
+    if judging is not None and judging.is_silent:
+        raise Inconclusive(
+            f"the judge gave no usable verdict ({judging.items} asked for); the notes say why"
+        )
+
+
 def require_complete(card: Scorecard) -> None:
     """Raise Inconclusive if a requested score has no conclusive result."""
     unfinished = [

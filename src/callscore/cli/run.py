@@ -363,6 +363,8 @@ class _RunEnd(NamedTuple):
 
         if ran.summary.status == "unanswered":
             raise Inconclusive("every request failed; see the causes above")
+        if ran.card is not None and ran.summary.status == "complete":
+            output.require_verdicts(ran.card)
         checks = check_run(prepared.config, ran, tallies)
         publish_checks(checks, self.junit, prepared.config.name)
         raise_unless_passed(checks)

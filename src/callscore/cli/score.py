@@ -153,9 +153,8 @@ def score(
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    targets = OutputPaths(
-        results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html
-    )
+    card_file = output.path_unless_stdout(json_file)
+    targets = OutputPaths(results, records, save_verdicts, card_file, open_items, html)
     progress = ProgressLine("scoring")
     try:
         with _read_cases(config, redaction_choice(redact, names)) as config:
@@ -165,6 +164,7 @@ def score(
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
+    output.require_verdicts(card)
     if require_complete:
         output.require_complete(card)
 

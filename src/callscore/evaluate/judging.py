@@ -51,6 +51,8 @@ class JudgingCost(msgspec.Struct):
     """Counts and cost of judging so far, without the evaluated models (C-83)."""
 
     items: int = 0
+    verdicts: int = 0
+    """Items that the judge decided, or abstained on."""
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -86,6 +88,7 @@ class JudgingCost(msgspec.Struct):
         if isinstance(judged, Failed):
             self.failed += 1
             return
+        self.verdicts += len(judged.verdicts)
         self.failed += bool(judged.void)
         self.disputed += len(judged.disputed)
         if judged.rejudged:
@@ -282,6 +285,7 @@ def judging_of(
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
         stored=spent.stored,
+        verdicts=spent.verdicts,
         unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,

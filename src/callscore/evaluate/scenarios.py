@@ -273,6 +273,7 @@ def combine_judging(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
         overlap=list(dict.fromkeys(model for each in found for model in each.overlap)),
         flags=_sum_flags(each.flags for each in found),
         stored=sum(each.stored for each in found),
+        verdicts=sum(each.verdicts or 0 for each in found),
         unusable=_sum_flags(each.unusable for each in found),
         answered_by=list(dict.fromkeys(name for each in found for name in each.answered_by)),
         flip_rate_ci95=found[0].flip_rate_ci95 if len(found) == 1 else msgspec.UNSET,
