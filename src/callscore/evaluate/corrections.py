@@ -12,10 +12,10 @@ from callscore.core.corrected import Corrected
 from callscore.core.interval import Interval
 from callscore.core.scorecard import FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import Rating, holds, rate
-from callscore.evaluate.bands import ReplicatesByModel
+from callscore.evaluate.bands import CORRECTED
+from callscore.evaluate.pairs import ComparedCalls
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.bca import bca_interval
-from callscore.stats.claimed_scores import ClaimInput
 from callscore.stats.contributions import BLOCKED_SHARE, Contributions, ModelShape
 from callscore.stats.intervals import Interval as Limits
 from callscore.stats.label_corrections import (
@@ -33,15 +33,17 @@ from callscore.stats.weighted_scores import ScoreKey, Scores, rank_scores, score
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
-CORRECTED, TRUST = "corrected", "trust"
-"""The first part of the keys of corrected values, and of the weights of the judge."""
-COMPARED: tuple[ScoreKey, ...] = (("final",), ("zeroed",), ("efficiency",))
-"""The values that models are compared by."""
+TRUST = "trust"
+"""The first part of the keys of the weights of the judge."""
+ReplicatesByModel = Mapping[str, Mapping[ScoreKey, Replicates]]
+"""By model: every number, resampled with the same draws of calls."""
 
 
 class ModelCorrection(NamedTuple):
     """How the values of one model are corrected."""
 
+    at: int
+    """The position of the model."""
     shape: ModelShape
     matrix: CallMatrix
     labels: LabelMatrix
@@ -54,20 +56,23 @@ class ModelCorrection(NamedTuple):
         return {**values, **{(TRUST, *block): of for block, of in trust.items()}}
 
 
-def model_correction(
-    contributions: Contributions, given: ClaimInput, units: ResamplingUnits
-) -> ModelCorrection | None:
-    """How the labels of people correct a model; None if no row has enough of them."""
-    shape, matrix = given.shape, given.matrix
-    labels = label_matrix(contributions, shape, units)
-    if labels is None:
-        return None
-    return ModelCorrection(shape, matrix, labels, LabelCorrection(labels, matrix.place, shape))
+def model_corrections(
+    contributions: Mapping[str, Contributions], compared: ComparedCalls, units: ResamplingUnits
+) -> Mapping[str, ModelCorrection]:
+    """How the labels of people correct each model that has a row with enough of them."""
+    found = {}
+    for model, at in compared.of_model.items():
+        shape, matrix, _ = compared.inputs[at]
+        labels = label_matrix(contributions[model], shape, units)
+        if labels is not None:
+            correction = LabelCorrection(labels, matrix.place, shape)
+            found[model] = ModelCorrection(at, shape, matrix, labels, correction)
+    return found
 
 
 def add_corrected(
     values: Sequence[Scores],
-    corrections: Sequence[ModelCorrection | None],
+    corrections: Mapping[str, ModelCorrection],
     sums: Sequence[Floats],
     groups: Sequence[Sequence[int]],
 ) -> None:
@@ -76,30 +81,15 @@ def add_corrected(
     `sums` has those of all models, then those of the labels. Models that are ranked together have
     corrected ranks if all of them have labels.
     """
-    labels = iter(sums[len(values) :])
-    found = [
-        correction.corrected(own, next(labels)) if correction is not None else None
-        for correction, own in zip(corrections, sums, strict=False)
-    ]
+    found = {
+        correction.at: correction.corrected(sums[correction.at], of_labels)
+        for correction, of_labels in zip(corrections.values(), sums[len(values) :], strict=True)
+    }
     for group in groups:
-        ranked = [of_model for at in group if (of_model := found[at]) is not None]
-        if len(ranked) == len(group):
-            rank_scores(ranked)
-    for own, of_model in zip(values, found, strict=True):
-        if of_model is not None:
-            own.update({(CORRECTED, *key): numbers for key, numbers in of_model.items()})
-
-
-def compared_values(found: ReplicatesByModel, card: Scorecard) -> ReplicatesByModel:
-    """The values that models are compared by: corrected ones if all ranked models have them."""
-    names = [line.model for line in card.ranking if line.quality_rank is not None]
-    if not names or not all((CORRECTED, "final") in found.get(name, {}) for name in names):
-        return found
-    return {name: {**values, **_swapped(values)} for name, values in found.items()}
-
-
-def _swapped(values: Mapping[ScoreKey, Replicates]) -> Mapping[ScoreKey, Replicates]:
-    return {key: values[(CORRECTED, *key)] for key in COMPARED if (CORRECTED, *key) in values}
+        if all(at in found for at in group):
+            rank_scores([found[at] for at in group])
+    for at, of_model in found.items():
+        values[at].update({(CORRECTED, *key): numbers for key, numbers in of_model.items()})
 
 
 class _Filling(NamedTuple):
@@ -124,7 +114,7 @@ class _Filling(NamedTuple):
 def with_corrected(
     card: Scorecard,
     found: ReplicatesByModel,
-    corrections: Mapping[str, ModelCorrection | None],
+    corrections: Mapping[str, ModelCorrection],
     formula_of: Callable[[str], TaskFormula],
 ) -> Scorecard:
     """The card with the corrected values of every model that has labels, rated."""

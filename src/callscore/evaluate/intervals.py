@@ -11,22 +11,18 @@ from callscore.core.interval import IntervalMethod
 from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
-from callscore.evaluate.bands import with_bands, with_claims
-from callscore.evaluate.corrections import (
-    add_corrected,
-    compared_values,
-    model_correction,
-    with_corrected,
-)
+from callscore.evaluate.bands import compared_values, ranked_groups, with_bands, with_claims
+from callscore.evaluate.corrections import add_corrected, model_corrections, with_corrected
 from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_ranking_line
 from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.claimed_scores import claim_scores
 from callscore.stats.contributions import Contributions
+from callscore.stats.differences import resample_models
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import make_units
-from callscore.stats.resampling import RESAMPLES, SEED, ModelValues, make_replicates
+from callscore.stats.resampling import RESAMPLES, SEED, ModelValues
 from callscore.stats.weighted_scores import rank_scores, scores
 
 if TYPE_CHECKING:
@@ -58,25 +54,24 @@ def with_intervals(
         {model.model: shape for model, shape in zip(kept, shapes, strict=True)},
         units,
     )
-    matrices = [given.matrix for given in compared.inputs[: len(kept)]]
-    corrections = [
-        model_correction(contributions[model.model], given, units)
-        for model, given in zip(kept, compared.inputs, strict=False)
-    ]
+    labelled = model_corrections(contributions, compared, units)
+    groups = ranked_groups(card, compared.of_model)
     ranking_groups = _ranking_groups(card.ranking, kept)
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         values = [
-            scores(shape, matrix.place, own)
-            for shape, matrix, own in zip(shapes, matrices, sums, strict=False)
+            scores(given.shape, given.matrix.place, own)
+            for given, own in zip(compared.inputs, sums, strict=False)
         ]
         for group in ranking_groups:
             rank_scores([values[at] for at in group])
-        add_corrected(values, corrections, sums, ranking_groups)
+        add_corrected(values, labelled, sums, ranking_groups)
         return values
 
-    labels = [correction.labels.matrix for correction in corrections if correction is not None]
-    found = make_replicates([*matrices, *labels], statistic, SEED, resamples)
+    matrices = [given.matrix for given in compared.inputs]
+    matrices += [correction.labels.matrix for correction in labelled.values()]
+    pairs = compared_values(groups, compared, labelled)
+    found, differences = resample_models(matrices, statistic, pairs, resamples)
     claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
@@ -85,12 +80,9 @@ def with_intervals(
         for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
     }
     method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
-    found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
-    of_model_correction = dict(zip(found_of, corrections, strict=True))
-    card = with_corrected(
-        _fill_card(card, inputs, method), found_of, of_model_correction, formula_of
-    )
-    card = with_bands(card, compared_values(found_of, card), len(units.calls))
+    found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
+    card = with_corrected(_fill_card(card, inputs, method), found_of, labelled, formula_of)
+    card = with_bands(card, groups, compared, differences, claimed)
     return with_claims(card, compared, claimed)
 
 
