@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from calls_suite import SPEC, rank
+from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.contrast import ModelContrast
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard, RaceExit, RaceRisk, RacingModel
 from callscore.core.scorecard import (
-    BenchmarkScore,
     Blocker,
     Cost,
     FinalScore,

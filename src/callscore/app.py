@@ -60,6 +60,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     outputs: Records | None = None,
     *,
     verdicts: Records | None = None,
+    labels: Records | None = None,
     judge: JudgeSource = "none",
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
@@ -83,13 +84,13 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
 ) -> Scorecard:
     """Score stored outputs against their cases, like `callscore score`.
 
-    Cases, outputs and verdicts are JSONL files, dicts in the same form, or the rows of a pandas or
-    polars frame. You can call it while an event loop is running, as in a notebook.
+    Cases, outputs, verdicts and labels are JSONL files, dicts, or the rows of a data frame.
 
     Args:
         cases: The calls with their expected outcomes; a `.json` file may have one case.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
+        labels: Verdicts by people on a sample of judged items, which correct the judged values.
         judge: Decides what code cannot: `none`, `offline`, another name, models, or a Judge.
         embedder: Compares sentences; by default `auto` with a judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
@@ -129,7 +130,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         allow_bad_cases=allow_bad_cases,
     )
     targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
-    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
@@ -249,7 +250,7 @@ def score_files(
 
     `on_case` receives every case with all its replies, for a report.
     """
-    targets.check((*config.cases, *config.outputs, *config.verdicts))
+    targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
         return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 

@@ -44,6 +44,12 @@ FILE = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
 @decide_option
+@click.option(
+    "--labels",
+    multiple=True,
+    type=FILE,
+    help="Verdicts of people on a sample of judged items; they correct the judged values.",
+)
 @click.option("--budget", type=float, help="Stop before this many dollars are exceeded.")
 @click.option(
     "--yes",
@@ -104,6 +110,7 @@ def run(
     limit: int | None,
     weights: tuple[str, ...],
     decide: tuple[str, ...],
+    labels: tuple[Path, ...],
     budget: float | None,
     yes: bool,
     race: bool,
@@ -149,6 +156,7 @@ def run(
         resume=resume,
         limit=limit,
         weights=parse_numbers("--weights", weights),
+        labels=labels,
         budget_usd=_check_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,

@@ -79,7 +79,8 @@ class EvalConfig(msgspec.Struct, frozen=True):
         recorded = [path for paths in self.recordings.values() for path in paths]
         prompts = self.scenario_settings.prompts
         named = () if prompts is None else (prompts,)
-        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
+        given = (*self.scoring.verdicts, *self.scoring.labels)
+        return (self.path, *self.cases, *given, *recorded, *named, self.store)
 
     def with_options(self, *, intervals: bool, decide: Mapping[str, Any]) -> EvalConfig:
         """The same config with options that override the file; they change no request."""
@@ -160,6 +161,7 @@ def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: P
     scoring = ScoreConfig(
         cases=cases,
         verdicts=_files(document, "verdicts", file.verdicts),
+        labels=_files(document, "labels", file.labels),
         settings=file.settings,
         weights=file.weights,
         workload=file.workload,

@@ -42,6 +42,7 @@ def card_signature(
         "over": "+".join(over),
         "weights": _list_numbers(config.weights) or settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
+        **({"labels": result.labels.digest} if result.labels is not None else {}),
         "callscore": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())

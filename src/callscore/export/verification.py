@@ -32,6 +32,7 @@ from callscore.report.dossier import (
     CONTENT,
     ENVELOPE,
     INSTRUCTIONS,
+    LABELS,
     MANIFEST,
     MODELS,
     OUTPUTS,
@@ -255,6 +256,7 @@ class _Verification:
             cases=[self._files.path(CASES)],
             outputs=[self._files.path(OUTPUTS)],
             verdicts=[self._files.path(VERDICTS)],
+            labels=self._labels(),
             benchmarks=given.benchmarks,
             settings=given.settings,
             weights=given.weights,
@@ -272,6 +274,10 @@ class _Verification:
         card: Scorecard = self._read(CARD, Scorecard)
         if list(decide_again(self._job(), card).decision) != list(card.decision):
             self._add(CARD, "decision: is not the one that follows from its numbers")
+
+    def _labels(self) -> Sequence[Path]:
+        path = self._files.path(LABELS)
+        return [path] if path.stat().st_size else []
 
     def _check_measures(self) -> None:
         """Recompute scores from the measures of the answers; the text is not there."""

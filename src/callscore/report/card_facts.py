@@ -9,7 +9,7 @@ from callscore.core.scorecard import FINAL, ModelScore, Scorecard
 from callscore.core.spec import Spec
 from callscore.report.cells import show_score_interval
 from callscore.report.names import marked_name, marked_names, origins_of
-from callscore.report.numbers import show, show_money
+from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
 from callscore.report.ties import sampled_unit
 from callscore.scorecard.decision import (
@@ -54,9 +54,18 @@ class CardFacts:
         return f"{joint.join(dict.fromkeys(known))} per 1000 {self.unit}s"
 
     def score(self, model: str) -> str:
-        """Return `0.912 [0.880–0.940]`."""
+        """Return `0.912 [0.880–0.940]`, corrected if labels correct it        STATS §5"""
         final = self.card.model(model).final
-        return f"{show(final.score or 0.0)} {show_score_interval(final)}".strip()
+        if final.corrected is None:
+            return f"{show(final.score or 0.0)} {show_score_interval(final)}".strip()
+        interval = final.corrected.ci95
+        limits = "" if interval is None else f" {show_interval(interval)}"
+        return f"{show(final.corrected.value)}{limits}"
+
+    def labels(self, model: str) -> str:
+        """Return `corrected by 120 labels`; empty if they do not correct the Final."""
+        corrected = self.card.model(model).final.corrected
+        return "" if corrected is None else f"corrected by {show_count(corrected.labels, 'label')}"
 
     def above(self, one: str, other: str) -> ModelDifference:
         """How far one model is above another."""

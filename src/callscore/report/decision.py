@@ -9,7 +9,8 @@ from callscore.core.ranking import DecisionLine
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.causes import state_causes
-from callscore.report.cells import Tone, tasks_run
+from callscore.report.cell import Tone
+from callscore.report.cells import tasks_run
 from callscore.report.names import Origins, marked_names, origins_of
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain

@@ -31,6 +31,7 @@ from callscore.scorecard.decision import (
     closest_first,
     considered,
     could_still_pass,
+    decisive_final,
     failing_rows,
     final_floor,
 )
@@ -105,6 +106,8 @@ def _choice(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
         yield DecisionLine(choice.word, choice.models, _why_none(facts, choice.models))
         return
     parts = [_reason(facts, choice), _numbers(facts, choice), *_weak_rows(facts, choice)]
+    if labels := facts.labels(choice.models[0]):
+        parts[1] += f", {labels}"
     known = [one for one in choice.doubts if choice.word != "TIE" or one not in OF_CALLS]
     doubts = [*_not_shown(facts, choice), *(_doubt(facts, choice, one) for one in known)]
     if doubts:
@@ -255,7 +258,9 @@ def _doubt(facts: CardFacts, choice: Choice, doubt: Doubt) -> str:
 
 def _why_none(facts: CardFacts, models: Sequence[str]) -> str:
     final = facts.card.model(models[0]).final
-    score = final.zeroed_final if final.score is None else final.score
+    score = (
+        final.zeroed_final if final.score is None else decisive_final(facts.card.model(models[0]))
+    )
     remark = " with blocked calls counted as 0 (not official)" if final.score is None else ""
     shown = "" if score is None else f", {facts.heading} {show(score)}{remark}"
     if len(models) == 1:
@@ -291,13 +296,13 @@ def _not_compared(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
 
 
 def _best_quality(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
-    names = {model.model for model in considered(facts.card)}
-    ranked = [line for line in facts.ranking if line.model in names and line.quality_rank]
+    scores = {model.model: decisive_final(model) or 0.0 for model in considered(facts.card)}
+    ranked = [line for line in facts.ranking if line.model in scores and line.quality_rank]
     ranked = [line for line in ranked if not line.estimate] or ranked
     if not ranked:
         return
-    top = min(line.quality_rank or 0 for line in ranked)
-    best = [line.model for line in ranked if line.quality_rank == top]
+    top = max(scores[line.model] for line in ranked)
+    best = [line.model for line in ranked if scores[line.model] >= top - TOLERANCE]
     why = f"{facts.heading} {facts.score(best[0])}"
     if best != choice.models:
         why += f", {facts.price(*best)}"

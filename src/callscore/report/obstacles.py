@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from callscore.core.scorecard import Blocker, MetricScore, ModelScore
 from callscore.core.spec import MetricSpec, Spec, holds
 from callscore.report.numbers import show, show_count, show_interval
-from callscore.scorecard.decision import FAIL, failing_rows, final_floor, is_below_floor
+from callscore.scorecard.decision import (
+    FAIL,
+    corrected_breaches,
+    decisive_final,
+    failing_rows,
+    final_floor,
+    is_below_floor,
+)
 from callscore.stats.rates import binomial_interval
 
 NOT_CERTAIN = "not certain: "
@@ -16,6 +23,7 @@ NOT_CERTAIN = "not certain: "
 def describe_obstacles(model: ModelScore, spec: Spec, *, allow_fail: bool = False) -> str:
     """Return the first obstacle of a model with its numbers, and how many there are besides."""
     blockers = [_describe_blocker(blocker, model, spec) for blocker in model.blockers]
+    blockers += [_describe_correction(slug, model, spec) for slug in corrected_breaches(model)]
     failing = [] if allow_fail else failing_rows(model)
     rows = [_describe_row(slug, metric, spec) for slug, metric in failing]
     floor = list(_describe_floor(model))
@@ -48,6 +56,18 @@ def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
     return text if is_sure else NOT_CERTAIN + text
 
 
+def _describe_correction(slug: str, model: ModelScore, spec: Spec) -> str:
+    """Return a row that keeps its gate as judged, and breaches it as people judge    STATS §5"""
+    task = slug.partition(".")[0]
+    metric, rule = model.tasks[task].metrics[slug], spec.metrics.get(slug)
+    fixed = metric.corrected
+    assert fixed is not None  # only such rows are corrected
+    name = f"{_task(task, spec)}, {slug if rule is None else rule.label}"
+    limit = "" if rule is None or rule.gate is None else f", {_limit(rule.gate.limit, metric.unit)}"
+    shown = f"{show(fixed.value, metric.unit)}{_interval(fixed.ci95, metric.unit)}"
+    return f"{name}: {shown} corrected by {show_count(fixed.labels, 'label')}{limit}"
+
+
 def _share_of_calls(breaching: int, calls: int) -> str:
     """Return `1 of 300 calls, 0.33 % [0.0–1.8]`; one call alone has no interval."""
     number = f"{breaching} of {show_count(calls, 'call')}"
@@ -59,22 +79,23 @@ def _share_of_calls(breaching: int, calls: int) -> str:
 
 def _describe_row(slug: str, metric: MetricScore, spec: Spec) -> str:
     """Return `QA, Question Score Accuracy: 0.847 [0.790–0.900], limit 0.9`."""
-    rule, value = spec.metrics.get(slug), metric.value or 0.0
+    rule, fixed = spec.metrics.get(slug), metric.corrected
+    value, ci95 = (metric.value or 0.0, metric.ci95) if fixed is None else (fixed.value, fixed.ci95)
     if rule is None:
         return f"{slug}: {show(value, metric.unit)}"
-    shown = f"{show(value, metric.unit)}{_interval(metric.ci95, metric.unit)}"
+    shown = f"{show(value, metric.unit)}{_interval(ci95, metric.unit)}"
     text = f"{_task(slug.partition('.')[0], spec)}, {rule.label}: {shown}"
     limit = _fail_limit(rule)
     if limit is None:
         return f"{text}, rated {FAIL}"
     text += f", {_limit(limit, metric.unit)}"
-    if metric.ci95 is not None and any(_is_rated_better(rule, end) for end in metric.ci95):
+    if ci95 is not None and any(_is_rated_better(rule, end) for end in ci95):
         return NOT_CERTAIN + text
     return text
 
 
 def _describe_floor(model: ModelScore) -> Iterator[str]:
-    floor, final = final_floor(model), model.final.score
+    floor, final = final_floor(model), decisive_final(model)
     if floor is not None and final is not None and is_below_floor(model):
         yield f"Final {show(final)}, below the {show(floor)} of an answer that reads nothing"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from callscore.report.cells import Tone
+from callscore.report.cell import Tone
 from callscore.report.decision import Statement
 from callscore.report.layout import Line, StyledText, paragraph
 

@@ -86,7 +86,7 @@ def considered(card: Scorecard) -> Sequence[ModelScore]:
 
 def is_in_question(model: ModelScore, allow_fail: bool = False) -> bool:
     """Whether a model may be recommended: final ≥ floor − 1e-9, no Blocker, no Fail    C-138"""
-    if model.final.score is None or model.blockers:
+    if model.final.score is None or model.blockers or corrected_breaches(model):
         return False
     return (allow_fail or not failing_rows(model)) and not is_below_floor(model)
 
@@ -97,14 +97,36 @@ def failing_rows(model: ModelScore) -> Sequence[tuple[str, MetricScore]]:
         (slug, metric)
         for task in model.tasks.values()
         for slug, metric in task.metrics.items()
-        if metric.rating == FAIL and metric.decides
+        if decisive_rating(metric) == FAIL and metric.decides
     ]
 
 
 def is_below_floor(model: ModelScore) -> bool:
     """final < floor − 1e-9        C-135"""
-    floor, final = final_floor(model), model.final.score
+    floor, final = final_floor(model), decisive_final(model)
     return floor is not None and final is not None and final < floor - TOLERANCE
+
+
+def decisive_final(model: ModelScore) -> float | None:
+    """The Final Score, as people would judge it if labels correct it    STATS §5"""
+    final = model.final
+    return final.score if final.corrected is None else final.corrected.value
+
+
+def decisive_rating(metric: MetricScore) -> str | None:
+    """The rating of a row, of the corrected value if there is one    STATS §5"""
+    return metric.rating if metric.corrected is None else metric.corrected.rating
+
+
+def corrected_breaches(model: ModelScore) -> Sequence[str]:
+    """Rows that keep their gate as judged, and breach it as people would judge    STATS §5"""
+    blocked = {blocker.metric for blocker in model.blockers}
+    return [
+        slug
+        for task in model.tasks.values()
+        for slug, metric in task.metrics.items()
+        if metric.corrected is not None and metric.corrected.breached and slug not in blocked
+    ]
 
 
 def final_floor(model: ModelScore) -> float | None:
@@ -148,8 +170,8 @@ def difference(card: Scorecard, one: str, other: str, of: str = "final") -> Mode
     for pair in card.contrasts:
         if pair.of == of and {pair.first, pair.second} == {one, other}:
             return _directed(pair, one)
-    first, second = card.model(one).final.score, card.model(other).final.score
-    return ModelDifference((first or 0.0) - (second or 0.0))
+    first, second = (decisive_final(card.model(name)) or 0.0 for name in (one, other))
+    return ModelDifference(first - second)
 
 
 def _directed(pair: ModelContrast, upper: str) -> ModelDifference:
@@ -196,12 +218,13 @@ def _candidates(card: Scorecard, decide: Decide) -> Sequence[str]:
     lines = [line for line in card.ranking if line.model in in_question]
     comparable = [line for line in lines if line.quality_rank is not None]
     official = [line for line in comparable if not line.estimate]
-    return [line.model for line in sorted(official or comparable, key=_by_quality)]
+    models = [card.model(line.model) for line in official or comparable]
+    return [model.model for model in sorted(models, key=_best_first)]
 
 
-def _by_quality(line: RankingLine) -> tuple[float, float, str]:
-    cost = math.inf if line.cost_per_1000_calls is None else line.cost_per_1000_calls
-    return -(line.final_score or 0.0), cost, line.model
+def _best_first(model: ModelScore) -> tuple[float, float, str]:
+    cost = model.cost.per_1000_calls
+    return -(decisive_final(model) or 0.0), math.inf if cost is None else cost, model.model
 
 
 def _no_choice(card: Scorecard) -> Choice:
@@ -216,7 +239,7 @@ def _no_choice(card: Scorecard) -> Choice:
 def closest_first(model: ModelScore) -> tuple[float, str]:
     """A key to sort models by their Final, or by the one with blocked calls counted as 0."""
     final = model.final
-    score = final.zeroed_final if final.score is None else final.score
+    score = final.zeroed_final if final.score is None else decisive_final(model)
     return -(score or 0.0), model.model
 
 
@@ -274,7 +297,7 @@ def _is_tied(card: Scorecard, best: str, name: str, decide: Decide) -> bool:
 def _by_efficiency(card: Scorecard, names: Sequence[str], decide: Decide) -> Sequence[str]:
     """The first by the framework's rank, and those whose efficiency may be the same        C-86"""
     lines = {line.model: line for line in card.ranking if line.model in names}
-    best = min(lines.values(), key=lambda line: (line.rank or math.inf, *_by_quality(line)))
+    best = min(lines.values(), key=lambda line: (line.rank or math.inf, names.index(line.model)))
 
     def is_tied(line: RankingLine) -> bool:
         if line.model == best.model or line.rank == best.rank:
@@ -301,7 +324,7 @@ def _cost(card: Scorecard, name: str) -> float:
 def _doubts(card: Scorecard, name: str, decide: Decide) -> Sequence[Doubt]:
     """What makes the best possible word LIKELY        C-138 rule 2"""
     model = card.model(name)
-    floor, final = final_floor(model), model.final.score or 0.0
+    floor, final = final_floor(model), decisive_final(model) or 0.0
     found: list[Doubt] = []
     if not model.final.official:
         found.append("estimate")
