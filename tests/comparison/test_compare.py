@@ -111,7 +111,7 @@ def test_equal_answers_give_an_interval_that_says_so(files: Files) -> None:
     files.add("new", [5] * 24)
     row = files.compare().row("final")
     assert (row.difference, row.p, row.ci95_method) == (0.0, 1.0, "all_equal")
-    assert row.ci95 == pytest.approx((-(1 - 0.05 ** (1 / 24)), 1 - 0.05 ** (1 / 24)))
+    assert row.ci95 == pytest.approx((-(1 - 0.025 ** (1 / 24)), 1 - 0.025 ** (1 / 24)))
 
 
 def test_only_calls_that_both_answered_are_paired(files: Files, tmp_path: Path) -> None:

@@ -46,16 +46,16 @@ def said_on_calls(
 
 
 def test_best_value_and_best_quality_are_named_apart(tmp_path: Path) -> None:
-    forms = {"big": [RIGHT] * 8, "small": [HALF] * 8}
+    forms = {"big": [RIGHT] * 20, "small": [HALF] * 10 + [RIGHT] * 10}
     found = said_on_calls(tmp_path, forms, {"big": 0.010, "small": 0.001})
     assert [(statement.keyword, statement.text) for statement in found] == [
-        ("CHOOSE", "small: best value. Final 0.630, $1.000 per 1000 calls. 1 row rated Fail."),
+        ("CHOOSE", "small: best value. Final 0.815, $1.000 per 1000 calls. 1 row rated Fail."),
         ("OR", "big: best quality. Final 1.000, $10.00 per 1000 calls (10.0 × as much)."),
     ]
 
 
 def test_one_model_that_is_both_is_named_once(tmp_path: Path) -> None:
-    forms = {"good": [RIGHT] * 8, "bad": [HALF] * 8}
+    forms = {"good": [RIGHT] * 20, "bad": [HALF] * 10 + [RIGHT] * 10}
     found = said_on_calls(tmp_path, forms, {"good": 0.001, "bad": 0.002})
     assert [statement.keyword for statement in found] == ["CHOOSE"]
     assert found[0].text.startswith("good: best quality and best value. Final 1.000")
@@ -123,7 +123,7 @@ def test_the_weights_that_are_offered_give_a_final_score(tmp_path: Path) -> None
 
 
 def test_an_unknown_cost_is_said(tmp_path: Path) -> None:
-    forms = {"a": [RIGHT] * 8, "b": [HALF] * 8}
+    forms = {"a": [RIGHT] * 20, "b": [HALF] * 10 + [RIGHT] * 10}
     found = {s.keyword: s.text for s in said_on_calls(tmp_path, forms, {"a": None, "b": None})}
     assert "a: best quality. Final 1.000; its cost is unknown" in found["CHOOSE"]
     assert "the cost of a, b" in found["UNKNOWN"]

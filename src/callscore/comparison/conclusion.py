@@ -7,7 +7,6 @@ from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
 from callscore.report.ties import describe_tie
 
-ALPHA = 0.05
 LONGEST_NAME = 40
 
 
@@ -27,7 +26,7 @@ def conclude(
             f"{names[1]} is {gap} {direction} {names[0]}; without the results of "
             f"single {unit}s, whether this is more than chance is unknown."
         )
-    if is_significant(final):
+    if final.significant:
         better, worse = (names[1], names[0]) if final.difference > 0 else (names[0], names[1])
         low, high = sorted(map(abs, final.ci95)) if final.ci95 is not None else (0.0, 0.0)
         return True, (
@@ -39,13 +38,6 @@ def conclude(
         f"{describe_tie(final.calls, final.calls_needed, unit=unit)} "
         f"(difference {final.difference:+.3f}{_detectable_text(final, unit)})."
     )
-
-
-def is_significant(row: RowDifference) -> bool:
-    """Whether the interval of a difference excludes 0 and its p is at most 5 %."""
-    if row.p is None or row.ci95 is None:
-        return False
-    return row.p <= ALPHA and (row.ci95[0] > 0 or row.ci95[1] < 0)
 
 
 def _detectable_text(row: RowDifference, unit: str) -> str:

@@ -58,6 +58,12 @@ class RowDifference(msgspec.Struct, frozen=True):
     """The smallest difference that this many calls show with a power of 80 %."""
     calls_needed: int | None = None
     """Calls that would show a difference of this size; null if there is none."""
+    deviation: float = 0.0
+    """Standard deviation of the difference from call to call."""
+    significant: bool | None = None
+    """Of the Final Score: whether the two are distinguishable, by the test of rank bands."""
+    claim: tuple[float, float] | None = None
+    """Of the Final Score: limits of the difference, each one-sided at 95 % (STATS §2)."""
 
 
 class CaseChange(msgspec.Struct, frozen=True):

@@ -131,8 +131,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     undecided_gates: Sequence[str] = ()
     """Blocker rows that are not decided: not judged, or only estimated (C-87)."""
     trivial_floor: float | None = None
-    """The best score of a trivial answer on the same cases; null if every trivial answer is
-    blocked, or a row has no case (C-135). Never a gate."""
+    """The best score of a trivial answer on the same cases, with this model's own judged rows; null
+    if a row has no case (C-135). Never a gate."""
     trivial_strategy: str | None = None
     """How that answer is produced."""
     ci95: Interval | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,13 +11,13 @@ from callscore.config.score import ScoreConfig
 from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
-from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
+from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
-from callscore.metrics.rounding import half_up
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
+from callscore.scorecard.floors import floor_notes, with_floor
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
@@ -180,7 +180,9 @@ def _model_score(
         if task in tallies
     }
     tasks = {
-        task: with_measure_names(with_floor(entry.score, context.floors.get(task)), context)
+        task: with_measure_names(
+            with_floor(entry.score, context.floors.get(task), catalog.formula(task)), context
+        )
         for task, entry in scored.items()
     }
     benchmarks = score_benchmarks(
@@ -331,15 +333,6 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     return [*notes, *judge_runner.answered_by.notes()]
 
 
-def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
-    """A task score with its floor        C-135"""
-    if floor is None:
-        return score
-    return msgspec.structs.replace(
-        score, trivial_floor=floor.score, trivial_strategy=floor.strategy
-    )
-
-
 def with_measure_names(score: TaskScore, context: CardContext) -> TaskScore:
     """A task score whose rows name what compared texts in place of LaBSE or mUSE        C-68"""
     named = {
@@ -350,31 +343,3 @@ def with_measure_names(score: TaskScore, context: CardContext) -> TaskScore:
     if not named:
         return score
     return msgspec.structs.replace(score, metrics={**score.metrics, **named})
-
-
-def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
-    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
-
-
-def floor_notes(
-    models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
-) -> Sequence[str]:
-    """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
-    return [
-        note for model in models for note in _floor_notes(model, tallies.get(model.model, {}), spec)
-    ]
-
-
-def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
-    for task, found in model.tasks.items():
-        score, floor = found.score, found.trivial_floor
-        if score is None or floor is None or task not in tallies:
-            continue
-        if is_distinguishable(score, floor, tallies[task].standard_error):
-            continue
-        yield (
-            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is not"
-            f" distinguishable from the {half_up(floor, 3)} of an answer that reads nothing"
-            f" ({found.trivial_strategy})"
-        )

@@ -59,9 +59,10 @@ def show_p_value(p: float | None) -> str:
 
 
 def is_significant(row: RowDifference) -> bool:
-    """Whether a difference is significant: by p for the Final Score, by Holm's p for other rows."""
-    p = row.p if row.kind == "final" else row.p_holm
-    return p is not None and p <= SIGNIFICANCE_LEVEL
+    """Whether a difference is significant: of the Final Score as in rank bands, else by Holm's p"""
+    if row.kind == "final":
+        return bool(row.significant)
+    return row.p_holm is not None and row.p_holm <= SIGNIFICANCE_LEVEL
 
 
 def row_tone(row: RowDifference) -> Tone:
