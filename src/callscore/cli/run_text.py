@@ -183,6 +183,7 @@ def resume_command(
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     weights = ",".join(f"{task}={weight:.17g}" for task, weight in options.weights.items())
     words += ["--weights", weights] if weights else []
+    words += [word for path in options.labels for word in ("--labels", str(path))]
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
     words += ["--mode", options.mode] if options.mode is not None else []

@@ -13,7 +13,7 @@ from callscore.core.errors import MissingExtra, UsageError
 from callscore.core.nearest import nearest
 from callscore.core.scorecard import Scorecard
 from callscore.report import comparison_rows as cells
-from callscore.report.cells import TONES
+from callscore.report.cell import TONES
 from callscore.report.html.card_sections import rank_bands_of
 from callscore.report.html.decision import first_screen
 from callscore.report.html.page import style_sheet
