@@ -952,7 +952,7 @@ SITUATIONS = [
         ),
         """
         BEST QUALITY     big: decided after 412 of 1,200 requests, 50 % of the cost
-                         saved; not by price, as small left the race less than 0.02
+                         saved; it does not decide by price: small may be less than 0.02
                          below.
         OUT              small: after 10 blocks: worse than big.
         HOW SURE         the guarantee is about this data set (pool): the best model of

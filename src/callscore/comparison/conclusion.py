@@ -54,7 +54,8 @@ def conclude(
         return Conclusion(None, sentence, lines)
     above = difference(card, other, one)
     apart = describe_separation(above, *names, unit=unit) + _detectable(final, above, unit)
-    sentence = f"On {show_count(final.calls, unit)} that both answered, {apart}."
+    calls = final.calls or card.contrasts[0].calls
+    sentence = f"On {show_count(calls, unit)} that both answered, {apart}."
     return Conclusion(above.significant, sentence, lines)
 
 

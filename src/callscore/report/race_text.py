@@ -34,7 +34,7 @@ def _paid(race: RaceCard) -> str:
 def race_result(race: RaceCard, rivals: Sequence[str], margin: float) -> DecisionLine:
     """Return what a race decides: best quality, a tie, or nothing        C-138 rule 6
 
-    `rivals` are cheaper models that left the race within the margin of the best one.
+    `rivals` are cheaper models that are not shown to be worse by more than the margin.
     """
     paid = _paid(race)
     if race.status == "tie":
@@ -43,8 +43,10 @@ def race_result(race: RaceCard, rivals: Sequence[str], margin: float) -> Decisio
         return DecisionLine("NONE PASSES", [], f"no model is valid: decided {paid}")
     if race.decision is None:
         return DecisionLine("NOT DECIDED", race.tie_band, f"in the race {paid}; {race.stopped}")
-    names = " and ".join(map(_name, rivals))
-    lost = f"; not by price, as {names} left the race less than {margin:g} below" if rivals else ""
+    lost = ""
+    if rivals:
+        names = " or ".join(map(_name, rivals))
+        lost = f"; it does not decide by price: {names} may be less than {margin:g} below"
     return DecisionLine("BEST QUALITY", [race.decision], f"decided {paid}{lost}{_risk(race)}")
 
 
