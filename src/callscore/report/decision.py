@@ -15,6 +15,7 @@ from callscore.report.blocker_text import count_undecided_gates
 from callscore.report.causes import state_causes
 from callscore.report.cell import Tone
 from callscore.report.cells import tasks_run
+from callscore.report.judge_warnings import judge_warnings
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain
@@ -47,6 +48,7 @@ def state_decision(card: Scorecard) -> list[Statement]:
         *_decision(card),
         *_blocked_models(card),
         *(Statement(cause.keyword, cause.text, "bad") for cause in causes),
+        *(Statement(*warning, "bad") for warning in judge_warnings(card)),
         *_unknown_facts(card),
     ]
 
