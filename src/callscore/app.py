@@ -59,6 +59,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     outputs: Records | None = None,
     *,
     verdicts: Records | None = None,
+    labels: Records | None = None,
     judge: JudgeSource = "none",
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
@@ -88,6 +89,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         cases: The calls with their expected outcomes; a `.json` file may have one case.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
+        labels: Verdicts by people on a sample of judged items, which correct the judged values.
         judge: Decides what code cannot: `none`, `offline`, another name, models, or a Judge.
         embedder: Compares sentences; by default `auto` with a judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
@@ -125,9 +127,8 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    paths = (as_path(results), as_path(records), as_path(save_verdicts))
-    targets = OutputPaths(*paths, open_items=as_path(open_items))
-    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
+    targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
@@ -247,7 +248,7 @@ def score_files(
 
     `on_case` receives every case with all its replies, for a report.
     """
-    targets.check((*config.cases, *config.outputs, *config.verdicts))
+    targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
         return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 

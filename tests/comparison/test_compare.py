@@ -202,6 +202,25 @@ def test_a_run_with_several_models_asks_which(tmp_path: Path) -> None:
         callscore.compare(f"{path}:x", f"{path}:new")
     both = callscore.compare(path, path)
     assert {both.first.model, both.second.model} == {"old", "new"}
+    named = callscore.compare(path, path, a="new", b="old")
+    assert (named.first.model, named.second.model) == ("new", "old")
+
+
+def test_24_10_two_models_of_a_card_are_compared_by_name() -> None:
+    outputs = [
+        output(case["id"], form(question(score=n)), m)
+        for case in cases()
+        for m, n in (("old", 0), ("new", 5), ("other", 5))
+    ]
+    card = callscore.score(cases(), outputs)
+    found = callscore.compare(card, card, a="old", b="new")
+    assert (found.first.model, found.second.model) == ("old", "new")
+    with pytest.raises(UsageError, match="expected two of its models"):
+        callscore.compare(card, card)
+    assert repr(found).startswith("<Comparison old → new, ")
+    assert "\n" not in repr(found) and len(repr(found)) < 400
+    html = found._repr_html_()
+    assert "old → new" in html and "Question Score Accuracy" in html and "<script" not in html
 
 
 def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:

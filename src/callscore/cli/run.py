@@ -43,6 +43,12 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
+@click.option(
+    "--labels",
+    multiple=True,
+    type=FILE,
+    help="Verdicts of people on a sample of judged items; they correct the judged values.",
+)
 @click.option("--budget", type=float, help="Stop before this many dollars are exceeded.")
 @click.option(
     "--yes",
@@ -102,6 +108,7 @@ def run(
     engine: str,
     limit: int | None,
     weights: tuple[str, ...],
+    labels: tuple[Path, ...],
     budget: float | None,
     yes: bool,
     race: bool,
@@ -147,6 +154,7 @@ def run(
         resume=resume,
         limit=limit,
         weights=parse_numbers("--weights", weights),
+        labels=labels,
         budget_usd=_check_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,

@@ -39,6 +39,12 @@ FILE = click.Path(path_type=Path)
     "--verdicts", multiple=True, type=FILE, help="JSONL or CSV of verdicts by people or judges."
 )
 @click.option(
+    "--labels",
+    multiple=True,
+    type=FILE,
+    help="Verdicts of people on a sample of judged items; they correct the judged values.",
+)
+@click.option(
     "--judge",
     default="none",
     show_default=True,
@@ -88,6 +94,7 @@ def score(
     cases: tuple[Path, ...],
     outputs: tuple[Path, ...],
     verdicts: tuple[Path, ...],
+    labels: tuple[Path, ...],
     judge: str,
     embedder: str | None,
     benchmarks: bool,
@@ -133,6 +140,7 @@ def score(
         cases=cases,
         outputs=outputs,
         verdicts=verdicts,
+        labels=labels,
         judge=who,
         embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
@@ -145,9 +153,8 @@ def score(
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    targets = OutputPaths(
-        results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html
-    )
+    card_file = output.path_unless_stdout(json_file)
+    targets = OutputPaths(results, records, save_verdicts, card_file, open_items, html)
     progress = ProgressLine("scoring")
     try:
         with _read_cases(config, redaction_choice(redact, names)) as config:
@@ -180,6 +187,7 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         "cases": config.case_sources,
         "outputs": config.outputs,
         "verdicts": config.verdicts,
+        "labels": config.labels,
     }
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():

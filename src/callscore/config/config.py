@@ -76,7 +76,8 @@ class EvalConfig(msgspec.Struct, frozen=True):
         recorded = [path for paths in self.recordings.values() for path in paths]
         prompts = self.scenario_settings.prompts
         named = () if prompts is None else (prompts,)
-        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
+        given = (*self.scoring.verdicts, *self.scoring.labels)
+        return (self.path, *self.cases, *given, *recorded, *named, self.store)
 
     def without_intervals(self) -> EvalConfig:
         """The same config, without intervals."""
@@ -153,6 +154,7 @@ def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: P
     scoring = ScoreConfig(
         cases=cases,
         verdicts=_files(document, "verdicts", file.verdicts),
+        labels=_files(document, "labels", file.labels),
         settings=file.settings,
         weights=file.weights,
         workload=file.workload,

@@ -24,6 +24,7 @@ NOTES = {
     "store": "Where replies are stored; .callscore/runs.db next to this file by default.",
     "gates": "Conditions for exit code 0.",
     "verdicts": "Verdicts of people or judges.",
+    "labels": "Verdicts of people on a sample of judged items; they correct the judged values.",
     "settings": "Settings of the framework, such as call_gate_tolerance.",
     "weights": "Own weights of the tasks in the Final Score.",
     "workload": "The share of calls that need a task.",

@@ -119,6 +119,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: str | None = None
     gates: list[GateEntry] = []
     verdicts: str | list[str] = []
+    labels: str | list[str] = []
+    """Verdicts of people on a sample of judged items (STATS §5)."""
     settings: dict[str, Any] = {}
     metrics: list[str] = []
     """Metrics of other installed packages, by the name of their entry point."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.scorecard import Status
+from callscore.core.benchmark_score import Status
 
 ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]
 """`fixed` and `broken`: the score of the case is higher or lower, with 0 for a blocked reply.
@@ -114,6 +115,17 @@ class Comparison(msgspec.Struct, frozen=True):
     def row(self, key: str) -> RowDifference:
         """A row by its key: `final`, a task, a metric."""
         return next(row for row in self.rows if row.key == key)
+
+    def __repr__(self) -> str:
+        """One line for a prompt or a log; `to_dict` has everything."""
+        sides = f"{self.first.model} → {self.second.model}"
+        return f"<Comparison {sides}, {self.calls} {self.unit}s: {self.conclusion}>"
+
+    def _repr_html_(self) -> str:
+        """The conclusion and the rows, for notebooks."""
+        notebook = import_module("callscore.export.notebook")  # `export` is above `core`
+        found: str = notebook.comparison_html(self)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as dicts, lists, strings and numbers, as `--json` writes it."""

@@ -8,15 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.benchmark_score import BenchmarkScore, Status
 from callscore.core.card_rows import Documents, document_of, rows_of
 from callscore.core.contrast import ModelContrast
+from callscore.core.corrected import Corrected
 from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
 from callscore.core.ranking import DecisionLine, RankingLine, ZeroedRankingLine
-
-Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
-"""The status of a result (C-01). `invalid` counts against the model, `error` does not."""
 
 
 class CaseResult(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +78,10 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
     claim95: ClaimLimits | None = None
+    corrected: Corrected | None = None
+    """The value as people would give it, if they labelled a sample (STATS §5)."""
+    uncalibrated: bool = False
+    """Whether the value rests on a judge whose errors on this row no label shows."""
     plain: float | None = None
     """For a rate of claims: its value if no claim were left out as padding (C-136)."""
     claims_left_out: float | None = None
@@ -153,43 +156,8 @@ class TaskScore(msgspec.Struct, frozen=True):
     """Whether some calls are undecided and the score is that of the worst case (C-137)."""
     open_calls: int = 0
     """Calls in which an item of a row is undecided."""
-
-
-class CriterionScore(msgspec.Struct, frozen=True):
-    """One of the eleven criteria: its value over all cases, and whether it meets the limit."""
-
-    value: float | None
-    binary: int | None
-    why: str | None = None
-    unit: str = "fraction"
-    case_pass_rate: float | None = None
-    """The share of cases that meet the limit on their own (C-88)."""
-    n: int = 0
-    approximate: bool = False
-    ci95: Interval | None = None
-    ci95_method: str | None = None
-    few_calls: bool = False
-    plain: float | None = None
-    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
-    claims_left_out: float | None = None
-
-
-class BenchmarkScore(msgspec.Struct, frozen=True):
-    """The optional second layer: eleven binary criteria.
-
-    `provisional` is the mean over the `ran` criteria that have a value, official or not (C-89).
-    """
-
-    status: Status
-    score: float | None
-    criteria: Mapping[str, CriterionScore]
-    provisional: float | None = None
-    ran: int = 0
-    approximate: bool = False
-    meets_recommended: bool | None = None
-    ci95: Interval | None = None
-    ci95_method: str | None = None
-    few_calls: bool = False
+    corrected: Corrected | None = None
+    """The score as people would give it, if they labelled a sample (STATS §5)."""
 
 
 class FinalScore(msgspec.Struct, frozen=True):
@@ -218,6 +186,8 @@ class FinalScore(msgspec.Struct, frozen=True):
     claim95: ClaimLimits | None = None
     calls: int = 0
     """Distinct calls behind the intervals, if these were computed."""
+    corrected: Corrected | None = None
+    """The Final Score as people would give it, if they labelled a sample (STATS §5)."""
 
 
 CostStatus = Literal["known", "zero", "unknown", "given"]

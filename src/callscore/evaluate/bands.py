@@ -5,7 +5,7 @@ STATS §2, §3
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -26,6 +26,8 @@ from callscore.stats.differences import PairOfValues, ResampledDifference, diffe
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.weighted_scores import ScoreKey
 
+CORRECTED = "corrected"
+"""The first part of the key of a value that labels of people correct (STATS §5)."""
 Of = Literal["final", "zeroed_final", "efficiency"]
 KEYS: Mapping[Of, ScoreKey] = {
     "final": ("final",),
@@ -68,16 +70,21 @@ def ranked_groups(card: Scorecard, known: Mapping[str, int]) -> Sequence[RankedG
 
 
 def compared_values(
-    groups: Sequence[RankedGroup], compared: ComparedCalls
+    groups: Sequence[RankedGroup], compared: ComparedCalls, labelled: Collection[str]
 ) -> Sequence[PairOfValues]:
-    """What is compared in every pair of every group; efficiency on the calls of each model."""
+    """What is compared in every pair of every group; efficiency on the calls of each model.
+
+    Models that people have labelled are compared by their corrected values, if all of a group are.
+    """
     found = []
     for group in groups:
+        is_corrected = all(model in labelled for model in group.models)
+        key = (CORRECTED, *KEYS[group.of]) if is_corrected else KEYS[group.of]
         for first, second in group.pairs:
             places = compared.of_model[first], compared.of_model[second]
-            if group.of != "efficiency":
+            if group.of != "efficiency" and not is_corrected:
                 places = compared.places((first, second))
-            found.append(PairOfValues(KEYS[group.of], *places))
+            found.append(PairOfValues(key, *places))
     return found
 
 

@@ -14,6 +14,7 @@ from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
+from callscore.evaluate.calibration_marks import label_notes, mark_judged
 from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
@@ -36,9 +37,14 @@ def scorecard(
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
     context = CardContext(spec, final, result.floors, result.measured_by)
-    models = [
-        _model_score(model, tallies, config, context) for model, tallies in result.tallies.items()
-    ]
+    models = mark_judged(
+        [
+            _model_score(model, tallies, config, context)
+            for model, tallies in result.tallies.items()
+        ],
+        result.judged,
+        config.catalog,
+    )
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
@@ -63,6 +69,8 @@ def scorecard(
         else None,
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
+    if notes := label_notes(card, result.labels):
+        card = msgspec.structs.replace(card, notes=[*notes, *card.notes])
     if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
@@ -265,6 +273,7 @@ def _signature(
         "over": "+".join(over),
         "weights": _list_numbers(config.weights) or settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
+        **({"labels": result.labels.digest} if result.labels is not None else {}),
         "callscore": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())

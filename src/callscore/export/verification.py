@@ -30,6 +30,7 @@ from callscore.report.dossier import (
     CONTENT,
     ENVELOPE,
     INSTRUCTIONS,
+    LABELS,
     MANIFEST,
     MODELS,
     OUTPUTS,
@@ -251,6 +252,7 @@ class _Verification:
             cases=[self._files.path(CASES)],
             outputs=[self._files.path(OUTPUTS)],
             verdicts=[self._files.path(VERDICTS)],
+            labels=self._labels(),
             benchmarks=given.benchmarks,
             settings=given.settings,
             weights=given.weights,
@@ -261,6 +263,10 @@ class _Verification:
             metrics=given.metrics,
             intervals=given.intervals,
         )
+
+    def _labels(self) -> Sequence[Path]:
+        path = self._files.path(LABELS)
+        return [path] if path.stat().st_size else []
 
     def _check_measures(self) -> None:
         """Recompute scores from the measures of the answers; the text is not there."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callscore.core.comparison import CaseChange, Comparison, RowDifference
 from callscore.core.interval import FEW_CALLS
-from callscore.report.cells import Tone
+from callscore.report.cell import Tone
 from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05

@@ -13,7 +13,8 @@ from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.blocker_text import count_undecided_gates
 from callscore.report.causes import state_causes
-from callscore.report.cells import Tone, tasks_run
+from callscore.report.cell import Tone
+from callscore.report.cells import tasks_run
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import describe_decision
 from callscore.report.safe_text import plain

@@ -37,6 +37,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why there is no reply."""
     verdicts: Sequence[Verdict] = ()
     """Verdicts of people, judges and embedders used by the measures, with their quotes."""
+    labels: Sequence[Verdict] = ()
+    """What people say about a sample of the judged items, one label each (STATS §5)."""
     given: Mapping[str, Any] | None = None
     """The reply in the structure of the expected outcome, if its own is different."""
     differences: Sequence[str] = ()

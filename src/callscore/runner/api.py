@@ -28,6 +28,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     resume: bool = False,
     limit: int | None = None,
     weights: Mapping[str, float] | None = None,
+    labels: str | os.PathLike[str] | None = None,
     intervals: bool = True,
     budget_usd: float | None = None,
     preflight: bool = True,
@@ -52,6 +53,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
         weights: Weights of the tasks in the Final Score; by default as in the file.
+        labels: A file of verdicts by people on judged items; by default as in the file.
         intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
@@ -76,6 +78,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         resume=resume,
         limit=limit,
         weights=weights or {},
+        labels=() if labels is None else (Path(labels),),
         budget_usd=budget_usd,
         preflight=preflight,
         race=race,
@@ -89,8 +92,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
-    source = config if isinstance(config, Mapping) else Path(config)
-    loaded = load_eval(source, as_path(store))
+    loaded = load_eval(config if isinstance(config, Mapping) else Path(config), as_path(store))
     loaded = loaded if intervals else loaded.without_intervals()
     return _run(loaded, options, on_event, trust_config=trust_config)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.scorecard import MetricScore, ModelScore, Scorecard
 from callscore.core.spec import TOLERANCE
 
 
@@ -17,13 +17,29 @@ def models_in_question(card: Scorecard) -> Sequence[str]:
 def is_in_question(model: ModelScore) -> bool:
     """Whether a model may be recommended: final ≥ floor − 1e-9, no Blocker, no Fail    C-138"""
     final = model.final.score
-    if final is None or model.blockers:
+    if final is None or model.blockers or corrected_breaches(model):
         return False
     metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
-    if any(metric.rating == "Fail" for metric in metrics):
+    if any(decisive_rating(metric) == "Fail" for metric in metrics):
         return False
     floor = final_floor(model)
     return floor is None or final >= floor - TOLERANCE
+
+
+def decisive_rating(metric: MetricScore) -> str | None:
+    """The rating of a row, of the corrected value if there is one    STATS §5"""
+    return metric.rating if metric.corrected is None else metric.corrected.rating
+
+
+def corrected_breaches(model: ModelScore) -> Sequence[str]:
+    """Rows that keep their gate as judged, and breach it as people would judge    STATS §5"""
+    blocked = {blocker.metric for blocker in model.blockers}
+    return [
+        slug
+        for task in model.tasks.values()
+        for slug, metric in task.metrics.items()
+        if metric.corrected is not None and metric.corrected.breached and slug not in blocked
+    ]
 
 
 def final_floor(model: ModelScore) -> float | None:

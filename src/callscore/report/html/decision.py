@@ -10,7 +10,8 @@ from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates
-from callscore.report.cells import TONES, show_score_interval, tasks_run
+from callscore.report.cell import TONES
+from callscore.report.cells import show_score_interval, tasks_run
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
