@@ -87,6 +87,7 @@ def _metric_score(
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
         plain=None if padding is None else padding.plain,
         claims_left_out=None if padding is None else padding.left_out,
+        decides=spec.decides,
     )
 
 
