@@ -264,10 +264,11 @@ def test_stats_5_a_lenient_judge_hides_a_blocker_and_labels_show_it(
     rate = model.tasks["text"].metrics[HALLUCINATED].corrected
     assert rate is not None
     assert rate.value == pytest.approx(100 * (1 - found.value))
-    assert corrected_breaches(model) == [FREE, HALLUCINATED]
-    warned = [line.text for line in state_decision(told) if line.keyword == "LABELS"]
-    assert warned[0].startswith(f"m: {FREE} is 1.000 as judged, but 0.")
-    assert warned[0].endswith("corrected by 100 human labels, which is a blocker.")
+    assert corrected_breaches(model) == [FREE]
+    (out,) = [line for line in told.decision if line.word == "OUT"]
+    assert out.why.startswith("Text, Fabrication-Free Rate: 0.9")
+    assert out.why.endswith("corrected by 100 labels, limit 0.97")
+    assert [line.word for line in silent.decision if "OUT" in line.word] == []
     assert blocker_cell(told).startswith("Yes (")
     assert models_in_question(told) == []
 
