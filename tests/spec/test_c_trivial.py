@@ -32,7 +32,7 @@ from callscore.app import check_cases
 from callscore.core.case import Case, spoken_text
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.text import contains, n2
-from callscore.scorecard.floors import is_distinguishable
+from callscore.scorecard.floors import compare_with_floor
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
@@ -329,24 +329,37 @@ def test_c135_the_card_says_where_a_model_is_no_better_than_reading_nothing(
     assert told == [
         f"lazy, Entity: 0.933 is not distinguishable from the 0.933 of an answer that reads nothing"
         f" {strategy}",
-        f"worse, Entity: 0.643 is below the 0.933 of an answer that reads nothing {strategy}",
+        f"worse, Entity: 0.643 is worse than the 0.933 of an answer that reads nothing {strategy}",
     ]
 
 
 @pytest.mark.parametrize(
     ("value", "floor", "error", "found"),
     [
-        (0.95, 0.9, 0.03, False),
-        (0.95, 0.9, 0.02, True),
-        (0.9, 0.9, 0.0, False),
-        (1.0, 0.9, 0.0, True),
-        (1.0, 0.1, None, False),
+        (0.95, 0.9, 0.03, "not distinguishable"),
+        (0.95, 0.9, 0.02, "better"),
+        (0.85, 0.9, 0.03, "not distinguishable"),
+        (0.85, 0.9, 0.02, "worse"),
+        (0.9, 0.9, 0.0, "not distinguishable"),
+        (1.0, 0.9, 0.0, "better"),
+        (0.0, 0.842, 0.0, "worse"),
+        (1.0, 0.1, None, "not distinguishable"),
+        (0.0, 0.842, None, "worse"),
     ],
 )
-def test_c135_a_score_must_differ_by_more_than_chance(
-    value: float, floor: float, error: float | None, found: bool
+def test_c135_a_score_must_differ_by_more_than_chance_on_both_sides(
+    value: float, floor: float, error: float | None, found: str
 ) -> None:
-    assert is_distinguishable(value, floor, error) is found
+    assert compare_with_floor(value, floor, error) == found
+
+
+def test_c138_a_score_of_0_is_worse_than_its_floor(tmp_path: Path) -> None:
+    cases = [entity_case(["refund"], configured=["refund"], case_id=f"c{n}") for n in range(20)]
+    outputs = [output(f"c{n}", entity_output([])) for n in range(20)]
+    card = score(cases, outputs, tmp_path).card
+    assert card.models[0].tasks["entity"].trivial_floor == 1.0
+    (note,) = [note for note in card.notes if "reads nothing" in note]
+    assert "is worse than the 1.000 of an answer that reads nothing" in note
 
 
 def test_c135_the_spread_of_the_answers_is_that_of_their_scores() -> None:

@@ -153,14 +153,14 @@ def compare_models(
     final = next((row for row in rows if row.kind == "final"), None)
     blockers = [_blockers(side.score) for side in (first, second)]
     unit = _unit_of(final_shape)
-    distinguishable, conclusion = conclude(
-        final, _side_of(first), _side_of(second), pair is not None, unit
-    )
+    spec = Catalog().spec_with({**first.score.tasks, **second.score.tasks})
+    conclusion = conclude(first, second, final, spec, unit)
     return Comparison(
         first=_side_of(first),
         second=_side_of(second),
-        conclusion=conclusion,
-        distinguishable=distinguishable,
+        conclusion=conclusion.sentence,
+        distinguishable=conclusion.distinguishable,
+        decision=conclusion.decision,
         calls=pair.calls if pair is not None else 0,
         only_first=pair.only_first if pair is not None else 0,
         only_second=pair.only_second if pair is not None else 0,
@@ -287,6 +287,7 @@ def _side_of(side: Competitor) -> Side:
         status=score.final.status,
         calls=max((task.n for task in score.tasks.values()), default=0),
         cost_per_1000_calls=score.cost.per_1000_calls,
+        origin=score.origin,
     )
 
 

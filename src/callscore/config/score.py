@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.judging import Embedder, Judge
 from callscore.core.plugins import plugin_names
@@ -67,6 +68,9 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """Whether every number gets its 95 % interval."""
     elsewhere: Collection[str] = ()
     """Metrics whose verdicts may belong to other data of the same run."""
+
+    decide: Decide = AS_RECOMMENDED
+    """What the recommended model is chosen by; a reading of results, not part of them (C-138)."""
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""

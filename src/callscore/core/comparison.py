@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.benchmark_score import Status
+from callscore.core.ranking import DecisionLine
 
 ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]
 """`fixed` and `broken`: the score of the case is higher or lower, with 0 for a blocked reply.
@@ -28,6 +29,8 @@ class Side(msgspec.Struct, frozen=True):
     calls: int = 0
     """Calls it answered."""
     cost_per_1000_calls: float | None = None
+    origin: str = ""
+    """The provider, if no model was asked: `simulated`, `baseline` or `replay`."""
 
 
 class RowDifference(msgspec.Struct, frozen=True):
@@ -109,6 +112,8 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: Sequence[str] = ()
     """Remarks for the reader, such as missing data."""
     seed: int = 0
+    decision: Sequence[DecisionLine] = ()
+    """Which of the two to take, and how certain that is (C-138)."""
     unit: str = "call"
     """What the two are paired by: calls, or scenarios with all their steps."""
 

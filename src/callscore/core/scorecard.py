@@ -77,6 +77,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether fewer than 15 calls are behind the interval."""
     claim: GateClaim | None = None
     """For a rate with a gate: whether the data show that it meets the gate."""
+    decides: bool = True
+    """Whether a Fail of this row keeps the model from being recommended (C-138)."""
     claim95: ClaimLimits | None = None
     corrected: Corrected | None = None
     """The value as people would give it, if they labelled a sample (STATS §5)."""
@@ -242,6 +244,8 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     answered_by: Sequence[str] = ()
     """Model names other than the requested one under which the model replied; part of its
     identity (R-26)."""
+    origin: str = ""
+    """The provider, if no model was asked in the run: `simulated`, `baseline` or `replay`."""
 
 
 FINAL = "Final Score"

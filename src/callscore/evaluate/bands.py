@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from callscore.core.contrast import ModelContrast
+from callscore.core.decide import Decide
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.pairs import ComparedCalls, Pair
 from callscore.scorecard.decision import models_in_question
@@ -192,7 +193,7 @@ def _contrasts(
 
 
 def with_claims(
-    card: Scorecard, compared: ComparedCalls, claimed: Sequence[ClaimedScores]
+    card: Scorecard, compared: ComparedCalls, claimed: Sequence[ClaimedScores], decide: Decide
 ) -> Scorecard:
     """The same card with claim limits for the differences of models in question    STATS §2, C-138
 
@@ -200,7 +201,7 @@ def with_claims(
     The two are compared on the calls that both answered. Estimates have limits like official
     scores, for what the same rules would say about more calls; no pair is of one kind each (C-125).
     """
-    in_question = models_in_question(card)
+    in_question = models_in_question(card, decide)
     alpha = ALPHA / max(1, len(in_question) - 1)
 
     def claim(pair: ModelContrast) -> ModelContrast:

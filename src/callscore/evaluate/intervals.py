@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import IntervalMethod
 from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import ModelScore, Scorecard
@@ -36,8 +37,8 @@ def with_intervals(
     contributions: Mapping[str, Contributions],
     formula_of: FormulaOf,
     criteria: Mapping[str, Criterion],
-    resamples: int = RESAMPLES,
     about: str = "future calls",
+    decide: Decide = AS_RECOMMENDED,
 ) -> Scorecard:
     """The same card with an interval for every number that has a value.
 
@@ -71,7 +72,7 @@ def with_intervals(
     matrices = [given.matrix for given in compared.inputs]
     matrices += [correction.labels.matrix for correction in labelled.values()]
     pairs = compared_values(groups, compared, labelled)
-    found, differences = resample_models(matrices, statistic, pairs, resamples)
+    found, differences = resample_models(matrices, statistic, pairs, RESAMPLES)
     claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
@@ -79,11 +80,11 @@ def with_intervals(
         )
         for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
     }
-    method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
+    method = IntervalMethod(LEVEL, about, len(units.calls), units.size, RESAMPLES, SEED)
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
     card = with_corrected(_fill_card(card, inputs, method), found_of, labelled, formula_of)
     card = with_bands(card, groups, compared, differences, claimed)
-    return with_claims(card, compared, claimed)
+    return with_claims(card, compared, claimed, decide)
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

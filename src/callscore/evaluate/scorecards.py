@@ -13,10 +13,11 @@ from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
-from callscore.core.version import __version__
 from callscore.evaluate.calibration_marks import label_notes, mark_judged
+from callscore.evaluate.card_signature import card_signature
 from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.report.decision_lines import with_decision
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
 from callscore.scorecard.floors import floor_notes, with_floor
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
@@ -36,7 +37,7 @@ def scorecard(
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
-    context = CardContext(spec, final, result.floors, result.measured_by)
+    context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
     models = mark_judged(
         [
             _model_score(model, tallies, config, context)
@@ -50,7 +51,7 @@ def scorecard(
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
         final_heading=final.heading,
-        signature=_signature(config, result, suites, final.over, judge_runner),
+        signature=card_signature(config, result, suites, final.over, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
@@ -69,6 +70,7 @@ def scorecard(
         else None,
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
+    card = with_decision(card, spec, config.decide)
     if notes := label_notes(card, result.labels):
         card = msgspec.structs.replace(card, notes=[*notes, *card.notes])
     if not result.scenarios:
@@ -80,6 +82,12 @@ def scorecard(
         result.scenarios,
         lambda language: scorecard(config, restrict_to_language(result, language), None),
     )
+
+
+def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:
+    """The same card with its decision, after something was added that may change it."""
+    tasks = {task: None for model in card.models for task in model.tasks}
+    return with_decision(card, config.catalog.spec_with(tasks), config.decide)
 
 
 def joint_scorecard(
@@ -134,6 +142,7 @@ def _with_intervals(
         config.catalog.formula,
         spec.benchmarks.criteria,
         about=f"future {spec.scores[spec.tasks[0]].unit}s",
+        decide=config.decide,
     )
 
 
@@ -173,6 +182,7 @@ class CardContext(NamedTuple):
     spec: Spec
     final: FinalWeights
     floors: Mapping[str, Floor]
+    origins: Mapping[str, str]
     measured_by: Mapping[str, str]
 
 
@@ -208,6 +218,7 @@ def _model_score(
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         calls=count_distinct([tally.call_keys for tally in tallies.values()]),
         blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
+        origin=context.origins.get(model, ""),
     )
 
 
@@ -240,59 +251,6 @@ def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> l
         f"judge_overlap: {model} was judged by a model of its own family ({judges})"
         for model in _related_models(result, judge_runner)
     ]
-
-
-def _signature(
-    config: ScoreConfig,
-    result: ScoringResult,
-    suites: Sequence[Suite],
-    over: Sequence[str],
-    judge_runner: JudgeRunner | None,
-) -> str:
-    """The signature: what must be equal before two results may be compared (C-126)."""
-    judge = judge_runner.judge_signature if judge_runner is not None else None
-    embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [*result.judges, *([judge] if judge is not None else ())]
-    settings = [config.catalog.settings_of(suite) for suite in suites]
-    changed = {
-        key: value
-        for suite in suites
-        for key, value in config.catalog.changed_settings(suite).items()
-    }
-    specs = [config.catalog.spec_of(suite) for suite in suites]
-    parts = {
-        "suite": "+".join(suite.name for suite in suites),
-        "framework": "+".join(spec.framework for spec in specs),
-        "spec": "+".join(spec.digest for spec in specs),
-        **_identity(result),
-        "data": result.dataset if result.scenarios else result.dataset[:16],
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
-        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
-        "judge": "+".join(judges) or "none",
-        "embedder": embedder.signature if embedder is not None else "none",
-        "over": "+".join(over),
-        "weights": _list_numbers(config.weights) or settings[0].weights,
-        **({"workload": _list_numbers(config.workload)} if config.workload else {}),
-        **({"labels": result.labels.digest} if result.labels is not None else {}),
-        "callscore": __version__,
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-def _list_numbers(numbers: Mapping[str, float]) -> str:
-    return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
-
-
-def _identity(result: ScoringResult) -> Mapping[str, str]:
-    """How scenarios were asked and read: the same for all models."""
-    return next((score.identity for score in result.scenarios.values()), {})
-
-
-def _repeats(result: ScoringResult) -> str:
-    """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (tally for tallies in result.tallies.values() for tally in tallies.values())
-    found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
-    return "+".join(map(str, found)) or "0"
 
 
 def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:

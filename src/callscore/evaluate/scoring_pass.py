@@ -85,6 +85,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
+    origins: Mapping[str, str] = {}
+    """By model, its provider if no model was asked: `simulated`, `baseline` or `replay`."""
     by_code: int = 0
     """Number of verdicts from files on metrics that code computes."""
     floors: Mapping[str, Floor] = {}
@@ -220,6 +222,7 @@ class ScoringPass:
             judges=sorted(self._given.judges),
             skipped=self._feed.skipped,
             unused_verdicts=self._given.unused,
+            origins=self._source.labels,
             by_code=self._given.by_code,
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,

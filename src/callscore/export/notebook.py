@@ -15,7 +15,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.report import comparison_rows as cells
 from callscore.report.cell import TONES
 from callscore.report.html.card_sections import rank_bands_of
-from callscore.report.html.decision import first_screen
+from callscore.report.html.decision import first_screen, statement_list
 from callscore.report.html.page import style_sheet
 from callscore.report.html.parts import chip, collapsible, row, table
 from callscore.report.html.scorecard import scorecard_table
@@ -61,6 +61,7 @@ def comparison_html(comparison: Comparison) -> str:
         "div",
         tag("h2", plain(sides, 200)),
         tag("p", plain(comparison.conclusion, 500)),
+        statement_list(cells.state_comparison(comparison)),
         tag("p", cells.describe_pairing(comparison), class_="note") if comparison.calls else None,
         table(headings, rows, "Differences"),
         [tag("p", plain(note, 400), class_="note") for note in notes],

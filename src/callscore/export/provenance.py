@@ -44,6 +44,7 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
         benchmarks=config.benchmarks,
         metrics=config.metrics,
         intervals=config.intervals,
+        decide=config.decide,
         judge=judge if isinstance(judge, tuple) else (),
         versions=versions(),
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from callscore.core.comparison import CaseChange, Comparison, RowDifference
 from callscore.core.interval import FEW_CALLS
 from callscore.report.cell import Tone
+from callscore.report.decision import Statement, state_line
 from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -17,6 +18,13 @@ KIND_WORDS = {
     "became_error": "became error",
     "no_longer_error": "no longer an error",
 }
+
+
+def state_comparison(comparison: Comparison) -> list[Statement]:
+    """Return which of the two models to take        C-138"""
+    sides = (comparison.first, comparison.second)
+    origins = {side.model: side.origin for side in sides if side.origin}
+    return [state_line(line, origins) for line in comparison.decision]
 
 
 def is_shown(row: RowDifference, *, all_rows: bool) -> bool:

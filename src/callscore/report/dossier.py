@@ -156,6 +156,7 @@ def _documents(
         "benchmarks": provenance.benchmarks,
         "metrics": provenance.metrics,
         "intervals": provenance.intervals,
+        "decide": provenance.decide,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }

@@ -11,12 +11,11 @@ from callscore.report.cell import Cell
 from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
 from callscore.report.corrected_rows import corrected_row
 from callscore.report.decision import describe_estimate, state_decision
-from callscore.report.markdown_text import code, prose, table
+from callscore.report.markdown_text import code, prose, statement_items, table
 from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 STRONG = ("section", "task", "benchmarks")
-MAX_STATEMENT_LENGTH = 500
 CASES_SHOWN = 10
 BLOCKERS_SHOWN = 5
 MODELS_SHOWN = 12
@@ -51,10 +50,7 @@ def _decision(card: Scorecard) -> Iterator[str]:
     if estimate := describe_estimate(card):
         yield f"**{estimate}**"
         yield ""
-    for statement in state_decision(card):
-        head = f"**{statement.keyword.capitalize()}** " if statement.keyword else ""
-        yield f"- {head}{prose(statement.text, MAX_STATEMENT_LENGTH)}"
-    yield ""
+    yield from statement_items(state_decision(card))
 
 
 def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:

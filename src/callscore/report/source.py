@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from callscore.core.case import Case, Prompt, ToolCall
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
 from callscore.core.run import ModelSpec
@@ -120,6 +121,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     metrics: Sequence[str] = ()
     """Metrics of other packages."""
     intervals: bool = True
+    decide: Decide = AS_RECOMMENDED
     judge: Sequence[ModelSpec] = ()
     """The models that judge; `Scorecard.judging` also names other judges."""
     versions: Mapping[str, str] = {}

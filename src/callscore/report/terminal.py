@@ -11,7 +11,7 @@ from callscore.core.scorecard import (
     Scorecard,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cell import Cell, ScorecardRow, Tone
+from callscore.report.cell import Cell, ScorecardRow
 from callscore.report.cells import scorecard_rows, tasks_not_run
 from callscore.report.decision import state_decision
 from callscore.report.judging_text import judging_text
@@ -32,20 +32,11 @@ from callscore.report.ranking_terminal import (
     zeroed_ranking_lines,
 )
 from callscore.report.safe_text import plain
+from callscore.report.statement_lines import STYLES, statement_lines
 from callscore.report.ties import sampled_unit
 
-STYLES: Mapping[Tone, str] = {
-    "plain": "",
-    "good": "green",
-    "middling": "yellow",
-    "bad": "red",
-    "blocked": "bold red",
-    "quiet": "dim",
-}
 INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6, "corrected": " " * 6}
 CASES_SHOWN = 5
-KEYWORD_WIDTH = 10
-"""The indentation of the sentences of the decision."""
 
 
 class TableLayout(NamedTuple):
@@ -100,15 +91,8 @@ def scorecard_lines(
 
 
 def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
-    """Yield the statements of the decision, each indented after its keyword."""
-    for statement in state_decision(card):
-        style = STYLES[statement.tone]
-        keyword = StyledText(f"{statement.keyword:<{KEYWORD_WIDTH}}", f"bold {style}".strip())
-        indent = StyledText(" " * KEYWORD_WIDTH)
-        for number, line in enumerate(
-            paragraph([StyledText(statement.text)], max(20, width - KEYWORD_WIDTH))
-        ):
-            yield [indent if number else keyword, *line]
+    """Yield the statements of the decision, each indented after its word."""
+    yield from statement_lines(state_decision(card), width)
 
 
 def _template(

@@ -28,6 +28,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     resume: bool = False,
     limit: int | None = None,
     weights: Mapping[str, float] | None = None,
+    decide: Mapping[str, Any] | None = None,
     labels: str | os.PathLike[str] | None = None,
     intervals: bool = True,
     budget_usd: float | None = None,
@@ -53,6 +54,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
         weights: Weights of the tasks in the Final Score; by default as in the file.
+        decide: What the recommended model is chosen by; by default as in the file.
         labels: A file of verdicts by people on judged items; by default as in the file.
         intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
@@ -71,8 +73,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         on_event: Called with every event, in the thread of the event loop.
         trust_config: Allow the file to send keys to new hosts.
 
-    An interrupt stores the replies so far and raises KeyboardInterrupt. You can call it while an
-    event loop is running, as in a notebook.
+    An interrupt stores the replies so far and raises KeyboardInterrupt.
     """
     options = RunOptions(
         resume=resume,
@@ -93,7 +94,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         accept_changed=accept_changed,
     )
     loaded = load_eval(config if isinstance(config, Mapping) else Path(config), as_path(store))
-    loaded = loaded if intervals else loaded.without_intervals()
+    loaded = loaded.with_options(intervals=intervals, decide=decide or {})
     return _run(loaded, options, on_event, trust_config=trust_config)
 
 

@@ -27,6 +27,7 @@ from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.scorecards import decide_again
 from callscore.report.race_text import race_notes
 from callscore.runner.cases import CasePrompt, work_of
 from callscore.runner.prepare import PreparedRun
@@ -122,6 +123,7 @@ class RaceRun:
             RaceRules(
                 alpha=self._rules.alpha,
                 margin=self._rules.margin,
+                clear_margin=prepared.config.scoring.decide.margin,
                 gates=self._gates.rates,
                 call_gates=self._gates.calls,
                 tolerance=self._tolerance,
@@ -293,7 +295,8 @@ class RaceRun:
             status,
             self._tolerance,
         )
-        return msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        card = msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        return decide_again(self._prepared.config.scoring, card)
 
 
 OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from callscore.config.file import RaceEntry
+from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed, Reply
 from callscore.core.race import RaceCard, RaceExit, RaceRisk, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
+from callscore.evaluate.scorecards import decide_again
+from callscore.report.names import MAX_NAME_LENGTH
+from callscore.report.race_text import describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import EPSILON, Elimination, RaceState
@@ -77,11 +80,10 @@ class ModelAccount:
         return paid / len(self._costs) * self.left
 
 
-def restore_race(card: Scorecard, race: RaceCard) -> Scorecard:
+def restore_race(card: Scorecard, race: RaceCard, scoring: ScoreConfig) -> Scorecard:
     """The scorecard of a stored run with the race it recorded, and a note that says so."""
-    return msgspec.structs.replace(
-        card, race=race, notes=[*race_notes(race), RECORDED, *card.notes]
-    )
+    notes = [*race_notes(race), RECORDED, *card.notes]
+    return decide_again(scoring, msgspec.structs.replace(card, race=race, notes=notes))
 
 
 def make_race_card(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -25,9 +26,16 @@ def with_floor(score: TaskScore, floor: Floor | None, formula: TaskFormula) -> T
     return msgspec.structs.replace(score, trivial_floor=found, trivial_strategy=floor.strategy)
 
 
-def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
-    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
+def compare_with_floor(
+    score: float, floor: float, standard_error: float | None
+) -> Literal["better", "worse", "not distinguishable"]:
+    """|score − floor| > 1.96 × standard error; a single reply can only be worse        C-135"""
+    above = score - floor
+    if standard_error is None:
+        return "worse" if above < -TOLERANCE else "not distinguishable"
+    if abs(above) <= WIDTH_95 * standard_error + TOLERANCE:
+        return "not distinguishable"
+    return "better" if above > 0 else "worse"
 
 
 def floor_notes(
@@ -44,11 +52,10 @@ def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec
         score, floor = found.score, found.trivial_floor
         if score is None or floor is None or task not in tallies:
             continue
-        error = tallies[task].standard_error
-        if is_distinguishable(score, floor, error):
+        compared = compare_with_floor(score, floor, tallies[task].standard_error)
+        if compared == "better":
             continue
-        is_below = is_distinguishable(floor, score, error)
-        relation = "below" if is_below else "not distinguishable from"
+        relation = "worse than" if compared == "worse" else "not distinguishable from"
         yield (
             f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is {relation} the"
             f" {half_up(floor, 3)} of an answer that reads nothing ({found.trivial_strategy})"
