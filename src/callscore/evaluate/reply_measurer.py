@@ -17,7 +17,7 @@ from callscore.evaluate.judged_measures import with_excess_flag, with_judgement,
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.labels import is_judged
 from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
-from callscore.evaluate.substitutes import mark_measured, mark_measures
+from callscore.evaluate.substitutes import Marks, mark_measured, mark_measures
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
@@ -74,11 +74,11 @@ class ReplyMeasurer:
         parsed: ParsedReply,
         found: Judgement,
         frozen: Judgement,
-        marks: frozenset[str],
+        marks: Marks,
     ) -> MeasuredReply:
         """Measure one reply with the verdicts on it and on its case.
 
-        `marks` has the metrics that a substitute serves: estimates for every reply (C-125).
+        `marks` has the metrics that a substitute serves, for every reply alike (C-125).
         """
         loaded = parsed_case.loaded
         verdicts: Verdicts = parsed.given
@@ -91,7 +91,7 @@ class ReplyMeasurer:
             failures = {**frozen.failures, **found.failures}
             layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
             layer_two = loaded.rules.with_failures(layer_two, failures)
-        if marks:
+        if marks.estimates:
             measured = mark_measured(measured, marks)
             layer_two = mark_measures(layer_two, marks)
         extremes = None

@@ -68,6 +68,8 @@ def scorecard_rows(
         if not (has_benchmarks or details) and row.kind in BENCHMARK_KINDS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
+        if row.kind == "figure" and all(cell.text == NOT_AVAILABLE for cell in cells):
+            continue
         if row.key == "benchmarks" and not (has_benchmarks or details):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
