@@ -1,9 +1,8 @@
-"""The race on simulated models, beside the full run: wrong decisions, and what was paid.
+"""The race on simulated models, compared with the full run: wrong decisions, and what was paid.
 
-One model is best by a gap, all others are equal (and then: all are equal, but for the last); 1,000
-calls of four tasks. With gates the last model fabricates facts and the one before it breaks its
-answers. `python -m bench.race 500` repeats
-each case 500 times.
+One model is best by a gap, all others are equal; four tasks per call. With gates the last model
+fabricates facts and the one before it breaks its answers. A named winner is wrong if the full run
+disqualifies it or has a better model. `python -m bench.race 500` repeats each case 500 times.
 """
 
 from __future__ import annotations
@@ -18,31 +17,30 @@ from bench.race_simulations import Finished, Gating, permuted, race, simulate
 from callscore.stats.blocks import Population
 
 RUNS = 100
-CALLS = 1000
+CALLS = (100, 400, 1000)
+MODELS = (2, 4, 8)
+GAPS = (0.15, 0.05, 0.02, 0.0)
 NULL_CALLS = 300
 BEST = 0.8
 ABOUT: tuple[Population, ...] = ("pool", "future")
-GATING: tuple[Gating, ...] = ("none", "mixed")
-CLEAR = 0.05
-"""From this gap on, the others are clearly worse."""
-WORST = 0.15
-"""By so much the last model is worse where all others are equal."""
+COLUMNS: tuple[tuple[Population, Gating], ...] = tuple(product(ABOUT, ("none", "mixed")))
+HARD: tuple[Gating, ...] = ("late", "uneven")
 
 
 def measure(
-    means: Sequence[float], about: Population, gating: Gating, runs: int = RUNS
+    means: Sequence[float], calls: int, about: Population, gating: Gating, runs: int
 ) -> list[Finished]:
     random = np.random.default_rng(20261116)
     return [
-        race(simulate(random, means, CALLS, gating), about=about, seed=seed) for seed in range(runs)
+        race(simulate(random, means, calls, gating), about=about, seed=seed) for seed in range(runs)
     ]
 
 
 def null(runs: int) -> None:
-    """Nobody is better: whoever is dropped for being worse is dropped wrongly (future)"""
+    """No model is better: one that is dropped for being worse is dropped wrongly (future)"""
     print(f"{runs} runs each of {NULL_CALLS} calls whose answers are given to models by lot")
-    print("| about | models | best of the data dropped | any equal model dropped |")
-    print("|---|---|---|---|")
+    line("about", "models", "best of the data dropped", "any equal model dropped")
+    line(*["---"] * 4)
     for about, k in product(ABOUT, (2, 4)):
         random = np.random.default_rng(11)
         means = list(np.linspace(BEST, 0.6, k))
@@ -52,35 +50,51 @@ def null(runs: int) -> None:
         ]
         lost = np.mean([found.lost_best for found in finished])
         dropped = np.mean([found.dropped_any for found in finished])
-        print(f"| {about} | {k} | {lost:.1%} | {dropped:.1%} |", flush=True)
+        line(about, k, f"{lost:.1%}", f"{dropped:.1%}")
+
+
+def paid(runs: int) -> None:
+    """The share of all calls that was paid, the winner's remaining calls included"""
+    print(f"{runs} runs each; the full run pays 100 %")
+    names = [f"{about}{', gates' if gating != 'none' else ''}" for about, gating in COLUMNS]
+    line("calls", "models", "gap", *names, "tie", "wrong")
+    line(*["---"] * (5 + len(names)))
+    wrong = races = 0
+    for calls, k, gap in product(CALLS, MODELS, GAPS):
+        means = [BEST] + [BEST - gap] * (k - 1)
+        finished = [measure(means, calls, about, gating, runs) for about, gating in COLUMNS]
+        shares = [f"{np.mean([found.paid for found in column]):.0%}" for column in finished]
+        every = [found for column in finished for found in column]
+        # what future calls would say is not what these say, so only the pool can be wrong
+        decided = [found for column in finished[:2] for found in column]
+        tie = np.mean([found.state.winner is None for found in every])
+        wrong += sum(found.wrong for found in decided)
+        races += len(decided)
+        line(f"{calls:,}", k, f"{gap:g}", *shares, f"{tie:.0%}", sum(f.wrong for f in decided))
+    print(f"wrong winners in {races:,} races about the pool: {wrong}")
+
+
+def hard(runs: int) -> None:
+    """Winners that break an answer late, and calls with very different numbers of facts"""
+    line("races", "about", "models", "gap", "paid", "disqualified winners", "wrong winners")
+    line(*["---"] * 7)
+    for gating, about, k, gap in product(HARD, ABOUT, (2, 4), (0.1, 0.02)):
+        means = [BEST] + [BEST - gap] * (k - 1)
+        finished = measure(means, 300, about, gating, runs)
+        share = f"{np.mean([found.paid for found in finished]):.0%}"
+        disqualified = sum(found.disqualified for found in finished)
+        wrong = sum(found.wrong for found in finished) if about == "pool" else "–"
+        line(gating, about, k, f"{gap:g}", share, f"{disqualified} of {runs}", wrong)
+
+
+def line(*cells: object) -> None:
+    print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
 def main(runs: int = RUNS) -> None:
     null(10 * runs)
-    print(f"{runs} runs each of {CALLS} calls; the full run pays 100 %")
-    print("| about | gates | models | gap | calls paid | best dropped | decided | tie |")
-    print("|---|---|---|---|---|---|---|---|")
-    clear: dict[Population, list[float]] = {about: [] for about in ABOUT}
-    for about, gating, k, gap in product(ABOUT, GATING, (2, 4, 8), (0.15, 0.05, 0.02, 0.0)):
-        finished = measure([BEST] + [BEST - gap] * (k - 1), about, gating, runs)
-        paid = row(finished, (about, "yes" if gating == "mixed" else "no", k, f"{gap:g}"))
-        if gap >= CLEAR:
-            clear[about].append(paid)
-    for about, shares_paid in clear.items():
-        print(f"{about}: {np.mean(shares_paid):.0%} paid in the mean where all others are behind")
-    for about, k in product(ABOUT, (2, 4, 8)):
-        finished = measure([BEST] * (k - 1) + [BEST - WORST], about, "none", runs)
-        row(finished, (about, "no", k, "last only"))
-
-
-def row(finished: Sequence[Finished], case: Sequence[object]) -> float:
-    """Print one line; the share of calls that was paid."""
-    runs, paid = len(finished), float(np.mean([found.paid for found in finished]))
-    wrong = sum(found.lost_best for found in finished)
-    decided = sum(len(found.state.racing) == 1 for found in finished) / runs
-    shares = (f"{paid:.0%}", f"{wrong} of {runs}", f"{decided:.0%}", f"{1 - decided:.0%}")
-    print("|", " | ".join(map(str, (*case, *shares))), "|", flush=True)
-    return paid
+    paid(runs)
+    hard(runs)
 
 
 if __name__ == "__main__":

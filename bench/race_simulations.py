@@ -20,7 +20,8 @@ Scores = NDArray[np.float64]
 """models × calls × tasks"""
 WEIGHTS = {"qa": 0.35, "entity": 0.2, "text": 0.3, "translation": 0.15}
 TASKS = tuple(WEIGHTS)
-GATE = RateGate("text.fabrication_free", "text", 0.03)
+MOST_ITEMS = 12
+GATE = RateGate("text.fabrication_free", "text", 0.03, MOST_ITEMS)
 CALL_GATE = "text.structure"
 
 
@@ -35,6 +36,8 @@ class Evaluation(NamedTuple):
     breached: NDArray[np.bool_]
     """models × calls: unreadable answers."""
     tolerance: float = 0.0
+    most_items: float = MOST_ITEMS
+    """The facts of the fullest reference."""
 
     @property
     def finals(self) -> Scores:
@@ -63,25 +66,36 @@ class Finished(NamedTuple):
     dropped_any: bool
     beaten_by_invalid: bool
     """What dropped the best is better but breaches a gate that nothing had shown yet."""
+    disqualified: bool
+    """The full run disqualifies the named winner."""
+    wrong: bool
+    """The named winner is not the best valid model of the full run."""
 
 
-Gating = Literal["none", "clean", "mixed"]
+Gating = Literal["none", "clean", "mixed", "late", "uneven"]
+LATE_BREACHES = 1.0
+"""Broken answers that the best model has in all its calls, on average."""
 
 
 def simulate(
     random: np.random.Generator, means: Sequence[float], calls: int, gating: Gating = "none"
 ) -> Evaluation:
-    """Calls of four tasks; with `mixed` gates the last model fabricates, the one before breaks
+    """Calls of four tasks, with gates
 
-    its answers, where there are more than two.
+    `mixed`: the last model fabricates, the one before breaks its answers, where there are more
+    than two. `late`: one broken answer disqualifies, and the best model has one in all its calls
+    or none. `uneven`: calls differ in their number of facts, and only those with few are
+    fabricated in, so that the rate of all facts is close to its limit.
     """
     k = len(means)
     difficulty = random.normal(0, 0.08, (1, calls, 1)) + random.normal(0, 0.05, (1, calls, 4))
     own = random.normal(0, 0.06, (k, calls, 1)) + random.normal(0, 0.12, (k, calls, 4))
     scores = np.clip(np.array(means)[:, None, None] + difficulty + own, 0, 1)
     fabricating, breaking = np.full(k, 0.005), np.full(k, 0.001)
-    if gating == "none":
+    if gating in ("none", "late"):
         fabricating[:], breaking[:] = 0, 0
+    if gating == "late":
+        breaking[0] = LATE_BREACHES / calls
     if gating == "mixed":
         fabricating[-1] = 0.08
         breaking[-2] = 0.08 if k > 2 else breaking[-2]
@@ -90,7 +104,21 @@ def simulate(
     events = random.binomial(items.astype(int), np.where(fabricating[:, None] > 0, rates, 0))
     breached = random.random((k, calls)) < breaking[:, None]
     scores[breached] = 0
-    return Evaluation(scores, events.astype(float), items, breached, tolerance=0.02)
+    found = Evaluation(scores, events.astype(float), items, breached, tolerance=0.02)
+    if gating == "late":
+        return found._replace(tolerance=0.0)
+    return _with_uneven_items(random, found) if gating == "uneven" else found
+
+
+def _with_uneven_items(random: np.random.Generator, found: Evaluation) -> Evaluation:
+    """Answers have some facts more or fewer than a reference, which has 4 or up to 80"""
+    k, calls = found.items.shape
+    reference = np.clip(np.round(np.exp(random.normal(1.4, 0.9, calls))), 1, 80)
+    items = np.maximum(0, reference + random.integers(-2, 4, (k, calls)))
+    few = items <= np.median(reference)
+    rate = np.minimum(1, 0.95 * GATE.limit * items.sum(axis=1) / (items * few).sum(axis=1))
+    events = random.binomial((items * few).astype(int), rate[:, None]).astype(float)
+    return found._replace(items=items, events=events, most_items=float(reference.max()))
 
 
 def permuted(found: Evaluation, random: np.random.Generator) -> Evaluation:
@@ -112,7 +140,7 @@ def race(
     names, ids = [f"m{i}" for i in range(k)], [f"c{i:05d}" for i in range(calls)]
     with_gates = bool(found.events.any() or found.breached.any())
     rules = rules or RaceRules(
-        gates=[GATE] if with_gates else [],
+        gates=[GATE._replace(max_items=found.most_items)] if with_gates else [],
         call_gates={CALL_GATE: "text"},
         tolerance=found.tolerance,
     )
@@ -143,8 +171,10 @@ def outcome(found: Evaluation, model: int, call: int) -> CallOutcome:
 def _judged(found: Evaluation, names: Sequence[str], state: RaceState, paid: float) -> Finished:
     dropped = state.eliminated
     valid, finals = found.valid, found.finals
+    named = None if state.winner is None else names.index(state.winner)
+    disqualified = named is not None and not valid[named]
     if not valid.any():
-        return Finished(state, paid, False, bool(dropped), False)
+        return Finished(state, paid, False, bool(dropped), False, disqualified, disqualified)
     best_score = finals[valid].max()
     best = [m for m, name in enumerate(names) if valid[m] and finals[m] >= best_score - 1e-12]
     lost = all(names[m] in dropped for m in best)
@@ -152,4 +182,5 @@ def _judged(found: Evaluation, names: Sequence[str], state: RaceState, paid: flo
     rightly = lost and any(
         name is not None and finals[names.index(name)] > best_score for name in by
     )
-    return Finished(state, paid, lost and not rightly, bool(dropped), rightly)
+    wrong = disqualified or (named is not None and finals[named] < best_score - 1e-12)
+    return Finished(state, paid, lost and not rightly, bool(dropped), rightly, disqualified, wrong)

@@ -217,7 +217,7 @@ def test_a_judge_that_fails_is_counted_and_gives_no_score(
     old: str, new: str, why: str, tmp_path: Path
 ) -> None:
     done = _followed("judge.md", {old: new}, tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr  # it gave no usable verdict at all
     assert "1 could not be judged" in done.stdout
     assert f"items got no verdict, for example: {why}" in " ".join(done.stdout.split())
 

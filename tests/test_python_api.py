@@ -217,7 +217,7 @@ class TestOptions:
             (callscore.score, "juge", r"^score\(\) has no option 'juge'; did you mean judge\?$"),
             (callscore.run, "budget", r"did you mean budget_usd\?$"),
             (callscore.compare, "storage", r"did you mean store\?$"),
-            (callscore.score, "zzzzzz", "expected one of cases, outputs, verdicts, judge"),
+            (callscore.score, "zzzzzz", "expected one of cases, outputs, verdicts, labels"),
         ],
     )
     def test_an_unknown_one_names_the_nearest(

@@ -30,6 +30,12 @@ def notes_of(card: Scorecard) -> list[str]:
     return [note for note in card.notes if "reads nothing" not in note]
 
 
+def test_24_10_none_is_as_good_as_nothing() -> None:
+    cases = [{**case, "model_output": form(question())} for case in CASES]
+    card = callscore.score(cases, None, verdicts=None, intervals=False)
+    assert card == callscore.score(cases, intervals=False)
+
+
 def test_a_record_is_named_by_its_number_not_by_a_file_that_is_gone() -> None:
     outputs = [output("a", form(question())), output("b", form(question()), run=0)]
     with pytest.raises(DataError, match=r"^outputs: record 2: field run: 0 is not a run"):

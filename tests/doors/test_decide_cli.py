@@ -49,6 +49,21 @@ def test_a_pilot_gives_a_plan_with_calls_and_cost(tmp_path: Path) -> None:
     assert any("price" in note for note in plan["notes"])
 
 
+@pytest.mark.parametrize("wrong", [0.0, 0.12, 0.6])
+def test_stats_2_card_and_comparison_agree_on_the_same_calls(wrong: float, tmp_path: Path) -> None:
+    path = folder_of(tmp_path, wrong)
+    assert ran(path, "--json", "card.json").returncode == 0
+    pair = next(p for p in read_json(tmp_path / "card.json")["contrasts"] if p["of"] == "final")
+    names = [f"{path.name}:{pair[side]}" for side in ("first", "second")]
+    done = run("compare", *names, "--json", "comparison.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    compared = read_json(tmp_path / "comparison.json")
+    final = next(row for row in compared["rows"] if row["kind"] == "final")
+    for field in ("difference", "ci95", "significant", "calls", "calls_needed", "deviation"):
+        assert final[field] == pair[field], field
+    assert compared["distinguishable"] == pair["significant"]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

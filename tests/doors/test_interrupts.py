@@ -26,7 +26,7 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_in_fli
         wait_for(lambda: len(stub.requests), 8)
         process.send_signal(signal.SIGINT)
         assert "m: 6 of 20 replies stored, $0.00015" in line_of(process, "stored")
-        assert "waiting for 2 requests in flight" in line_of(process, "stopping")
+        assert "waiting for 2 requests in flight: 2 to m; " in line_of(process, "stopping")
         gate.open()
         _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 130

@@ -106,7 +106,8 @@ def test_a_judge_that_never_answers_leaves_errors_not_zeros(tmp_path: Path) -> N
             *("--store", tmp_path / "kept.db", "--json", "-"),
         )
     qa = json.loads(done.stdout)["models"][0]["tasks"]["qa"]
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
+    assert "the judge gave no usable verdict (" in done.stderr
     assert (qa["status"], qa["score"]) == ("incomplete", None)
     assert qa["metrics"]["qa.evidence_backed_reasoning"]["why"].startswith("failed")
 

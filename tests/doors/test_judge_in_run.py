@@ -208,6 +208,7 @@ def test_a_judge_that_cannot_be_reached_ends_the_run_before_models_are_asked(
         assert "preflight failed" in done.stderr and "judge (judge)" in done.stderr
         assert len(models.requests) <= 1  # its own preflight
         assert len(stub.requests) == 1
+        # its answer is malformed, so the judge is not asked
         assert run("run", path, "--no-preflight", "--limit", 1).returncode == 0
 
 
@@ -261,9 +262,11 @@ def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
     with serving(gate) as stub:
         path = trial(tmp_path, stub, limits={"concurrency": 2})
         process = start("run", path, "--results", results)
-        wait_for(lambda: len(judge_requests(stub)), 3)
+        wait_for(lambda: len(judge_requests(stub)), 4)  # two are answered, two are held
         process.send_signal(signal.SIGINT)
-        assert line_of(process, "stopping")
+        # what it waits for, never that nothing is in flight
+        awaited = "waiting for 2 requests in flight: 2 to judge (judge); "
+        assert awaited in line_of(process, "stopping")
         gate.open()
         _, err = process.communicate(timeout=NEVER_S)
         assert process.returncode == 130, err

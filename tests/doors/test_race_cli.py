@@ -90,7 +90,8 @@ def test_a_stored_race_is_scored_again_and_reported_with_the_result_it_recorded(
     assert done.returncode == 0, done.stderr
     assert read_json(reported) == read_json(again)
     done = run("report", path, "--format", "md")
-    assert f"good is best: decided after {race['requests']} of 360 requests" in done.stdout
+    decided = f"good (simulated): decided after {race['requests']} of 360 requests"
+    assert f"- **Best quality** {decided}" in done.stdout
 
 
 def test_a_finished_race_is_completed_without_paying_twice(tmp_path: Path) -> None:
@@ -136,7 +137,31 @@ def test_an_invalid_model_is_out_at_once_and_finished_only_on_request(tmp_path: 
     assert "broken is out after 10 blocks: invalid for certain, entity.structure" in done.stderr
     _, finished = raced(path, "--finish-invalid", "--store", tmp_path / "finished.db")
     asked = {model["model"]: model["requests"] for model in finished["models"]}
-    assert asked == {"broken": CALLS, "good": 10}
+    assert asked == {"broken": CALLS, "good": CALLS}
+    rows = {model["model"]: model for model in finished["models"]}
+    assert (rows["good"]["finished"], rows["broken"]["finished"]) == (True, False)
+
+
+def test_stats47_a_budget_that_ends_before_the_winner_is_finished_leaves_a_risk(
+    tmp_path: Path,
+) -> None:
+    path = three(tmp_path)
+    _, whole = raced(path, "--store", tmp_path / "whole.db")
+    assert whole["risk"] is None
+    paid = sum(model["paid_usd"] for model in whole["models"])
+    done, race = raced(path, "--budget", 0.8 * paid)
+    winner = next(model for model in race["models"] if model["model"] == "good")
+    assert (race["status"], race["decision"]) == ("decided", "good")
+    assert race["stopped"] == "the budget is spent"
+    read = winner["blocks"]
+    assert 10 <= read < CALLS
+    assert race["risk"] == {
+        "open_calls": CALLS - read,
+        "breach_share": pytest.approx(1 - 0.05 ** (1 / read)),
+        "tolerated": 0,
+        "open_gates": ["entity.config_adherence"],
+    }
+    assert "good is best so far: its other calls follow" in done.stderr
 
 
 @pytest.mark.parametrize(

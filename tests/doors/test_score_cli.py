@@ -81,6 +81,7 @@ def test_the_scorecard_has_the_documented_keys(cases: Path, outputs: Path) -> No
     assert set(metric) == {
         *("value", "why", "unit", "rating", "meets_threshold", "macro", "micro", "n"),
         *("ci95", "approximate", "vacuous", "gate_value", "ci95_method", "few_calls"),
+        "claim95",
     }
     assert {"option", "status", "score", "floor_score", "official", "a", "b"} <= set(model["final"])
     assert "zeroed_final" in model["final"]

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable
 from itertools import cycle
 
+import msgspec
+
 from callscore.core.case import Failed
-from callscore.core.judging import JudgeRequest, JudgeResult, Question
-from callscore.judges.fakes import LiteralModel, ScriptedJudge
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Unjudged
+from callscore.judges.fakes import LiteralModel, MiddlingModel, ScriptedJudge
 from callscore.judges.llm import LLMJudge
 from callscore.judges.probes import FILLER, probe_cases
 from callscore.judges.reliability import Reliability, check_reliability
@@ -89,6 +91,28 @@ def test_a_judge_that_never_answers_has_passed_nothing() -> None:
     assert not found.passed
     assert all(one.passed is None and one.n == 0 for one in found.checks)
     assert found.checks[0].errors > 0
+
+
+def test_24_10_a_judge_whose_verdicts_are_mostly_void_has_not_passed() -> None:
+    class Sparing(ScriptedJudge):
+        """Knows everything, and decides the first item of a request only."""
+
+        async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+            answer = await super().judge(judge_request)
+            assert isinstance(answer, JudgeResult)
+            void = [Unjudged(Item(v.metric, v.item), "no quote") for v in answer.verdicts[1:]]
+            return msgspec.structs.replace(answer, verdicts=answer.verdicts[:1], void=void)
+
+    found = asyncio.run(check_reliability(Sparing(oracle())))
+    assert not found.passed
+    assert any(one.share == 0 and one.passed is False for one in found.checks)
+    assert found.last_failure == "no quote"
+
+
+def test_25_3_the_suite_says_why_answers_of_a_middling_judge_could_not_be_used() -> None:
+    found = asyncio.run(check_reliability(LLMJudge(MiddlingModel())))
+    assert found.unusable
+    assert 0 < sum(found.unusable.values()) < found.answers
 
 
 def test_code_lets_no_master_key_through_whatever_the_model_says() -> None:

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
+import callscore
+from callscore.config.score import ScoreConfig
+from callscore.core.benchmark_score import Status
 from callscore.core.case import Failed, Reply
 from callscore.core.measure import Measure, failed, ratio, undefined
-from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
-from callscore.runner.race_observations import Runs, collect_gates, observe_call, observe_case
+from callscore.evaluate.cases import load_case, tasks_for
+from callscore.runner.race_observations import (
+    ReferenceItems,
+    Runs,
+    collect_gates,
+    observe_call,
+    observe_case,
+)
 from callscore.scorecard.formula import CaseScore
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.store.files import lines_of
 from callscore.suites.registry import Catalog
 
 GATES = collect_gates(["entity", "qa"], Catalog())
 ADHERENCE = "entity.config_adherence"
+DEMO = Path(callscore.__file__).parent / "demo"
 
 
 def answer(
@@ -51,6 +63,20 @@ def test_gates_are_shares_of_events_with_a_limit() -> None:
     assert limits == pytest.approx({"qa.false_pass_rate": 0.03, ADHERENCE: 0.05})
     assert GATES.calls["entity.structure"] == "entity"
     assert GATES.floors == {ADHERENCE}
+
+
+def test_stats47_the_weight_of_a_call_is_bounded_by_the_references() -> None:
+    config = ScoreConfig(cases=(DEMO / "calls" / "cases.jsonl",))
+    items, tasks = ReferenceItems(Catalog()), tasks_for(config)
+    for line in lines_of(config.cases):
+        loaded = load_case(line, tasks)
+        items.add(str(loaded.case.call_id), loaded)
+    gates = collect_gates(["entity", "qa", "text"], Catalog(), items)
+    assert {gate.slug: gate.max_items for gate in gates.rates} == {
+        ADHERENCE: 10,
+        "qa.false_pass_rate": 6,
+        "text.fabrication_free": 9,
+    }
 
 
 def test_c03_a_call_gate_counts_0_and_a_rate_gate_says_nothing_about_one_call() -> None:

@@ -149,8 +149,8 @@ def test_c75_without_a_judge_outcomes_were_not_looked_for(tmp_path: Path) -> Non
     ]
     found = score([case()], answers, tmp_path)
     assert [facts_of(found, model).value for model in "ab"] == [1.0, 1.0]
-    # what is the human's own keeps every outcome, whoever looks
-    assert [facts_of(found, model).approximate for model in "ab"] == [True, False]
+    # the human's own words keep every outcome, and are an estimate like all others (C-125)
+    assert [facts_of(found, model).approximate for model in "ab"] == [True, True]
     assert found.card.estimate
 
 

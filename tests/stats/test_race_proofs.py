@@ -6,9 +6,18 @@ import math
 
 import numpy as np
 import pytest
-from bench.race_simulations import GATE, Evaluation, Finished, permuted, race, simulate
+from bench.race_simulations import (
+    CALL_GATE,
+    GATE,
+    Evaluation,
+    Finished,
+    permuted,
+    race,
+    simulate,
+)
 
 from callscore.stats.blocks import Population
+from callscore.stats.race import RaceRules
 
 ALPHA = 0.05
 RUNS = 1000
@@ -103,3 +112,54 @@ def test_a_model_at_its_limit_is_not_called_invalid(about: Population) -> None:
         dropped = race(found, about=about, seed=run).state.eliminated
         wrong.append(any(how.gate == GATE.slug and how.blocks < 200 for how in dropped.values()))
     assert float(np.mean(wrong)) <= 0.02 + 3 * math.sqrt(0.02 * 0.98 / RUNS)
+
+
+@pytest.mark.parametrize("about", ["pool", "future"])
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("gap", [0.1, 0.02])
+def test_stats47_no_named_winner_is_disqualified_by_its_late_breaches(
+    about: Population, k: int, gap: float
+) -> None:
+    """The best model has a broken answer in two of three pools, mostly after it was ahead"""
+    random = np.random.default_rng(15)
+    means = [0.8] + [0.8 - gap] * (k - 1)
+    finished = [
+        race(simulate(random, means, 200, "late"), about=about, seed=run) for run in range(RUNS)
+    ]
+    assert share(finished, "disqualified") == 0
+    assert share(finished, "lost_best") <= allowed()
+    if about == "pool":
+        assert share(finished, "wrong") <= allowed()
+    assert any("call_gate" in {out.why for out in f.state.eliminated.values()} for f in finished)
+
+
+@pytest.mark.parametrize("about", ["pool", "future"])
+@pytest.mark.parametrize("gap", [0.1, 0.02])
+def test_stats47_uneven_items_mislead_no_rate_gate(about: Population, gap: float) -> None:
+    """Calls with few facts fabricate twice as often as all facts together may"""
+    random = np.random.default_rng(16)
+    finished = [
+        race(simulate(random, [0.8, 0.8 - gap, 0.8 - gap], 300, "uneven"), about=about, seed=run)
+        for run in range(RUNS)
+    ]
+    assert share(finished, "disqualified") == 0
+    assert share(finished, "lost_best") <= allowed()
+    if about == "pool":
+        assert share(finished, "wrong") <= allowed()
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("gap", [0.02, 0.05])
+def test_stats47_a_model_within_the_margin_is_not_called_clearly_worse(k: int, gap: float) -> None:
+    """All others are worse by at most `clear_margin`, in the pool that was drawn"""
+    random = np.random.default_rng(17)
+    wrong = []
+    for run in range(RUNS):
+        found = simulate(random, [0.8] + [0.8 - gap] * (k - 1), 200)
+        rules = RaceRules(call_gates={CALL_GATE: "text"}, clear_margin=gap, tolerance=0.02)
+        state = race(found, seed=run, rules=rules).state
+        behind = {
+            name: found.finals[0] - found.finals[int(name[1:])] for name in state.clearly_worse
+        }
+        wrong.append(state.winner == "m0" and any(gap >= by for by in behind.values()))
+    assert float(np.mean(wrong)) <= allowed()

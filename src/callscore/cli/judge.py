@@ -58,6 +58,10 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     if not found.was_tried:
         raise Inconclusive(f"{found.judge}: no verdict at all: {found.last_failure}")
     say(f"{found.judge}: {_percent(found.accuracy)} of the unchanged items judged correctly")
+    for why, number in found.unusable.items():
+        say(f"  in {number} of {found.answers} requests {why}")
+    if found.was_split:
+        say("  requests were split; set items_per_request to send smaller ones from the start")
     if found.last_failure is not None:
         say(f"  some items have no verdict; the last reason: {found.last_failure}")
     for entry in found.checks:

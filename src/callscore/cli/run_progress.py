@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from callscore.cli.safe_echo import say
 from callscore.core.run import Event, Progress, RaceRound, Stopping, Waiting
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
@@ -31,13 +32,15 @@ class LiveView:
         self._next = time.monotonic() + first_seconds
         self._terminal = sys.stderr.isatty()
         self._race: str | None = None
+        self._awaited: Mapping[str, int] | None = None
+        """By model and judge, the requests that a shutdown waits for, as last printed."""
 
     def __call__(self, event: Event) -> None:
         """Handle an event; progress and a shutdown are shown."""
         if isinstance(event, RaceRound):
             self._show_round(event)
         if isinstance(event, Stopping):
-            self._say(_stopping_lines(event, self._newest))
+            self._show_stopping(event)
         if isinstance(event, Waiting):
             self._show_waiting(event)
         if not isinstance(event, Progress):
@@ -46,8 +49,7 @@ class LiveView:
         if self._terminal:
             self._draw(_picture(self._newest, self._race))
         elif self._is_due():
-            for progress in self._newest.values():
-                sys.stderr.write(_line(progress) + "\n")
+            self._say([_line(progress) for progress in self._newest.values()])
 
     def _is_due(self) -> bool:
         """Whether the next lines may be written; without a terminal they are few."""
@@ -55,6 +57,13 @@ class LiveView:
             return False
         self._next = time.monotonic() + self._seconds
         return True
+
+    def _show_stopping(self, stopping: Stopping) -> None:
+        """Say what is awaited; again only if models and judges stop one after the other."""
+        awaited = {found.model: found.in_flight for found in self._newest.values()}
+        if awaited != self._awaited:
+            self._say(_stopping_lines(stopping, self._newest))
+        self._awaited = awaited
 
     def _show_waiting(self, waiting: Waiting) -> None:
         """Show what the preflight waits for; nothing if models reply at once."""
@@ -86,9 +95,9 @@ class LiveView:
         """Print lines above the table, if there is one."""
         for line in lines:
             if self._live is not None:
-                self._live.console.print(line, soft_wrap=True)
+                self._live.console.print(line)
             else:
-                sys.stderr.write(line + "\n")
+                say(line, err=True)
         sys.stderr.flush()
 
     def _draw(self, picture: Any) -> None:
@@ -118,10 +127,15 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
         f"stored, {_spend(found)} spent"
         for found in newest.values()
     ]
-    calls = show_count(stopping.in_flight, "request")
-    waiting = f"waiting for {calls} in flight, {stopping.at_most_s:g} s at most"
-    sentence = f"stopping: nothing more is sent; {waiting} (Ctrl-C again drops them)"
-    return [*kept, sentence if stopping.in_flight else "stopping: nothing is in flight"]
+    awaited = {found.model: found.in_flight for found in newest.values() if found.in_flight}
+    number = sum(awaited.values()) or stopping.in_flight
+    if not number:
+        return [*kept, "stopping: nothing is in flight"]
+    requests = f"{show_count(number, 'request')} in flight"
+    to_whom = ", ".join(f"{n} to {plain(model, 40)}" for model, n in awaited.items())
+    waiting = f"waiting for {requests}{': ' + to_whom if to_whom else ''}"
+    at_most = f"{stopping.at_most_s:g} s at most (Ctrl-C again drops them)"
+    return [*kept, f"stopping: nothing more is sent; {waiting}; {at_most}"]
 
 
 def _race_line(race: RaceRound) -> str:

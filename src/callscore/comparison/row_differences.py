@@ -9,9 +9,25 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 
 from callscore.core.comparison import RowDifference
-from callscore.stats.bca import IntervalEstimate, bca_interval
+from callscore.stats.bands import are_significant
+from callscore.stats.claimed_scores import ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
-from callscore.stats.matrix import ALL_CALLS, MAX_UNITS, CallMatrix, call_matrix, make_units
+from callscore.stats.differences import (
+    PairOfValues,
+    ResampledDifference,
+    ResampledModels,
+    difference_interval,
+    resample_models,
+    subtract,
+)
+from callscore.stats.matrix import (
+    ALL_CALLS,
+    CallMatrix,
+    ResamplingUnits,
+    call_matrix,
+    group_calls,
+    make_units,
+)
 from callscore.stats.paired import (
     EPSILON,
     MAX_EXACT,
@@ -25,8 +41,7 @@ from callscore.stats.power import (
     detectable_difference,
     influence_deviation,
 )
-from callscore.stats.rates import upper_limit
-from callscore.stats.resampling import ModelValues, Replicates, make_replicates, round_to_grid
+from callscore.stats.resampling import ModelValues, Replicates, round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog
 
@@ -150,7 +165,8 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
             for of_model in sums:
                 of_model[line, ~shared] = 0.0
     common = np.flatnonzero(both)
-    matrices = [CallMatrix(units, place, of_model[:, common]) for of_model in sums]
+    calls = ResamplingUnits(units.calls[common], len(common))
+    matrices = [CallMatrix(calls, place, of_model[:, common]) for of_model in sums]
     return PairedCalls(
         shape,
         matrices[0],
@@ -180,44 +196,47 @@ def row_differences(
 def _rows_of_pair(
     pair: PairedCalls, names: Mapping[ScoreKey, RowLabel], resamples: int
 ) -> dict[ScoreKey, RowDifference]:
-    by_model = _replicates(pair, resamples)
-    tested = {key: name for key, name in names.items() if key in by_model[0]}
+    found = _resample(pair, resamples)
+    tested = {key: name for key, name in names.items() if key in found.models[0]}
     sum_indices = {key: _sum_indices(key, pair) for key in tested if key != COST}
     flip_p = _sign_flip_p(pair, sum_indices)
-    return {
+    rows = {
         key: _row_difference(
-            pair, key, name, [of_model[key] for of_model in by_model], flip_p.get(key)
+            pair, key, name, [of_model[key] for of_model in found.models], flip_p.get(key)
         )
         for key, name in tested.items()
     }
+    if FINAL in rows and found.differences:
+        rows[FINAL] = _with_claim(rows[FINAL], pair, found.differences[0])
+    return rows
 
 
-def _replicates(pair: PairedCalls, resamples: int) -> Sequence[Mapping[ScoreKey, Replicates]]:
-    """The replicates of both models by the same resamples; equal sums are computed once."""
-    import numpy as np
-
-    stacked = np.concatenate([_group_calls(m.sums) for m in (pair.first, pair.second)])
-    lines, where = np.unique(stacked, axis=0, return_inverse=True)
-    of_each = np.split(where.reshape(-1), 2)
+def _resample(pair: PairedCalls, resamples: int) -> ResampledModels:
+    """The replicates of both models by the same resamples, as a scorecard has them."""
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
-        return [scores(pair.shape, pair.first.place, sums[0][own]) for own in of_each]
+        return [scores(pair.shape, pair.first.place, own) for own in sums]
 
-    return make_replicates([pair.first._replace(sums=lines)], statistic, SEED, resamples)
+    finals = [PairOfValues(FINAL, 0, 1)] if pair.shape.zeroed else []
+    matrices = [group_calls(matrix) for matrix in (pair.first, pair.second)]
+    return resample_models(matrices, statistic, finals, resamples)
 
 
-def _group_calls(sums: Floats) -> Floats:
-    """The sums of at most 2,000 random groups of calls, which are as exchangeable as calls."""
-    import numpy as np
-
-    calls = sums.shape[1]
-    if calls <= MAX_UNITS:
-        return sums
-    grouped = np.zeros((len(sums), MAX_UNITS))
-    for begin in range(0, calls, MAX_UNITS):
-        part = sums[:, begin : begin + MAX_UNITS]
-        grouped[:, : part.shape[1]] += part
-    return grouped
+def _with_claim(row: RowDifference, pair: PairedCalls, found: ResampledDifference) -> RowDifference:
+    """The row of the Final Score: whether it is significant, and what may be claimed    STATS §2"""
+    first, second = claim_scores(
+        [
+            ClaimInput(pair.shape, group_calls(matrix), matrix.sums.max(axis=1, initial=0.0))
+            for matrix in (pair.first, pair.second)
+        ]
+    )
+    finals = first.finals[FINAL], second.finals[FINAL]
+    excludes = row.ci95 is not None and (row.ci95[0] > 0 or row.ci95[1] < 0)
+    return msgspec.structs.replace(
+        row,
+        significant=excludes and are_significant([found], [finals])[0],
+        claim=difference_limits(*finals),
+    )
 
 
 def _sum_indices(key: ScoreKey, pair: PairedCalls) -> list[int]:
@@ -255,14 +274,10 @@ def _row_difference(
     flip_p: float | None,
 ) -> RowDifference:
     first, second = models
-    gap = Replicates(
-        second.estimate - first.estimate,
-        second.resampled - first.resampled,
-        second.jackknife - first.jackknife,
-    )
-    bounds = _interval(gap, pair.calls, name.unit)
+    gap, calls = subtract(first, second), _calls_behind(pair, key)
+    bounds = difference_interval(gap, calls, name.unit)
     is_discordant = discordant_calls(_differences(pair, _sum_indices(key, pair)))
-    deviation = influence_deviation(gap.jackknife, pair.calls)
+    deviation = influence_deviation(gap.jackknife, calls)
     sides = _discordant_counts(pair, key)
     p, test = flip_p, "exact sign flip" if is_discordant.sum() <= MAX_EXACT else "sign flip"
     if sides is not None and flip_p is not None:
@@ -282,22 +297,26 @@ def _row_difference(
         ci95_method="" if bounds is None else bounds.method,
         p=p,
         test=test if p is not None else "",  # type: ignore[arg-type]
-        calls=pair.calls,
+        calls=calls,
         discordant=int(is_discordant.sum()),
-        detectable=detectable_difference(deviation, pair.calls),
+        detectable=detectable_difference(deviation, calls),
         calls_needed=calls_for_difference(difference or 0.0, deviation),
+        deviation=deviation,
     )
 
 
-def _interval(gap: Replicates, calls: int, unit: str) -> IntervalEstimate | None:
-    """BCa interval over calls; rule of three if all calls are equal"""
-    bounds = bca_interval(gap)
-    if bounds is None or bounds.method != "all_equal":
-        return bounds
-    if unit not in ("fraction", "percent"):
-        return None
-    unseen = (100.0 if unit == "percent" else 1.0) * upper_limit(0, calls)
-    return IntervalEstimate(bounds.low - unseen, bounds.high + unseen, bounds.method)
+def _calls_behind(pair: PairedCalls, key: ScoreKey) -> int:
+    """The calls behind a row; of the Final Score, those of the task that has fewest."""
+    place, sums = pair.first.place, pair.first.sums
+    if key[0] == "row":
+        task = key[1].partition(".")[0]
+        lines = [(task, key[1], "n")]
+    elif key[0] in ("task", "part"):
+        lines = [(key[1], "", "cases")]
+    else:
+        lines = [(task, "", "cases") for task in pair.shape.zeroed]
+    counts = [int((sums[place[line]] > 0).sum()) for line in lines if line in place]
+    return min(counts, default=pair.calls)
 
 
 def _differences(pair: PairedCalls, lines: Sequence[int]) -> Floats:

@@ -15,9 +15,11 @@ class ModelContrast(msgspec.Struct, frozen=True):
     second: str
     difference: float
     ci95: tuple[float, float] | None
-    """Simultaneous for all pairs of the scorecard (max-t bootstrap over calls); null if the data
-    give no limits."""
+    """The interval of this difference, as `callscore compare` has it; null if the data give no
+    limits."""
     significant: bool
+    """Whether the data separate the two, tested together with all other pairs (studentised max-t
+    bootstrap over calls), and `ci95` excludes 0."""
     calls: int
     calls_needed: int | None
     """About how many calls would show a difference of this size; null if there is none."""

@@ -35,7 +35,14 @@ class Judging(msgspec.Struct, frozen=True):
     """Model names other than the requested ones under which judges replied (R-26)."""
     stored: int = 0
     """Answers of the judge that came from the store; nothing was sent for them (C-140)."""
+    verdicts: int | None = None
+    """How many of the items have a usable verdict; None if that was not counted."""
     unusable: Mapping[str, int] = {}
     """By reason: answers of the judge that could not be used, entirely or in part."""
     flip_rate_ci95: Interval | msgspec.UnsetType = msgspec.UNSET
     """The 95 % interval of `flip_rate`; absent if there is none or none was requested."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the judge was asked and gave no usable verdict at all."""
+        return self.items > 0 and self.verdicts == 0

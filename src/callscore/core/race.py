@@ -8,8 +8,9 @@ from typing import Literal
 import msgspec
 
 RaceStatus = Literal["decided", "tie", "none", "open"]
-"""`decided`: one model is left. `tie`: several that cannot be distinguished. `none`: no valid
-model. `open`: not finished."""
+"""`decided`: one model is left; all its calls were evaluated, or `risk` says what they may still
+change. `tie`: several models that cannot be distinguished. `none`: no valid model. `open`: not
+finished."""
 
 
 class RaceExit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -21,6 +22,19 @@ class RaceExit(msgspec.Struct, frozen=True, omit_defaults=True):
     by: str | None = None
     """The better model."""
     gate: str | None = None
+
+
+class RaceRisk(msgspec.Struct, frozen=True):
+    """What may still keep the decided model out, if its calls were not all evaluated."""
+
+    open_calls: int
+    """Its calls that were not evaluated."""
+    breach_share: float
+    """With 95 % confidence, at most this share of its calls breaches a call gate."""
+    tolerated: int
+    """The calls among the open ones that may breach a call gate without consequences."""
+    open_gates: Sequence[str]
+    """Rate gates that are not shown to hold."""
 
 
 class RacingModel(msgspec.Struct, frozen=True):
@@ -41,6 +55,10 @@ class RacingModel(msgspec.Struct, frozen=True):
     out: RaceExit | None
     gates: Mapping[str, str]
     """By rate gate: `held`, `breached` or `open`."""
+    finished: bool = False
+    """Whether all its calls were evaluated."""
+    clearly_worse: bool = False
+    """Whether it is shown to be worse than the decided model by more than `decide.margin`."""
 
 
 class RaceCard(msgspec.Struct, frozen=True):
@@ -48,7 +66,7 @@ class RaceCard(msgspec.Struct, frozen=True):
 
     status: RaceStatus
     decision: str | None
-    """The only model left."""
+    """The only model left: the best by quality."""
     tie_band: Sequence[str]
     """The models left, if there are several."""
     stopped: str
@@ -70,3 +88,5 @@ class RaceCard(msgspec.Struct, frozen=True):
     saved_cost: float | None
     """Estimated share of the cost of all requests; None without prices."""
     models: Sequence[RacingModel]
+    risk: RaceRisk | None = None
+    """What may still keep the decided model out; None if all its calls were evaluated."""

@@ -156,12 +156,21 @@ class BenchmarkLayer(Protocol):
         """The most items a judge can be asked about for the criteria."""
         ...
 
+    def compared(self, case: Case) -> Sequence[tuple[str, str]]:
+        """Criterion and reference text of everything that an embedder may compare."""
+        ...
+
 
 class Floor(NamedTuple):
-    """The best score of a trivial answer that no gate blocks; None if all are blocked."""
+    """The best score of a trivial answer; None if a row of the formula has no case."""
 
     score: float | None
+    """With judged rows at their most lenient."""
     strategy: str | None
+    rows: Mapping[str, float | None] = {}
+    """The rows of the strategy."""
+    judged: frozenset[str] = frozenset()
+    """The rows for which the floor of a model takes the model's own values (C-135)."""
 
 
 class Floors(Protocol):

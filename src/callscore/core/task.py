@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -33,6 +33,17 @@ class ItemCount(NamedTuple):
 
     of_case: int
     of_answer: int
+
+
+class Needs(NamedTuple):
+    """What the replies to a case may need, whatever they say (C-125)."""
+
+    judged: Collection[str] = ()
+    """Metrics with items that a judge may be asked about."""
+    compared: Sequence[tuple[str, str]] = ()
+    """Metric and reference text of everything that an embedder may compare."""
+    by_rule: Collection[str] = ()
+    """Metrics for which a rule of code takes the place of a judge."""
 
 
 Faults = Mapping[str, Sequence[str]]
@@ -104,6 +115,10 @@ class Task(Protocol[Reference, Output]):
     def compared_language(self, case: Case) -> str | None:
         """The language of the texts that an embedder compares."""
         return case.lang
+
+    def needs(self, reference: Reference, of_case: Verdicts) -> Needs:
+        """What any reply to the case may need, given the verdicts on the case itself."""
+        return Needs()
 
     # Hooks of the data, the records, and the providers `simulated` and `baseline`
 

@@ -58,6 +58,10 @@ class RoutableEmbedder(Embedder, Protocol):
         """Whether it knows enough words of this text."""
         ...
 
+    def substitute(self, reference: str, lang: str | None) -> str | None:
+        """The name of a measure that takes the place of LaBSE or mUSE for this reference."""
+        ...
+
 
 class Router:
     """Several embedders as one, in order of preference; the last one must support everything.
@@ -86,6 +90,10 @@ class Router:
     def can_read(self, text: str) -> bool:
         """Whether any of them supports this text."""
         return any(embedder.can_read(text) for embedder in self._embedders)
+
+    def substitute(self, reference: str, lang: str | None) -> str | None:
+        """The name of the measure that compares this reference, if it is not LaBSE or mUSE."""
+        return self._embedders[self._choose(reference, lang)].substitute(reference, lang)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None

@@ -1,4 +1,7 @@
-"""chrF for languages that no embedder supports: labelled, never official (C-68)."""
+"""chrF for languages that no embedder supports: labelled, never official (C-68).
+
+It keeps spaces: that agrees more with people in four of five Indic languages, and never less.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from callscore.embeddings.encoder import LONGEST_TEXT
 from callscore.metrics.chrf import BETA, CHAR_ORDER, chrf
 from callscore.metrics.text import n1
 
-SIGNATURE = f"lexical:chrf;nc={CHAR_ORDER};nw=0;beta={BETA};space=no;max={LONGEST_TEXT}"
+SIGNATURE = f"lexical:chrf;nc={CHAR_ORDER};nw=0;beta={BETA};space=yes;max={LONGEST_TEXT}"
 
 
 class ChrfEmbedder:
@@ -26,6 +29,10 @@ class ChrfEmbedder:
         """True: every text can be compared."""
         return True
 
+    def substitute(self, reference: str, lang: str | None) -> str:
+        """The name of this measure, as it is none that the framework names        C-68"""
+        return self.name
+
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity]:
@@ -39,4 +46,4 @@ class ChrfEmbedder:
 
 
 def _similarity(text: str, reference: str) -> float:
-    return 1.0 if text == reference else chrf(text, reference)
+    return 1.0 if text == reference else chrf(text, reference, keep_spaces=True)

@@ -11,7 +11,7 @@ from callscore.core.case import Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Question, Verdicts
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ScoredReply
 from callscore.store.worklists import OpenItem
 
 
@@ -28,6 +28,8 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
     questions: Sequence[Question]
     has_excess: bool = False
     """Whether it has more statements than are judged."""
+    labels: Verdicts = NO_VERDICTS
+    """What people say about a sample of its items (STATS §5)."""
 
 
 class ParsedCase(msgspec.Struct, frozen=True, gc=False):
@@ -60,6 +62,8 @@ class MeasuredReply(msgspec.Struct, frozen=True, gc=False):
     verdicts: Verdicts
     found: Verdicts
     """The verdicts that judge and embedder gave in this pass."""
+    judged: frozenset[str] = frozenset()
+    """The metrics with a verdict of a judging model, from this pass or from a file."""
 
 
 class MeasuredCase(msgspec.Struct, frozen=True, gc=False):

@@ -43,12 +43,16 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 NO_JUDGEMENT = Judgement()
+CHRF = "lexical:chrf"
+"""The signature of chrF begins with it."""
 
 
 class JudgingCost(msgspec.Struct):
     """Counts and cost of judging so far, without the evaluated models (C-83)."""
 
     items: int = 0
+    verdicts: int = 0
+    """Items that the judge decided, or abstained on."""
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -58,6 +62,8 @@ class JudgingCost(msgspec.Struct):
     flipped: int = 0
     failed: int = 0
     similarities: int = 0
+    substituted: dict[str, int] = msgspec.field(default_factory=dict)
+    """Comparisons by a measure other than LaBSE and mUSE, by its signature (C-68)."""
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many judge requests raised each flag."""
     stored: int = 0
@@ -82,6 +88,7 @@ class JudgingCost(msgspec.Struct):
         if isinstance(judged, Failed):
             self.failed += 1
             return
+        self.verdicts += len(judged.verdicts)
         self.failed += bool(judged.void)
         self.disputed += len(judged.disputed)
         if judged.rejudged:
@@ -96,6 +103,11 @@ class JudgingCost(msgspec.Struct):
     def cost_usd(self) -> float | None:
         """The known part of the cost of judging; None if nothing is known."""
         return None if self.cost_units is None else self.cost_units / UNITS_PER_DOLLAR
+
+
+def author_name(signature: str) -> str:
+    """The short name of the author of a similarity."""
+    return "chrF" if signature.startswith(CHRF) else signature.partition(";")[0]
 
 
 class JudgeRunner:
@@ -193,6 +205,17 @@ class JudgeRunner:
         if why_failed is not None and not why_failed.startswith(tuple(spent.unusable)):
             yield f"items got no verdict, for example: {why_failed}"
 
+    def comparison_notes(self) -> Iterator[str]:
+        """Notes on comparisons by measures for which the limits do not hold        C-68"""
+        for by, number in sorted(self.spent.substituted.items()):
+            total = self.spent.similarities
+            yield (
+                f"{author_name(by)} made {number} of {total} comparisons of texts"
+                f" ({100 * number / total:.0f} %), because neither mUSE nor a LaBSE on this machine"
+                " reads them; their rows have no rating. For LaBSE: `pip install"
+                " 'callscore[labse]'` and its weights, or a server (docs/embeddings.md)"
+            )
+
     async def close(self) -> None:
         """Close connections."""
         for close in self._closing:
@@ -225,6 +248,10 @@ class JudgeRunner:
         if isinstance(found, Failed):
             return self._note_failure(found.why, questions)
         self.caveats.update(s.caveat for s in found if s.caveat)
+        for similarity in found:
+            if similarity.approximate:
+                counts = self.spent.substituted
+                counts[similarity.by] = counts.get(similarity.by, 0) + 1
         return Judgement(
             _by_item(
                 Verdict(q.metric, q.item, value=s.value, by=s.by, approximate=s.approximate)
@@ -258,6 +285,7 @@ def judging_of(
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
         stored=spent.stored,
+        verdicts=spent.verdicts,
         unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from callscore.core.scorecard import Scorecard
+from callscore.stats.call_counts import count_calls
 from callscore.stats.claimed_scores import ClaimInput
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.stats.matrix import (
@@ -27,9 +28,9 @@ class ComparedCalls(NamedTuple):
     of_model: Mapping[str, int]
     """The position of a model in `inputs`."""
     of_pair: Mapping[Pair, tuple[int, int]]
-    """The positions of two models, limited to the calls that both answered."""
-    shared: Mapping[Pair, int]
-    """For these pairs: the number of such calls, in the task that has fewest."""
+    """The positions of two models that did not answer the same calls, limited to those of both."""
+    calls: Mapping[Pair, int]
+    """The calls that two models are compared on, in the task that has fewest."""
 
     def places(self, pair: Pair) -> tuple[int, int]:
         """The positions of two models in `inputs`, as they are compared with each other."""
@@ -48,11 +49,14 @@ def compared_calls(
     of_pair: dict[Pair, tuple[int, int]] = {}
     calls: dict[Pair, int] = {}
     for pair in _ranked_pairs(card, shapes):
+        one, other = (contributions[model] for model in pair)
         tasks = _weighed_tasks(shapes[pair[0]])
-        shared = shared_calls(contributions[pair[0]], contributions[pair[1]], tasks)
-        if shared is not None:
-            of_pair[pair] = (len(inputs), len(inputs) + 1)
+        shared = shared_calls(one, other, tasks)
+        if shared is None:
+            calls[pair] = min((count_calls(one[task]) for task in tasks), default=0)
+        else:
             calls[pair] = min(len(shared[task]) for task in tasks)
+            of_pair[pair] = (len(inputs), len(inputs) + 1)
             inputs += [_input(contributions[of], shapes[of], units, shared) for of in pair]
     return ComparedCalls(inputs, {of: at for at, of in enumerate(shapes)}, of_pair, calls)
 

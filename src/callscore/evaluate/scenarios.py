@@ -206,8 +206,13 @@ def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
         return asyncio.run(judge_open_steps(scorer, judge_runner))
 
 
-def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
-    """The scenarios of every model as one task; a row is the mean of the languages."""
+def scenario_tallies(
+    scores: Mapping[str, ScenarioScore], origins: Mapping[str, str] = {}
+) -> ScoringResult:
+    """The scenarios of every model as one task; a row is the mean of the languages.
+
+    `origins` are the providers of models that were not asked, by model.
+    """
     return ScoringResult(
         tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
@@ -215,6 +220,7 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
         skipped=(),
         unused_verdicts=0,
+        origins=origins,
         scenarios=scores,
     )
 
@@ -273,6 +279,7 @@ def combine_judging(judgings: Sequence[Mapping[str, Any]]) -> Judging | None:
         overlap=list(dict.fromkeys(model for each in found for model in each.overlap)),
         flags=_sum_flags(each.flags for each in found),
         stored=sum(each.stored for each in found),
+        verdicts=sum(each.verdicts or 0 for each in found),
         unusable=_sum_flags(each.unusable for each in found),
         answered_by=list(dict.fromkeys(name for each in found for name in each.answered_by)),
         flip_rate_ci95=found[0].flip_rate_ci95 if len(found) == 1 else msgspec.UNSET,

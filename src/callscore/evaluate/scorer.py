@@ -20,12 +20,20 @@ from callscore.evaluate.case_steps import (
 )
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
-from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, verdict_record
+from callscore.evaluate.given_verdicts import (
+    NOTHING_GIVEN,
+    GivenVerdicts,
+    given_verdicts_on,
+    verdict_record,
+)
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement
+from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer
+from callscore.evaluate.substitutes import Substitutes
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, Record, records_of
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
@@ -63,6 +71,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     benchmarks: bool = False
     estimates: bool = False
     """Whether verdicts in files may be estimates."""
+    substitutes: Substitutes | None = None
+    """What takes the place of a judging model or an embedder; nothing by default."""
     has_judge: bool = False
     """Whether there is a judge or an embedder."""
     on_open: OnOpen | None = None
@@ -71,6 +81,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether verdicts score metrics as a whole (C-100)."""
     ranges: bool = False
     """Whether undecided replies are also measured at their worst and best (C-137)."""
+    labelled: frozenset[str] = frozenset()
+    """The metrics that people have labelled (STATS §5)."""
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
     intervals: bool = True
@@ -96,6 +108,7 @@ class Scorer:
         self._on_verdict = options.on_verdict
         self._on_case = options.on_case
         self._whole = options.whole
+        self.substitutes = options.substitutes or Substitutes(None, {}, whole=options.whole)
         self._intervals = options.intervals
         self._measurer = ReplyMeasurer(
             catalog,
@@ -103,10 +116,13 @@ class Scorer:
             whole=options.whole,
             estimates=options.estimates,
             ranges=options.ranges,
+            labelled=options.labelled,
         )
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
+        self.judged: dict[str, set[str]] = {}
+        """By model, the metrics with verdicts of a judging model."""
         self.uncited = 0
         """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
@@ -125,6 +141,7 @@ class Scorer:
         loaded: LoadedCase,
         replies: Mapping[str, Mapping[int, Reply | Failed]],
         given: GivenVerdicts,
+        labels: GivenVerdicts = NOTHING_GIVEN,
     ) -> ParsedCase:
         """Parse the replies to a case; collect the open questions about each."""
         found: dict[str, list[ParsedReply | tuple[int, Failed]]] = {}
@@ -132,7 +149,11 @@ class Scorer:
             if runs := replies.get(model):
                 parsed = found[model] = []
                 for run in sorted(runs) if len(runs) > 1 else runs:
-                    parsed.append(self._parse(loaded, model, run, runs[run], given))
+                    one = self._parse(loaded, model, run, runs[run], given)
+                    if labels and isinstance(one, ParsedReply):
+                        on_reply = labels_on(loaded.rules, labels, model, run)
+                        one = msgspec.structs.replace(one, labels=on_reply)
+                    parsed.append(one)
         if not given and not self._has_judge:
             return ParsedCase(loaded, found)
         asked = self._case_questions(loaded)
@@ -179,13 +200,16 @@ class Scorer:
         if parsed_case.given or parsed_case.frozen:
             about_case = {**frozen.verdicts, **parsed_case.given}
             frozen = Judgement(about_case, frozen.failures)
+        loaded = parsed_case.loaded
+        layer = self._measurer.formulas_of(loaded.task.name).layer
+        marks = self.substitutes.of_case(loaded, layer, frozen.verdicts)
         measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
         for model, runs in parsed_case.replies.items():
             done = measured[model] = []
             for parsed in runs:
                 if isinstance(parsed, ParsedReply):
                     found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
-                    done.append(self._measurer.measure(parsed_case, parsed, found, frozen))
+                    done.append(self._measurer.measure(parsed_case, parsed, found, frozen, marks))
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()
@@ -278,6 +302,8 @@ class Scorer:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
                     self._emit_verdicts(case, run.parsed, run.found)
+                if run.judged:
+                    self.judged.setdefault(model, set()).update(run.judged)
                 replies.append(run.scored)
             else:
                 group.failed += 1

@@ -28,7 +28,8 @@ from callscore.scorecard.final import FinalWeights, final_score
 from callscore.scorecard.formula import CaseScore, TaskFormula, task_score
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.store.files import lines_of
 from callscore.suites.registry import suite_of
 

@@ -6,7 +6,7 @@ measures the agreement with people.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from callscore.core.case import Failed
 from callscore.core.judging import Judge, JudgeResult
 from callscore.judges import probes
+from callscore.judges.llm import HALVED, JudgeUsage
 from callscore.judges.probes import Change, ProbeCase, ProbeItem
 from callscore.judges.rubric import Library, Rubric, built_in_library
 
@@ -46,9 +47,11 @@ class ReliabilityCheck(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool | None:
-        """None if nothing could be tried."""
+        """None if nothing could be tried; False if most items have no usable verdict."""
         if self.share is None:
             return None
+        if self.errors > self.n:
+            return False
         return self.share <= self.limit if self.limit_is == "most" else self.share >= self.limit
 
 
@@ -61,6 +64,11 @@ class Reliability(msgspec.Struct, frozen=True):
     checks: Sequence[ReliabilityCheck]
     last_failure: str | None = None
     """Why the judge gave no verdict, if it gave none; the last of several reasons."""
+    unusable: Mapping[str, int] = {}
+    """By reason: answers that could not be used, of `answers`."""
+    answers: int = 0
+    was_split: bool = False
+    """Whether the judge could not cope with all items of a request at once."""
     was_tried: bool = True
     """Whether it gave a verdict on any unchanged item."""
 
@@ -85,6 +93,8 @@ class _Tester:
         self._library = library
         self._plain: list[Words] = []
         self._last_failure: str | None = None
+        self._usage = JudgeUsage()
+        self._was_split = False
 
     async def run(self) -> Reliability:
         self._plain = [await self._ask(case, case.items) for case in self._cases]
@@ -101,8 +111,16 @@ class _Tester:
             ),
         ]
         was_tried = any(word is not None for words in self._plain for word in words)
-        name, accuracy = self._judge.name, self._accuracy()
-        return Reliability(name, accuracy, checks, self._last_failure, was_tried)
+        return Reliability(
+            judge=self._judge.name,
+            accuracy=self._accuracy(),
+            checks=checks,
+            last_failure=self._last_failure,
+            unusable=self._usage.unusable,
+            answers=self._usage.requests + self._usage.stored,
+            was_split=self._was_split,
+            was_tried=was_tried,
+        )
 
     def _accuracy(self) -> float | None:
         right = [
@@ -191,9 +209,13 @@ class _Tester:
         answer: JudgeResult | Failed = await self._judge.judge(
             msgspec.structs.replace(judge_request, repeat=repeat)
         )
+        self._usage += JudgeUsage.of(answer)
         if isinstance(answer, Failed):
             self._last_failure = answer.why
             return [None] * len(items)
+        self._was_split |= HALVED in answer.flags
+        for void in answer.void:
+            self._last_failure = void.why
         given = {(verdict.metric, verdict.item): verdict.verdict for verdict in answer.verdicts}
         return [given.get((question.metric, question.item)) for question in judge_request.questions]
 

@@ -7,21 +7,37 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.benchmark_score import BenchmarkScore, CriterionScore
+from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
-    BenchmarkScore,
     Cost,
-    CriterionScore,
     FinalScore,
     MetricScore,
     ModelScore,
-    RankingLine,
     Scorecard,
     SubScore,
     TaskScore,
 )
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
+from callscore.report.cell import (
+    NOT_AVAILABLE,
+    PASS,
+    TICKS,
+    TONES,
+    Cell,
+    ScorecardRow,
+    Tone,
+)
+from callscore.report.corrected_rows import corrected_row
 from callscore.report.figures import figure_of
+from callscore.report.metric_remarks import (
+    ESTIMATE,
+    brief_remarks,
+    estimate_mark,
+    limits_remark,
+    metric_remarks,
+)
 from callscore.report.numbers import (
     show,
     show_count,
@@ -29,44 +45,7 @@ from callscore.report.numbers import (
     show_money,
     show_near_limits,
 )
-
-Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
-
-TONES: Mapping[str, Tone] = {
-    "Good": "good",
-    "Acceptable": "middling",
-    "Warning": "middling",
-    "Fail": "bad",
-    "Blocker": "blocked",
-}
-ESTIMATE = "~"
-"""Marks an estimate in narrow columns."""
-TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
-NOT_AVAILABLE = "n/a"
-PASS = "Pass"
-"""The framework's rating for a count of 0."""
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """The text of a cell.
-
-    `why` is the reason for an n/a, printed as a footnote. `brief` is a shorter text for narrow
-    columns: a rating by its first letter.
-    """
-
-    text: str
-    tone: Tone = "plain"
-    why: str = ""
-    brief: str = ""
-    interval: str = ""
-    """The 95 % interval of the value, shown where there is room."""
-
-
-class ScorecardRow(msgspec.Struct, frozen=True):
-    """A template row with one cell per model."""
-
-    template: TemplateRow
-    cells: Sequence[Cell]
+from callscore.scorecard.decision import corrected_breaches
 
 
 def scorecard_rows(
@@ -89,10 +68,14 @@ def scorecard_rows(
         if not (has_benchmarks or details) and row.kind in BENCHMARK_KINDS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
+        if row.kind == "figure" and all(cell.text == NOT_AVAILABLE for cell in cells):
+            continue
         if row.key == "benchmarks" and not (has_benchmarks or details):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
         filled.append(ScorecardRow(row, cells))
+        if (corrected := corrected_row(row, card.models)) is not None:
+            filled.append(corrected)
     return filled
 
 
@@ -176,10 +159,11 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     rating = f" {word}" if word else ""
     return Cell(
-        f"{shown}{tick}{rating}{_remarks(metric, task)}",
+        f"{shown}{tick}{rating}{metric_remarks(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
-        brief=f"{_mark(metric)}{shown}{tick}{rating[:2]}{' worst' if metric.bounded else ''}",
+        brief=f"{estimate_mark(metric)}{shown}{brief_remarks(metric, f'{tick}{rating[:2]}')}",
         interval=show_score_interval(metric, metric.unit),
+        remark=limits_remark(metric),
     )
 
 
@@ -216,34 +200,6 @@ def _whatever(known: str, calls: int) -> str:
         return ""
     says = "says" if calls == 1 else "say"
     return f"{known} whatever the {show_count(calls, 'open call')} {says}"
-
-
-def _remarks(metric: MetricScore, task: TaskScore) -> str:
-    parts = []
-    if metric.bounded:
-        parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
-    if metric.resolution is not None:
-        parts.append(_count_of_all(metric.value, metric.resolution))
-    if metric.facts is not None:
-        parts.append(show_count(metric.facts, "fact"))
-    if metric.max_per_call:
-        parts.append(f"max {metric.max_per_call:g} per call")
-    if metric.n != task.n and metric.unit != "count":
-        parts.append(f"n = {metric.n}")
-    if metric.approximate:
-        parts.append("approximate" if metric.rating else "estimate, not rated")
-    return f" ({', '.join(parts)})" if parts else ""
-
-
-def _count_of_all(value: float | None, resolution: float) -> str:
-    """Return a rate as a count, such as `0 of 48`; the mean over several runs may be a fraction."""
-    number = f"{(value or 0.0) / resolution:.1f}".removesuffix(".0")
-    return f"{number} of {100 / resolution:.0f}"
-
-
-def _mark(metric: MetricScore) -> str:
-    """Mark an estimate where there is no room for a remark."""
-    return ESTIMATE if metric.approximate else ""
 
 
 def _figure(model: ModelScore, row: TemplateRow) -> Cell:
@@ -381,9 +337,12 @@ def _blocker(model: ModelScore) -> Cell:
     """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
     marks = [show_blocked_calls(model)] if model.blocked_calls else []
     undecided = count_undecided_gates(model)
-    if model.blockers:
+    by_people = corrected_breaches(model)
+    if by_people:
+        marks.append(f"{show_count(len(by_people), 'row')} by human labels")
+    if model.blockers or by_people:
         word, tone = "Yes", TONES["Blocker"]
-        if not any(blocker.gating for blocker in model.blockers):
+        if not by_people and not any(blocker.gating for blocker in model.blockers):
             marks.append("not gating")
     elif undecided:
         word, tone = "undecided", "middling"

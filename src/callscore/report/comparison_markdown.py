@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from callscore.core.comparison import Comparison, RowDifference
 from callscore.report import comparison_rows as cells
-from callscore.report.markdown_text import code, table
+from callscore.report.markdown_text import code, statement_items, table
 
 MARKS = {"better": "🟢", "worse": "🔴", "": ""}
 MAX_BYTES = 60_000
@@ -35,6 +35,7 @@ def _parts(comparison: Comparison, max_cases: int, *, all_rows: bool) -> Iterato
         yield ""
     yield f"> {code(comparison.conclusion, 400, in_table=False)}"
     yield ""
+    yield from statement_items(cells.state_comparison(comparison))
     headings = ["", "first", "second", "change", "95 % interval", "p (Holm)", ""]
     rows = [row for row in comparison.rows if cells.is_shown(row, all_rows=all_rows)]
     yield from table(headings, [_row(row) for row in rows])

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from callscore.core.comparison import CaseChange, Comparison, RowDifference
 from callscore.core.interval import FEW_CALLS
-from callscore.report.cells import Tone
+from callscore.report.cell import Tone
+from callscore.report.decision import Statement, state_line
 from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -17,6 +18,13 @@ KIND_WORDS = {
     "became_error": "became error",
     "no_longer_error": "no longer an error",
 }
+
+
+def state_comparison(comparison: Comparison) -> list[Statement]:
+    """Return which of the two models to take        C-138"""
+    sides = (comparison.first, comparison.second)
+    origins = {side.model: side.origin for side in sides if side.origin}
+    return [state_line(line, origins) for line in comparison.decision]
 
 
 def is_shown(row: RowDifference, *, all_rows: bool) -> bool:
@@ -59,9 +67,10 @@ def show_p_value(p: float | None) -> str:
 
 
 def is_significant(row: RowDifference) -> bool:
-    """Whether a difference is significant: by p for the Final Score, by Holm's p for other rows."""
-    p = row.p if row.kind == "final" else row.p_holm
-    return p is not None and p <= SIGNIFICANCE_LEVEL
+    """Whether a difference is significant: of the Final Score as in rank bands, else by Holm's p"""
+    if row.kind == "final":
+        return bool(row.significant)
+    return row.p_holm is not None and row.p_holm <= SIGNIFICANCE_LEVEL
 
 
 def row_tone(row: RowDifference) -> Tone:

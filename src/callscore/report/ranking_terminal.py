@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.scorecard import FINAL, RankingLine, Scorecard, ZeroedRankingLine
+from callscore.core.ranking import RankingLine, ZeroedRankingLine
+from callscore.core.scorecard import FINAL, Scorecard
 from callscore.report.cells import show_score_interval
 from callscore.report.layout import GAP, Column, Line, StyledText, paragraph, table, table_width
 from callscore.report.numbers import show, show_cost, show_interval

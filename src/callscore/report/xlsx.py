@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from callscore.core.errors import MissingExtra
 from callscore.core.scorecard import ModelScore
 from callscore.core.template import TemplateRow
-from callscore.report.cells import Cell, Tone, scorecard_rows
+from callscore.report.cell import Cell, Tone
+from callscore.report.cells import scorecard_rows
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.safe_text import is_formula, plain, sanitize_lines
@@ -152,8 +153,9 @@ def _write_scorecard(book: _WorkbookWriter, source: ReportSource) -> None:
         book.text(sheet, at, 1, title.threshold)
         for column, (model, cell) in enumerate(zip(models, row.cells, strict=True), start=2):
             _write_cell(book, sheet, (at, column), cell, _number(model, title))
-            if cell.why and cell.why not in notes:
-                notes.append(cell.why)
+            note = cell.why or cell.remark
+            if note and note not in notes:
+                notes.append(note)
     for note in ("", *notes):
         at += 1
         book.text(sheet, at, 0, note, book.style(font_color="#6B7280"))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.config.score import ScoreConfig
 from callscore.core.errors import UsageError
 from callscore.core.run import (
     Event,
@@ -22,7 +20,6 @@ from callscore.core.run import (
     RunSummary,
     Work,
 )
-from callscore.core.scenarios import scenario_of_step
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
 from callscore.engine.workload import PlannedModel
@@ -30,8 +27,9 @@ from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.scorecards import decide_again
 from callscore.report.race_text import race_notes
-from callscore.runner.cases import CaseFiles, CasePrompt, ScenarioSteps, work_of
+from callscore.runner.cases import CasePrompt, work_of
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_card import ModelAccount, describe_changes, make_race_card
 from callscore.runner.race_observations import (
@@ -41,11 +39,9 @@ from callscore.runner.race_observations import (
     observe_case,
     observe_score,
 )
+from callscore.runner.race_pool import RacePool
 from callscore.runner.scoring import RunScoring, run_until_stopped
-from callscore.scorecard.final import FinalWeights
-from callscore.stats.blocks import Population, TaskSet, make_schedule
 from callscore.stats.race import Race, RaceRules
-from callscore.store.files import LinesByKey
 
 if TYPE_CHECKING:
     from callscore.engine.loop import Shutdown
@@ -53,89 +49,6 @@ if TYPE_CHECKING:
 WorkByModel = Mapping[str, Sequence[Work]]
 SendRound = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]
 """Sends the requests of a round, by model, and reports progress to a callback."""
-
-
-class RacePool:
-    """The calls of a run in the seeded order of a race."""
-
-    def __init__(self, prepared: PreparedRun) -> None:
-        config = prepared.config
-        self.prepared = prepared
-        self.about: Population = "future" if config.race.about == "future" else "pool"
-        self._lines = LinesByKey(config.cases)
-        self._call_numbers: dict[str, int] = {}
-        self._steps: dict[str, list[CasePrompt]] = {}
-        """The steps of every scenario, if the race is about scenarios."""
-        tasks = self._index_scenarios() if self.has_scenarios else self._index_calls()
-        weights = self._final_weights(config.scoring, set(chain.from_iterable(tasks.values())))
-        task_sets = {
-            call: task_set
-            for call, of_call in tasks.items()
-            if (task_set := self._task_set(of_call, weights))
-        }
-        if not task_sets:
-            raise UsageError("race: no case has a task with a weight in the Final Score")
-        self.schedule = make_schedule(task_sets, weights, config.race.seed, self.about)
-        if not self.schedule.blocks:
-            raise UsageError(
-                "race: about: future needs calls that have every task, or calls of each task; "
-                "expected `about: pool`, or other data"
-            )
-
-    @property
-    def has_scenarios(self) -> bool:
-        """Whether scenarios are drawn instead of calls."""
-        return self.prepared.scenarios is not None
-
-    @property
-    def _files(self) -> CaseFiles:
-        assert self.prepared.case_files is not None  # `prepare` refuses a race without data
-        return self.prepared.case_files
-
-    def _index_scenarios(self) -> dict[str, list[str]]:
-        """Collect the steps of every scenario; returns one task per language of each."""
-        assert self.prepared.scenarios is not None
-        languages: dict[str, dict[str, None]] = {}
-        for prompt in ScenarioSteps(self.prepared.scenarios).stream():
-            scenario = scenario_of_step(prompt.case.id)
-            self._steps.setdefault(scenario, []).append(prompt)
-            languages.setdefault(scenario, {})[prompt.case.id.partition("/")[0]] = None
-        return {scenario: [SCENARIO] * len(langs) for scenario, langs in languages.items()}
-
-    def _index_calls(self) -> dict[str, list[str]]:
-        """Index the lines of every call; returns the tasks of each."""
-        tasks: dict[str, list[str]] = {}
-        for prompt in self._files.stream():
-            case = prompt.case
-            assert prompt.indexed is not None  # of a case file
-            call = f"case/{case.id}" if case.call_id is None else f"call/{case.call_id}"
-            number = self._call_numbers.setdefault(call, len(self._call_numbers))
-            self._lines.add(number, prompt.indexed.line)
-            tasks.setdefault(call, []).append(case.task)
-        return tasks
-
-    def _task_set(self, tasks: Sequence[str], weights: Mapping[str, float]) -> TaskSet:
-        """The tasks of a call that have a weight; for future calls, each only once."""
-        counted = [task for task in tasks if weights.get(task)]
-        return tuple(sorted(set(counted) if self.about == "future" else counted))
-
-    def _final_weights(self, scoring: ScoreConfig, ran: Collection[str]) -> Mapping[str, float]:
-        """The weights of the tasks in the Final Score, without the benchmarks."""
-        rule = FinalWeights(
-            spec=scoring.catalog.spec_with(ran),
-            settings=scoring.checked_settings(),
-            tasks=ran if self.has_scenarios else self._files.tasks,
-            custom={} if self.has_scenarios else scoring.weights,
-        )
-        return rule.of("b")
-
-    def cases(self, call: str) -> list[CasePrompt]:
-        """The cases of one call, or the steps of one scenario."""
-        if self.has_scenarios:
-            return self._steps[call]
-        lines = self._lines.lines(self._call_numbers[call])
-        prompts = map(self._files.read, lines)
-        return [prompt for prompt in prompts if prompt.case.task in self.schedule.weights]
 
 
 class _Rounds:
@@ -200,17 +113,20 @@ class RaceRun:
         self._scoring = scoring
         self._judge_runner = judge_runner
         self._rules = prepared.config.race
-        settings = prepared.config.scoring.checked_settings()
-        self._gates = collect_gates(sorted(pool.schedule.sizes), prepared.config.scoring.catalog)
+        self._tolerance = prepared.config.scoring.checked_settings().call_gate_tolerance
+        self._gates = collect_gates(
+            sorted(pool.schedule.sizes), prepared.config.scoring.catalog, pool.reference_items
+        )
         self._race = Race(
             pool.schedule,
             [model.spec.name for model in prepared.models],
             RaceRules(
                 alpha=self._rules.alpha,
                 margin=self._rules.margin,
+                clear_margin=prepared.config.scoring.decide.margin,
                 gates=self._gates.rates,
                 call_gates=self._gates.calls,
-                tolerance=settings.call_gate_tolerance,
+                tolerance=self._tolerance,
             ),
         )
         self._prompts: dict[str, list[CasePrompt]] = {}
@@ -292,6 +208,7 @@ class RaceRun:
             if eliminated.why in ("call_gate", "rate_gate"):
                 blocks = self._schedule.blocks[state.read[model] :]
                 calls = [call for block in blocks for call in block.calls]
+                calls += self._schedule.others
                 prompts = [prompt for call in calls for prompt in self._pool.cases(call)]
                 remaining[model] = self._work_of_model(model, prompts)
         return {model: works for model, works in remaining.items() if works}
@@ -371,9 +288,15 @@ class RaceRun:
     def add_to_card(self, card: Scorecard, status: str) -> Scorecard:
         """Add the result of the race to a scorecard, as a section and as notes."""
         race = make_race_card(
-            self._race.state(), self._schedule, self._rules, self._accounts, status
+            self._race.state(),
+            self._schedule,
+            self._rules,
+            self._accounts,
+            status,
+            self._tolerance,
         )
-        return msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        card = msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        return decide_again(self._prepared.config.scoring, card)
 
 
 OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]

@@ -8,14 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from callscore.config.file import RaceEntry
+from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed, Reply
-from callscore.core.race import RaceCard, RaceExit, RaceStatus, RacingModel
+from callscore.core.race import RaceCard, RaceExit, RaceRisk, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
+from callscore.evaluate.scorecards import decide_again
+from callscore.report.names import MAX_NAME_LENGTH
+from callscore.report.race_text import describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
-from callscore.stats.race import Elimination, RaceState
+from callscore.stats.race import EPSILON, Elimination, RaceState
+from callscore.stats.rates import upper_limit
 
 STOP_REASONS = {
     "one left": "one model is left",
@@ -76,11 +80,10 @@ class ModelAccount:
         return paid / len(self._costs) * self.left
 
 
-def restore_race(card: Scorecard, race: RaceCard) -> Scorecard:
+def restore_race(card: Scorecard, race: RaceCard, scoring: ScoreConfig) -> Scorecard:
     """The scorecard of a stored run with the race it recorded, and a note that says so."""
-    return msgspec.structs.replace(
-        card, race=race, notes=[*race_notes(race), RECORDED, *card.notes]
-    )
+    notes = [*race_notes(race), RECORDED, *card.notes]
+    return decide_again(scoring, msgspec.structs.replace(card, race=race, notes=notes))
 
 
 def make_race_card(
@@ -89,8 +92,9 @@ def make_race_card(
     rules: RaceEntry,
     accounts: Mapping[str, ModelAccount],
     status: str,
+    tolerance: float = 0.0,
 ) -> RaceCard:
-    """The section of a race in the scorecard."""
+    """The section of a race in the scorecard; `tolerance` is that of call gates."""
     requests = sum(account.sent for account in accounts.values())
     total = sum(account.total for account in accounts.values())
     stopped = state.stopped or status
@@ -99,7 +103,7 @@ def make_race_card(
     unit = SCENARIO if SCENARIO in schedule.sizes else "call"
     return RaceCard(
         status=race_status,
-        decision=racing[0] if race_status == "decided" else None,
+        decision=state.winner if race_status == "decided" else None,
         tie_band=racing if race_status in ("tie", "open") else [],
         stopped=STOP_REASONS.get(stopped, stopped).format(unit=unit),
         estimate=state.estimate,
@@ -115,17 +119,36 @@ def make_race_card(
         saved_requests=(1 - requests / total) if total else 0.0,
         saved_cost=_saved_share(list(accounts.values())),
         models=[_model_row(model, state, accounts[model]) for model in accounts],
+        risk=_risk(state, schedule, tolerance),
     )
 
 
 def _status(state: RaceState) -> RaceStatus:
+    if state.winner is not None:
+        return "decided"
     if state.stopped is None:
         return "open"
     if len(state.racing) > 1:
         return "tie"
     if all(eliminated.why == "withdrawn" for eliminated in state.eliminated.values()):
         return "open"  # it was not compared with any model
-    return "decided" if state.racing else "none"
+    return "none"
+
+
+def _risk(state: RaceState, schedule: Schedule, tolerance: float) -> RaceRisk | None:
+    """What may keep the winner out if its calls were not all evaluated        STATS §4.7"""
+    winner = state.winner
+    if winner is None or state.stopped is not None:
+        return None
+    calls, blocked = state.calls[winner], state.blocked[winner]
+    blocks = schedule.blocks[state.read[winner] :]
+    tolerated = math.floor(tolerance * min(schedule.sizes.values()) + EPSILON) - blocked
+    return RaceRisk(
+        open_calls=sum(len(block.calls) for block in blocks) + len(schedule.others),
+        breach_share=upper_limit(blocked, calls),
+        tolerated=max(0, tolerated),
+        open_gates=[slug for slug, gate in state.gates[winner].items() if gate == "open"],
+    )
 
 
 def _guarantee(about: str, alpha: float, unit: str) -> str:
@@ -157,6 +180,8 @@ def _model_row(model: str, state: RaceState, account: ModelAccount) -> RacingMod
         mean_score=state.means[model] if read else None,
         out=None if out is None else _exit(out),
         gates=state.gates[model],
+        finished=model in state.finished,
+        clearly_worse=model in state.clearly_worse,
     )
 
 
@@ -176,4 +201,9 @@ def describe_changes(before: RaceState, now: RaceState) -> list[str]:
         for model in before.eliminated
         if model not in now.eliminated
     ]
+    if now.winner is not None and now.stopped is None and before.winner != now.winner:
+        sentences.append(
+            f"{plain(now.winner, MAX_NAME_LENGTH)} is best so far: its other calls follow, as a "
+            "breached gate would still keep it out"
+        )
     return sentences

@@ -6,8 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.case import Failed
+import msgspec
+
+from callscore.core.case import Failed, Reply
+from callscore.core.judging import NO_VERDICTS
 from callscore.evaluate.case_steps import MeasuredReply
+from callscore.evaluate.cases import LoadedCase
 from callscore.stats.race import CallOutcome
 from callscore.stats.race_gates import RateGate
 from callscore.suites.registry import Catalog
@@ -38,8 +42,39 @@ class CaseObservation(NamedTuple):
     breached: frozenset[str]
 
 
-def collect_gates(tasks: Sequence[str], catalog: Catalog) -> RaceGates:
+class ReferenceItems:
+    """By rate gate, the items of every call, counted in the references        STATS §4.7"""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._items: dict[str, dict[str, float]] = {}
+        """By gate and call."""
+
+    def add(self, call: str, loaded: LoadedCase) -> None:
+        """Count the items of a case: those of its reference as an answer to itself."""
+        gates = self._catalog.formula(loaded.case.task).gates
+        slugs = [gate.slug for gate in gates if gate.rule.kind != "call"]
+        if not slugs:
+            return
+        task, reference = loaded.task, loaded.reference
+        reply = Reply(msgspec.json.encode(loaded.case.expected_outcome).decode())
+        measured = task.measure(reference, task.read(reference, reply), NO_VERDICTS)
+        for slug in slugs:
+            measure = measured.measures[slug]
+            if measure.value is not None:
+                of_gate = self._items.setdefault(slug, {})
+                of_gate[call] = of_gate.get(call, 0.0) + measure.denominator
+
+    def most(self, slug: str) -> float:
+        """The most items of a call; 0 if no reference has any."""
+        return max(self._items.get(slug, {}).values(), default=0.0)
+
+
+def collect_gates(
+    tasks: Sequence[str], catalog: Catalog, items: ReferenceItems | None = None
+) -> RaceGates:
     """All active gates; a rate gate is a share of events that must be at most its limit."""
+    items = items or ReferenceItems(catalog)
     rates, calls, floors = [], {}, set()
     for task in tasks:
         formula = catalog.formula(task)
@@ -52,7 +87,7 @@ def collect_gates(tasks: Sequence[str], catalog: Catalog) -> RaceGates:
             if gate.rule.comparison.startswith("<"):
                 floors.add(gate.slug)
                 limit = 1 - limit
-            rates.append(RateGate(gate.slug, task, limit))
+            rates.append(RateGate(gate.slug, task, limit, items.most(gate.slug)))
     return RaceGates(rates, calls, frozenset(floors))
 
 

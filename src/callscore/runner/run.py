@@ -11,7 +11,7 @@ import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
-from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain
+from callscore.core.run import OnEvent, RunStatus, RunSummary
 from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
@@ -23,6 +23,7 @@ from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.local_server import is_local_server
 from callscore.runner.cases import CaseStream, work_of
+from callscore.runner.events import billing_events, scoring_events
 from callscore.runner.preflight import (
     Preflight,
     PreflightFailed,
@@ -110,7 +111,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     try:
         with Journal(prepared.config.store) as journal, _open_run(prepared, journal) as run:
             ledger = run.ledger
-            emit = _billing_events(ledger, on_event)
+            emit = billing_events(ledger, on_event)
             account = Billing(options, ledger.id, emit)
             calls = JudgeCalls(ledger, account) if prepared.config.scoring.is_judged else None
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
@@ -166,7 +167,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
         # 3. Requests are sent to the models; a reply is durable before it is used.
-        emit = _scoring_events(job)
+        emit = scoring_events(job.emit, scoring, job.ledger)
         summary = await generate(plan, job.ledger, emit, stop, _limits_of_models(plan, limits))
         scoring.replies.end()
         summary = _with_judging(summary, scoring, judged=await following)
@@ -237,28 +238,6 @@ def _mark_unanswered(summary: RunSummary) -> RunSummary:
     if summary.status != "complete" or not silent:
         return summary
     return msgspec.structs.replace(summary, status="unanswered")
-
-
-def _billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
-    """Record what lost attempts of models and judges may cost."""
-
-    def emit(event: Event) -> None:
-        if isinstance(event, Uncertain):
-            ledger.add_uncertain_cost(event.usd)
-        on_event(event)
-
-    return emit
-
-
-def _scoring_events(job: _Job) -> OnEvent:
-    """Pass the replies of models to scoring as they arrive."""
-
-    def emit(event: Event) -> None:
-        if isinstance(event, Completed):
-            job.scoring.replies.take(event, superseded=job.ledger.superseded)
-        job.emit(event)
-
-    return emit
 
 
 class _RunStatus:
@@ -353,7 +332,8 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
             if ran.card is not None and record.race is not None:
                 from callscore.runner.race_card import restore_race
 
-                ran = msgspec.structs.replace(ran, card=restore_race(ran.card, record.race))
+                card = restore_race(ran.card, record.race, prepared.config.scoring)
+                ran = msgspec.structs.replace(ran, card=card)
             return ran
 
 

@@ -59,8 +59,8 @@ def _metric_score(
     is_rated = value is not None
     if owner in breached and is_rated:
         rating = Rating.BLOCKER
-    elif tally.estimated:
-        is_rated = False  # no band and no tick rests on an estimated verdict (C-125)
+    elif tally.estimated or tally.unrated:
+        is_rated = False  # no band and no tick rests on an estimate (C-68, C-125)
     shows_resolution = spec.shows_resolution and value is not None
     padding = _padding_of(spec, tally, value)
     return MetricScore(
@@ -87,6 +87,7 @@ def _metric_score(
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
         plain=None if padding is None else padding.plain,
         claims_left_out=None if padding is None else padding.left_out,
+        decides=spec.decides,
     )
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from callscore.stats.claimed_scores import FinalValues, difference_limits
+from callscore.stats.differences import EPSILON, ResampledDifference
 from callscore.stats.intervals import LEVEL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-
-EPSILON = 1e-12
+    from callscore.stats.matrix import Floats
 
 
 class RankRange(NamedTuple):
@@ -26,57 +22,70 @@ class RankRange(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """The difference of two models, given by index, with its simultaneous interval."""
+    """Two models, given by their positions, and what separates them."""
 
     first: int
     second: int
     difference: float
     """Second minus first."""
-    standard_error: float
-    low: float
-    high: float
-    """Simultaneous interval: at the level, the intervals of all pairs hold together."""
-
-    @property
-    def significant(self) -> bool:
-        """Whether the simultaneous interval excludes 0."""
-        return self.low > EPSILON or self.high < -EPSILON
+    significant: bool
+    """With the others of a card: at the level, none of all pairs is separated wrongly."""
 
 
-def compare_pairs(
-    values: Sequence[float], resamples: Array, calls: int, level: float = LEVEL
-) -> list[Contrast]:
-    """difference ± q · se, q the quantile of max |t*| over all pairs        max-t; STATS §3
+def are_significant(
+    differences: Sequence[ResampledDifference],
+    finals: Sequence[tuple[FinalValues, FinalValues] | None],
+    level: float = LEVEL,
+) -> list[bool]:
+    """|difference| > q · se, q the quantile of max |t*| over all pairs: studentised max-t  STATS §3
 
-    `resamples` has a row per resample of calls and a column per model. A pair whose difference does
-    not vary is significant only if a sign test on this many calls would be:
-    2^(1 − n) · pairs ≤ 1 − level.
+    t* = (difference* − difference) / se*, with the standard error of the same resample: few or
+    skewed calls do not seem more certain than they are. If almost all calls differ alike there is
+    no spread to measure by: a tie, unless the claim limits of the two `finals` exclude 0.
     """
     import numpy as np
 
-    defined = resamples[~np.isnan(resamples).any(axis=1)]
-    pairs = list(combinations(range(len(values)), 2))
-    differences = [values[j] - values[i] for i, j in pairs]
-    resampled_differences = [defined[:, j] - defined[:, i] for i, j in pairs]
-    errors = [
-        float(np.std(sample, ddof=1)) if len(sample) > 1 else 0.0
-        for sample in resampled_differences
+    alpha = (1 - level) / max(1, len(differences))
+    has_spread = [_has_spread(pair, alpha) for pair in differences]
+    spread = [pair for pair, has in zip(differences, has_spread, strict=True) if has]
+    largest = np.max([_studentised(pair) for pair in spread], axis=0) if spread else np.zeros(0)
+    quantile = _upper_quantile(largest[~np.isnan(largest)], level)
+    return [
+        abs(pair.replicates.estimate) > quantile * pair.error
+        if has
+        else both is not None and _is_claimed(*both, alpha)
+        for pair, has, both in zip(differences, has_spread, finals, strict=True)
     ]
-    max_t = np.zeros(len(defined))
-    for difference, sample, error in zip(differences, resampled_differences, errors, strict=True):
-        if error > EPSILON:
-            max_t = np.maximum(max_t, np.abs(sample - difference) / error)
-    max_t_quantile = float(np.quantile(max_t, level)) if len(max_t) else float("inf")
-    sign_test_significant = calls > 1 and 2.0 ** (1 - min(calls, 1000)) * len(pairs) <= 1 - level
-    contrasts = []
-    for (i, j), difference, error in zip(pairs, differences, errors, strict=True):
-        half = (
-            max_t_quantile * error
-            if error > EPSILON
-            else (0.0 if sign_test_significant else float("inf"))
-        )
-        contrasts.append(Contrast(i, j, difference, error, difference - half, difference + half))
-    return contrasts
+
+
+def _has_spread(pair: ResampledDifference, alpha: float) -> bool:
+    """Whether hardly any resample leaves out all calls that differ by another amount"""
+    return pair.error > EPSILON and math.exp(-pair.exceptions) < alpha / 10
+
+
+def _is_claimed(first: FinalValues, second: FinalValues, alpha: float) -> bool:
+    """Whether the claim limits of a difference, two-sided at 1 − α, exclude 0"""
+    limits = difference_limits(first, second, alpha / 2)
+    return limits is not None and (limits.low > 0 or limits.high < 0)
+
+
+def _studentised(pair: ResampledDifference) -> Floats:
+    """|difference* − difference| / se*; infinite if the calls of a resample differ alike"""
+    import numpy as np
+
+    distance = np.abs(pair.replicates.resampled - pair.replicates.estimate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = distance / np.where(pair.errors > EPSILON, pair.errors, 0.0)
+    found: Floats = np.where(distance <= EPSILON, 0.0, ratio)
+    return found
+
+
+def _upper_quantile(values: Floats, level: float) -> float:
+    """The ⌈level · (n + 1)⌉-th smallest value; infinite if there are too few"""
+    import numpy as np
+
+    place = math.ceil(level * (len(values) + 1)) - 1
+    return float(np.partition(values, place)[place]) if place < len(values) else math.inf
 
 
 def rank_bands(models: int, pairs: Sequence[Contrast]) -> list[RankRange]:

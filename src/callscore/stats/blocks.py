@@ -35,6 +35,8 @@ class Schedule(NamedTuple):
     about: Population
     sizes: Mapping[str, int]
     """By task, the number of cases in the data set."""
+    others: Sequence[str] = ()
+    """Calls that are in no block: they compare no models, but belong to the official score."""
 
 
 def make_schedule(
@@ -56,7 +58,10 @@ def make_schedule(
     shares = {task: weights.get(task, 0.0) / whole for task in sorted(sizes)}
     shuffled = {kind: _shuffle(kinds[kind], seed, "blocks") for kind in sorted(kinds)}
     if about == "future":
-        return Schedule(_future_blocks(_disjoint_task_sets(shuffled)), shares, about, sizes)
+        blocks = _future_blocks(_disjoint_task_sets(shuffled))
+        drawn = {call for block in blocks for call in block.calls}
+        others = [call for calls in shuffled.values() for call in calls if call not in drawn]
+        return Schedule(blocks, shares, about, sizes, others)
     call_weights = {task: share / sizes[task] for task, share in shares.items()}
     return Schedule(_pool_blocks(shuffled, call_weights, seed), call_weights, about, sizes)
 

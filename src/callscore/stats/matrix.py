@@ -108,6 +108,19 @@ def call_matrix(
     return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
 
 
+def group_calls(matrix: CallMatrix) -> CallMatrix:
+    """The sums of at most 2,000 random groups of calls, which are as exchangeable as calls."""
+    import numpy as np
+
+    calls = matrix.units.calls
+    if len(calls) <= MAX_UNITS or matrix.units.are_groups:
+        return matrix
+    units = ResamplingUnits(calls, MAX_UNITS)
+    unit = units.unit_numbers(calls)
+    sums = np.array([np.bincount(unit, line, units.size) for line in matrix.sums])
+    return CallMatrix(units, matrix.place, sums)
+
+
 def heaviest_calls(
     contributions: Contributions,
     shape: ModelShape,

@@ -21,6 +21,8 @@ RANKING_ALPHA_SHARE = 0.6
 EPSILON = 1e-9
 MIN_BLOCKS_FOR_ESTIMATES = 30
 """Blocks to read before anything is extrapolated."""
+FINISHING_ROUNDS = 5
+"""Rounds that are sent at once when one model is left."""
 
 EliminationReason = Literal["worse", "bound", "call_gate", "rate_gate", "withdrawn"]
 StopReason = Literal["one left", "none left", "within margin", "futile", "data spent"]
@@ -46,6 +48,8 @@ class RaceRules(NamedTuple):
     alpha: float = 0.05
     margin: float = 0.01
     """Models whose Finals differ by less are equivalent."""
+    clear_margin: float = 0.02
+    """A model whose Final is lower by more than this is clearly worse: `decide.margin` (C-138)."""
     round_size: int | None = None
     """Blocks per round; None for a size that depends on the data."""
     gates: Sequence[RateGate] = ()
@@ -79,11 +83,25 @@ class RaceState(NamedTuple):
     """By model, the number of blocks that were read."""
     gates: Mapping[str, Mapping[str, GateState]]
     """The state of every rate gate, by model."""
+    calls: Mapping[str, int]
+    """By model, the number of calls that were read."""
+    blocked: Mapping[str, int]
+    """By model, how many of them breach a call gate."""
+    finished: frozenset[str]
+    """Models of which every call was read."""
+    clearly_worse: frozenset[str]
+    """Models that are shown to be worse than the only one left by more than the clear margin."""
 
     @property
     def estimate(self) -> bool:
         """Whether the race stopped because of an estimate, not of a guarantee"""
         return self.stopped == "futile"
+
+    @property
+    def winner(self) -> str | None:
+        """The only model left, if it was compared with another one        STATS §4.7"""
+        compared = any(one.why != "withdrawn" for one in self.eliminated.values())
+        return self.racing[0] if len(self.racing) == 1 and compared else None
 
 
 class Race:
@@ -94,12 +112,15 @@ class Race:
         self._models = list(models)
         self._rules = rules
         self._round_size = rules.round_size or min(20, max(10, len(plan.blocks) // 50))
-        self._round_end = min(self._round_size, len(plan.blocks))
         self._outcomes: dict[str, dict[str, CallOutcome]] = {model: {} for model in models}
         self._scores = {model: _ModelScores() for model in models}
-        self._pairs = PairTests(plan, len(self._models), rules.margin)
+        self._pairs = PairTests(plan, len(self._models), rules.margin, rules.clear_margin)
+        self._finished: set[str] = set()
+        """Models of which every call is read, those in no block too."""
         self._gates = {model: GateTests(plan, rules.gates) for model in models}
         self._breaches: dict[str, dict[str, int]] = {model: {} for model in models}
+        self._calls = dict.fromkeys(models, 0)
+        self._blocked = dict.fromkeys(models, 0)
         self._beaten_by: dict[str, dict[str, Elimination]] = {model: {} for model in models}
         """By model, the models that were shown to be better."""
         self._invalid: dict[str, Elimination] = {}
@@ -125,24 +146,46 @@ class Race:
         if self._stopped is not None:
             return {}
         missing_by_model = {}
+        end = self._round_end()
         for model in self._racing_models():
             seen, read = self._outcomes[model], self._scores[model].blocks
-            blocks = self._plan.blocks[read : self._round_end]
-            missing = [call for block in blocks for call in block.calls if call not in seen]
+            calls = [call for block in self._plan.blocks[read:end] for call in block.calls]
+            if self._reads_others(end):
+                calls += self._plan.others
+            missing = [call for call in calls if call not in seen]
             if missing:
                 missing_by_model[model] = missing
         return missing_by_model
+
+    def _round_end(self) -> int:
+        """The block at which the current round ends
+
+        Models that are in the race again catch up first. The only model left is finished in larger
+        rounds: no other model can be eliminated, and a gate that it breaches ends them.
+        """
+        read = [self._scores[model].blocks for model in self._racing_models()]
+        if min(read) < max(read):
+            return max(read)
+        size = self._round_size if len(read) > 1 else FINISHING_ROUNDS * self._round_size
+        return min(read[0] + size, len(self._plan.blocks))
+
+    def _reads_others(self, end: int) -> bool:
+        """Whether the round of the only model left also has the calls that are in no block"""
+        return len(self._racing_models()) == 1 and end == len(self._plan.blocks)
 
     def advance(self) -> bool:
         """Read the current round if it is complete; returns whether it was."""
         if self._stopped is not None or self.missing_calls():
             return False
+        end = self._round_end()
+        reads_others = self._reads_others(end)
         for model in self._racing_models():
-            self._read(model)
+            self._read(model, end)
+            if reads_others:
+                self._read_others(model)
+            self._check_gates(model)
         self._compare()
         self._update_stop()
-        if self._stopped is None and not self._has_lagging_model():
-            self._round_end = min(self._round_end + self._round_size, len(self._plan.blocks))
         return True
 
     def state(self) -> RaceState:
@@ -152,17 +195,32 @@ class Race:
             for model in self._models
             if model in self._invalid or self._valid_betters(model)
         }
+        racing = self._racing_models()
         return RaceState(
             blocks=max((scores.blocks for scores in self._scores.values()), default=0),
-            racing=self._racing_models(),
+            racing=racing,
             eliminated=eliminated,
             stopped=self._stopped,
             means={model: self._scores[model].mean(self._plan) for model in self._models},
             read={model: self._scores[model].blocks for model in self._models},
-            gates={
-                model: self._gates[model].states(self._gate_threshold) for model in self._models
-            },
+            gates={model: self._gate_states(model) for model in self._models},
+            calls=dict(self._calls),
+            blocked=dict(self._blocked),
+            finished=frozenset(self._finished),
+            clearly_worse=self._clearly_worse_than(racing[0]) if len(racing) == 1 else frozenset(),
         )
+
+    def _clearly_worse_than(self, best: str) -> frozenset[str]:
+        i = self._models.index(best)
+        return frozenset(
+            model
+            for j, model in enumerate(self._models)
+            if i != j and self._pairs.is_clearly_better(i, j, self._ranking_threshold)
+        )
+
+    def _gate_states(self, model: str) -> dict[str, GateState]:
+        is_complete = model in self._finished
+        return self._gates[model].states(self._gate_threshold, is_complete=is_complete)
 
     def _racing_models(self) -> list[str]:
         return [m for m in self._models if m not in self._invalid and not self._valid_betters(m)]
@@ -175,23 +233,30 @@ class Race:
             if by not in self._invalid
         }
 
-    def _has_lagging_model(self) -> bool:
-        """Whether a model that is in the race again has fewer rounds than the others"""
-        return any(self._scores[model].blocks < self._round_end for model in self._racing_models())
-
-    def _read(self, model: str) -> None:
+    def _read(self, model: str, end: int) -> None:
         scores, outcomes = self._scores[model], self._outcomes[model]
-        blocks = self._plan.blocks[scores.blocks : self._round_end]
-        for block in blocks:
+        for block in self._plan.blocks[scores.blocks : end]:
             popped = [outcomes.pop(call) for call in block.calls]
             scores.add(block.sampling_weights, popped, self._plan.weights)
-            for outcome in popped:
-                for slug in outcome.breached:
-                    breaches = self._breaches[model]
-                    breaches[slug] = breaches.get(slug, 0) + 1
+            self._count_breaches(model, popped)
             self._gates[model].add(block, popped)
         self._gates[model].update()
-        self._check_gates(model)
+        if scores.blocks == len(self._plan.blocks) and not self._plan.others:
+            self._finished.add(model)
+
+    def _read_others(self, model: str) -> None:
+        popped = [self._outcomes[model].pop(call) for call in self._plan.others]
+        self._count_breaches(model, popped)
+        self._gates[model].finish(popped)
+        self._finished.add(model)
+
+    def _count_breaches(self, model: str, outcomes: Sequence[CallOutcome]) -> None:
+        breaches = self._breaches[model]
+        self._calls[model] += len(outcomes)
+        for outcome in outcomes:
+            self._blocked[model] += bool(outcome.breached)
+            for slug in outcome.breached:
+                breaches[slug] = breaches.get(slug, 0) + 1
 
     def _check_gates(self, model: str) -> None:
         """Eliminate a model whose call gate cannot hold any more, or whose rate gate is breached"""
@@ -200,7 +265,7 @@ class Race:
             size = self._plan.sizes[self._rules.call_gates[slug]]
             if number / size > self._rules.tolerance + EPSILON:
                 self._invalid.setdefault(model, Elimination("call_gate", blocks, gate=slug))
-        for slug, state in self._gates[model].states(self._gate_threshold).items():
+        for slug, state in self._gate_states(model).items():
             if state == "breached":
                 self._invalid.setdefault(model, Elimination("rate_gate", blocks, gate=slug))
 
@@ -222,19 +287,33 @@ class Race:
 
     def _update_stop(self) -> None:
         racing = self._racing_models()
+        read = {self._scores[model].blocks for model in racing}
         if self._models and not racing:
             self._stopped = "none left"
         elif len(racing) == 1:
-            self._stopped = "one left"
-        elif not self._has_lagging_model():
-            self._stopped = self._stop_reason(racing)
+            self._stopped = "one left" if self._is_settled(racing[0]) else None
+        else:
+            self._stopped = self._stop_reason(racing) if len(read) == 1 else None
+
+    def _is_settled(self, model: str) -> bool:
+        """Whether no further call can change that the only model left is valid        STATS §4.7
+
+        It need not be valid if it was compared with no other model.
+        """
+        if model in self._finished or all(
+            other in self._invalid and self._invalid[other].why == "withdrawn"
+            for other in self._models
+            if other != model
+        ):
+            return True
+        return not self._rules.gates and not self._rules.call_gates
 
     def _stop_reason(self, racing: Sequence[str]) -> StopReason | None:
         """Why no further round is needed although several models are left; None if one is
 
         While a rate is above its limit, it can still eliminate a model, and the race continues.
         """
-        if self._round_end >= len(self._plan.blocks):
+        if self._scores[racing[0]].blocks >= len(self._plan.blocks):
             return "within margin" if self._within_margin(racing) else "data spent"
         if any(self._gates[model].may_breach(self._gate_threshold) for model in racing):
             return None

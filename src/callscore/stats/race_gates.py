@@ -20,6 +20,8 @@ class RateGate(NamedTuple):
     slug: str
     task: str
     limit: float
+    max_items: float
+    """The most items of a call, counted in the references before the first request."""
 
 
 class GateCounts(Protocol):
@@ -37,8 +39,8 @@ class GateCounts(Protocol):
 class GateTests:
     """Tests of the rate gates of one model: whether each is breached, and whether it holds.
 
-    The weight of a call is bounded by the largest number of items in the rounds before the first
-    bet: a later call with more items counts as one with this many, at the same rate.
+    The largest weight of a call, which bounds the bets, is the number of items of the fullest
+    reference. A model whose answers have more items raises it for its later rounds.
     """
 
     def __init__(self, schedule: Schedule, gates: Sequence[RateGate]) -> None:
@@ -55,14 +57,23 @@ class GateTests:
         for gate in self._gates:
             gate.update()
 
-    def states(self, log_threshold: float) -> dict[str, GateState]:
-        """The state of every gate at this threshold."""
-        return {gate.rule.slug: gate.state(log_threshold) for gate in self._gates}
+    def finish(self, outcomes: Sequence[GateCounts]) -> None:
+        """Add the counts of calls that are in no block, which are only part of the whole rate."""
+        for gate in self._gates:
+            gate.count(outcomes)
+
+    def states(self, log_threshold: float, *, is_complete: bool) -> dict[str, GateState]:
+        """The state of every gate at this threshold; exact if all calls are counted."""
+        return {
+            gate.rule.slug: gate.state(log_threshold, is_complete=is_complete)
+            for gate in self._gates
+        }
 
     def may_breach(self, log_threshold: float) -> bool:
         """Whether a rate is above its limit so far and its gate is still open."""
         return any(
-            gate.is_above_limit and gate.state(log_threshold) == "open" for gate in self._gates
+            gate.is_above_limit and gate.state(log_threshold, is_complete=False) == "open"
+            for gate in self._gates
         )
 
 
@@ -76,10 +87,9 @@ class _GateTest:
     def __init__(self, rule: RateGate, schedule: Schedule) -> None:
         self.rule = rule
         self._is_pool = schedule.about == "pool"
-        self._pool_size = schedule.sizes.get(rule.task, 0)
         self._pending: list[_BlockCounts] = []
         self._state = initial_e_process(2)
-        self._max_items = 0.0
+        self._max_items = rule.max_items
         self._events = self._items = 0.0
         self._counted_calls = self._unknown_calls = 0
 
@@ -90,7 +100,13 @@ class _GateTest:
             if self.rule.task in outcome.scores
         ]
         self._pending.append(_BlockCounts(block, counts))
-        for _, count in counts:
+        self.count(outcomes)
+
+    def count(self, outcomes: Sequence[GateCounts]) -> None:
+        for outcome in outcomes:
+            if self.rule.task not in outcome.scores:
+                continue
+            count = outcome.counts.get(self.rule.slug)
             self._counted_calls += 1
             self._unknown_calls += count is None
             self._events += count[0] if count else 0.0
@@ -101,8 +117,8 @@ class _GateTest:
         """Whether the rate so far is above the limit"""
         return self._events > self.rule.limit * self._items + EPSILON
 
-    def state(self, log_threshold: float) -> GateState:
-        if self._pool_size and self._counted_calls >= self._pool_size and not self._unknown_calls:
+    def state(self, log_threshold: float, *, is_complete: bool) -> GateState:
+        if is_complete and self._counted_calls and not self._unknown_calls:
             return "breached" if self.is_above_limit else "held"
         breached, held = self._state.peak
         if breached >= log_threshold:
@@ -110,18 +126,17 @@ class _GateTest:
         return "held" if held >= log_threshold else "open"
 
     def update(self) -> None:
-        """The first counts only bound the weight of a call; no bet is made on them"""
-        if not self._max_items:
-            items = [count[1] for pending in self._pending for _, count in pending.counts if count]
-            self._max_items = max(items, default=0.0)
-            if not self._max_items:
-                return
-            self._observe_without_bet()
-        elif self._pending:
+        """Bet on the pending counts; what they show about weights is for later bets"""
+        if self._max_items and self._pending:
             self._observe_with_bet()
+        elif self._pending:
+            self._observe_without_bet()
+        items = [count[1] for pending in self._pending for _, count in pending.counts if count]
+        self._max_items = max([self._max_items, *items])
         self._pending.clear()
 
     def _observe_without_bet(self) -> None:
+        """No reference has an item, so nothing is known about the weight of a call yet"""
         total = self._state.total.copy()
         for pending in self._pending:
             for _, count in pending.counts:
@@ -149,6 +164,4 @@ class _GateTest:
             return self._least()
         events, items = count
         excess = events - self.rule.limit * items
-        if items > self._max_items:
-            excess *= self._max_items / items
         return np.array([excess, -excess])

@@ -1,4 +1,6 @@
-"""Tests of all ordered pairs of a race: superiority, non-inferiority by a margin (STATS §4.3)."""
+"""Tests of all ordered pairs of a race: better, better by a margin, not worse by a margin
+(STATS §4.3).
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,16 @@ class BlockScores(Protocol):
 class PairTests:
     """E-processes of all ordered pairs (i, j), one row each, over the blocks of both models."""
 
-    def __init__(self, schedule: Schedule, models: int, margin: float) -> None:
+    def __init__(self, schedule: Schedule, models: int, margin: float, clear_margin: float) -> None:
+        """`margin`: models within it are equal. `clear_margin`: beyond it, one is clearly worse."""
         self._schedule = schedule
         self._models = models
-        self._limit = np.array([0.0, -margin])
+        self._margin = margin
+        self._clear_margin = clear_margin
         rows = models * models
         self._superiority = initial_e_process(rows)
         self._noninferiority = initial_e_process(rows)
+        self._clear_superiority = initial_e_process(rows)
         self._read = np.zeros(rows, dtype=np.int64)
         self._sums = np.zeros(rows)
         self._squares = np.zeros(rows)
@@ -77,8 +82,9 @@ class PairTests:
     def _update_rows(self, at: NDArray[np.intp], draws: Draws, scaled: Array) -> None:
         update = update_pool if self._schedule.about == "pool" else update_future
         for state, limit in (
-            (self._superiority, self._limit[0]),
-            (self._noninferiority, self._limit[1]),
+            (self._superiority, 0.0),
+            (self._noninferiority, -self._margin),
+            (self._clear_superiority, self._clear_margin),
         ):
             part = update(EProcess(*(part[at] for part in state)), draws, np.full(len(at), limit))
             for whole, new in zip(state, part, strict=True):
@@ -99,10 +105,19 @@ class PairTests:
 
         This holds for the pool only, not for future calls.
         """
+        return self._is_total_above(i, j, 0.0)
+
+    def is_clearly_better(self, i: int, j: int, log_threshold: float) -> bool:
+        """Whether i is shown to be better than j by more than the clear margin        C-138"""
+        peak = float(self._clear_superiority.peak[i * self._models + j])
+        return peak >= log_threshold or self._is_total_above(i, j, self._clear_margin)
+
+    def _is_total_above(self, i: int, j: int, limit: float) -> bool:
+        """Whether the difference in the pool exceeds the limit whatever the remaining calls are"""
         row = i * self._models + j
         remaining = self._remaining[self._read[row]]
         return self._schedule.about == "pool" and bool(
-            self._superiority.total[row] > remaining + EPSILON
+            self._superiority.total[row] > limit + remaining + EPSILON
         )
 
     def is_futile(self, i: int, j: int, log_threshold: float) -> bool:
@@ -120,7 +135,7 @@ class PairTests:
             remaining = self._remaining[n]
             spread = remaining * math.sqrt(variance * (1 / max(1, blocks - n) + 1 / n))
             expected = abs(self._superiority.total[row] + remaining * mean)
-            return bool(expected + PREDICTION_QUANTILE * spread < -self._limit[1])
+            return bool(expected + PREDICTION_QUANTILE * spread < self._margin)
         optimistic_mean = mean + OPTIMISTIC_ERRORS * math.sqrt(variance / n)
         if optimistic_mean <= 0:
             return True

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from callscore.stats.matrix import CallMatrix
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from callscore.stats.matrix import Floats
 
 SEED = 20_250
@@ -103,6 +106,35 @@ def join_batches(batches: Iterable[Floats]) -> Iterator[Floats]:
         yield np.concatenate(waiting, axis=1)
 
 
+class _Lines(NamedTuple):
+    """The distinct sums of all models, exact, and which of them each model has."""
+
+    distinct: Floats
+    of_model: Sequence[npt.NDArray[np.intp]]
+
+    def values(self, statistic: Statistic, products: Floats) -> Sequence[ModelValues]:
+        """The values of every model from products of the distinct sums with weights."""
+        return statistic([products[own] for own in self.of_model])
+
+
+def _distinct_lines(matrices: Sequence[CallMatrix]) -> _Lines:
+    import numpy as np
+
+    sums = np.concatenate([round_to_grid(matrix.sums) for matrix in matrices])
+    distinct, where = np.unique(sums, axis=0, return_inverse=True)
+    ends = np.cumsum([len(matrix.sums) for matrix in matrices])[:-1]
+    return _Lines(distinct, np.split(where.reshape(-1), ends))
+
+
+def leave_one_out(
+    matrices: Sequence[CallMatrix], statistic: Statistic
+) -> tuple[Sequence[ModelValues], Sequence[ModelValues]]:
+    """The values of every model on all calls, and without each unit: its jackknife values."""
+    lines = _distinct_lines(matrices)
+    whole = lines.distinct.sum(axis=1, keepdims=True)
+    return lines.values(statistic, whole), lines.values(statistic, whole - lines.distinct)
+
+
 def make_replicates(
     matrices: Sequence[CallMatrix],
     statistic: Statistic,
@@ -116,21 +148,14 @@ def make_replicates(
     """
     import numpy as np
 
-    sums = np.concatenate([round_to_grid(matrix.sums) for matrix in matrices])
-    lines, where = np.unique(sums, axis=0, return_inverse=True)
-    of_model = np.split(where.reshape(-1), np.cumsum([len(m.sums) for m in matrices])[:-1])
-
-    def values(products: Floats) -> Sequence[ModelValues]:
-        return statistic([products[own] for own in of_model])
-
-    whole = lines.sum(axis=1, keepdims=True)
-    estimates, jackknife = values(whole), values(whole - lines)
+    lines = _distinct_lines(matrices)
+    estimates, jackknife = leave_one_out(matrices, statistic)
     resampled = [{key: np.empty(resamples) for key in of_model} for of_model in estimates]
     filled = 0
-    weights = resample_weights(lines.shape[1], seed, resamples)
-    for products in join_batches(multiply_exactly(lines, batch) for batch in weights):
+    weights = resample_weights(lines.distinct.shape[1], seed, resamples)
+    for products in join_batches(multiply_exactly(lines.distinct, batch) for batch in weights):
         size = products.shape[1]
-        for own, batch in zip(resampled, values(products), strict=True):
+        for own, batch in zip(resampled, lines.values(statistic, products), strict=True):
             for key, numbers in batch.items():
                 own[key][filled : filled + size] = numbers
         filled += size

@@ -66,6 +66,11 @@ class OfflineJudge:
         embedder = self._embedder.signature if self._embedder else "none"
         return f"offline:{_rules_digest()};embedder={embedder}"
 
+    @property
+    def estimates(self) -> frozenset[str]:
+        """The metrics that it judges in place of a model        C-125"""
+        return frozenset((*BY_METRIC, GOAL, RECALL))
+
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """An estimate for every question that a rule can decide."""
         index = index_passages(judge_request, self._tolerance_s)

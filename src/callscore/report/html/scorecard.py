@@ -6,19 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore
 from callscore.core.template import TemplateRow
-from callscore.report.cells import (
-    PASS,
-    TONES,
-    Cell,
-    ScorecardRow,
-    scorecard_rows,
-    show_score_interval,
-    tasks_run,
-)
+from callscore.report.cell import PASS, TONES, Cell, ScorecardRow
+from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_near_limits
+from callscore.report.metric_remarks import limits_remark, show_estimate
+from callscore.report.numbers import show, show_count, show_near_limits
 from callscore.report.safe_text import plain
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
 
@@ -84,7 +78,9 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     aside = [
         show_score_interval(metric, metric.unit),
         f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
-        ("approximate" if metric.rating else "estimate, not rated") if metric.approximate else "",
+        limits_remark(metric) or show_estimate(metric),
+        "uncalibrated" if metric.uncalibrated else "",
+        f"worst case of {show_count(metric.open_calls, 'open call')}" if metric.bounded else "",
     ]
     return tag(
         "td",
@@ -136,7 +132,8 @@ def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]
         found = [_metric(model, row) for model in card.models]
         unit = next((metric.unit for metric in found if metric is not None), "fraction")
         bars = [_bar(model, row) for model in card.models]
-        limits = [band.limit for band in row.bands[:1]]
+        is_other = any(metric is not None and metric.measured_by for metric in found)
+        limits = [] if is_other else [band.limit for band in row.bands[:1]]
         mark = "[!] " if row.is_blocker else ""
         yield _picture(f"{mark}{row.label}", bars, unit, limits)
 

@@ -21,7 +21,7 @@ from callscore.suites.calls.benchmarks import (
     translation,
 )
 from callscore.suites.calls.benchmarks import measures as formulas
-from callscore.suites.calls.benchmarks.view import ReplyFindings, ReplyView
+from callscore.suites.calls.benchmarks.view import ReplyFindings, ReplyView, text_of
 from callscore.suites.calls.benchmarks.words import (
     ARGUMENT,
     CORRECTNESS,
@@ -115,6 +115,10 @@ class CallBenchmarks:
             for slug, entry in criteria.items()
         }
         return _task_criteria(case, worst)
+
+    def compared(self, case: Case) -> Sequence[tuple[str, str]]:
+        """The text of the reference, for Answer Correctness        C-93"""
+        return [(CORRECTNESS, text_of(case.expected_outcome))]
 
     def count_items(self, case: Case) -> ItemCount:
         """The most items that a judge can be asked about for the criteria."""

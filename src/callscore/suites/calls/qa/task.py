@@ -11,7 +11,7 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import TOLERANCE
-from callscore.core.task import Measured
+from callscore.core.task import Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
@@ -80,6 +80,10 @@ class QATask(CallTask[QAReference, QAOutput]):
             and (reason := formulas.reason_of(output.by_id.get(question.id))) is not None
             and formulas.points_by_code(reason, question.reason) is None
         ]
+
+    def needs(self, reference: QAReference, of_case: Verdicts) -> Needs:
+        """A judge for the reasons."""
+        return Needs(judged=() if reference.reasons_absent else (EVIDENCE,))
 
     def measure(
         self, reference: QAReference, output: QAOutput | Malformed, verdicts: Verdicts

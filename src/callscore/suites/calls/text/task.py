@@ -14,7 +14,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import holds
 from callscore.core.suite import DataNames, no_data_names
-from callscore.core.task import Measured
+from callscore.core.task import Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
@@ -154,6 +154,10 @@ class TextTask(CallTask[TextReference, TextOutput]):
             ),
             *_ask_about(FABRICATION_FREE, facts, stated_in(reference.claim_forms, facts)),
         ]
+
+    def needs(self, reference: TextReference, of_case: Verdicts) -> Needs:
+        """A judge for the parts of the summary."""
+        return Needs(judged=[slug for slug in OFFERED if slug not in reference.absent])
 
     def measure(
         self, reference: TextReference, output: TextOutput | Malformed, verdicts: Verdicts

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
-from callscore.core.task import Measured
+from callscore.core.task import Measured, Needs
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items
@@ -141,6 +141,22 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
             *judge_questions.name_questions(reference.located_terms.get(NOUNS, ()), translation),
             *critical.fact_questions(reference.facts, translation.text),
         ]
+
+    def needs(self, reference: TranslationReference, of_case: Verdicts) -> Needs:
+        """An embedder for every sentence; a judge for fluency, and for facts without a number.
+
+        Where no facts are listed and no judge has found the outcomes, rules find the facts (C-74).
+        """
+        if not reference.sentences:
+            return Needs()
+        compared = [(MEANING, sentence.translation) for sentence in reference.sentences.values()]
+        given = reference.given_facts
+        if given is not None:
+            has_words = any(not any(map(str.isdecimal, fact.expected)) for fact in given)
+            return Needs((FLUENCY, *((CRITICAL_FACTS,) if has_words else ())), compared)
+        is_found = bool(of_case) and outcomes.outcomes_of(reference, of_case).is_complete
+        by_rule = () if is_found else (CRITICAL_FACTS, DRIFT)
+        return Needs((FLUENCY, CRITICAL_FACTS), compared, by_rule)
 
     def measure(
         self,
