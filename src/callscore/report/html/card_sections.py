@@ -140,9 +140,7 @@ def _judge_facts(
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
-        sent = f"{show_count(judging.requests, 'request')} sent"
-        stored = f", {judging.stored} from the store" if judging.stored else ""
-        yield "Judged", f"{judging.items} items; {sent}{stored}"
+        yield "Judged", f"{judging.items} items{_requests(judging)}"
         yield "Verdicts that changed when asked again", show_flip_rate(judging)
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
@@ -156,6 +154,14 @@ def _judge_facts(
         judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
     yield "Agreement with people", "not part of a scorecard; callscore judge calibrate measures it"
+
+
+def _requests(judging: Judging) -> str:
+    """What was sent in this run, and what came from the store        C-140"""
+    if not (judging.requests or judging.stored):
+        return ""
+    stored = f", {judging.stored} from the store" if judging.stored else ""
+    return f"; {show_count(judging.requests, 'request')} sent{stored}"
 
 
 def _undecided_gates(card: Scorecard) -> str:
