@@ -19,7 +19,7 @@ from callscore.report.html.parts import (
     section,
     table,
 )
-from callscore.report.judging_text import show_flip_rate
+from callscore.report.judging_text import show_disagreement, show_flip_rate
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
@@ -142,6 +142,7 @@ def _judge_facts(
         yield "Embedder", plain(judging.embedder or "none", 200)
         yield "Judged", f"{judging.items} items{_requests(judging)}"
         yield "Verdicts that changed when asked again", show_flip_rate(judging)
+        yield "Disagreement of a second judge", show_disagreement(judging)
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
@@ -153,7 +154,7 @@ def _judge_facts(
     if verdicts:
         judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
-    yield "Agreement with people", "not part of a scorecard; callscore judge calibrate measures it"
+    yield "Agreement with people", "callscore judge calibrate measures it; --labels corrects scores"
 
 
 def _requests(judging: Judging) -> str:
