@@ -16,7 +16,9 @@ from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.core.scorecard import MetricScore, Scorecard
 from callscore.judges.fakes import ScriptedJudge
+from callscore.judges.panel import Panel, Seat
 from callscore.report.cells import scorecard_rows
+from callscore.report.decision import state_decision
 from callscore.scorecard.decision import corrected_breaches, models_in_question
 from callscore.suites.registry import template_of
 from commands import run
@@ -262,8 +264,11 @@ def test_stats_5_a_lenient_judge_hides_a_blocker_and_labels_show_it(
     rate = model.tasks["text"].metrics[HALLUCINATED].corrected
     assert rate is not None
     assert rate.value == pytest.approx(100 * (1 - found.value))
-    assert corrected_breaches(model) == [FREE, HALLUCINATED]
-    assert any(note.startswith(f"BLOCKER by human labels: m, {FREE}") for note in told.notes)
+    assert corrected_breaches(model) == [FREE]
+    (out,) = [line for line in told.decision if line.word == "OUT"]
+    assert out.why.startswith("Text, Fabrication-Free Rate: 0.9")
+    assert out.why.endswith("corrected by 100 labels, limit 0.97")
+    assert [line.word for line in silent.decision if "OUT" in line.word] == []
     assert blocker_cell(told).startswith("Yes (")
     assert models_in_question(told) == []
 
@@ -321,6 +326,45 @@ def intent_items(cases: list[Json], outputs: list[Json]) -> dict[str, str]:
     purpose = next(item for item in seen if not item.endswith("other_goal"))
     other = next(item for item in seen if item.endswith("other_goal"))
     return {"call_purpose": purpose, "call_purpose:other_goal": other}
+
+
+def panel_card(second: Callable[[bool], bool]) -> Scorecard:
+    """A lenient judge, and a second one that sees the truth or errs in its own way."""
+    world = World(150, 2, lenient)
+    words = {"good": GOOD, "poor": BAD}
+
+    def of_people(asked: Question) -> str:
+        _, _, call, item = asked.text.split()
+        return GOOD if second(world.truth[f"c{call}", f"Q{item}"]) else BAD
+
+    first = ScriptedJudge(lambda asked: words[asked.text.split()[0]], name="first@1")
+    panel = Panel([Seat(first, "gpt-x"), Seat(ScriptedJudge(of_people, "second@1"), "claude-x")])
+    return callscore.score(world.cases, world.outputs, judge=panel, embedder="none")
+
+
+def test_stats_5_a_second_judge_shows_that_the_first_is_lenient() -> None:
+    card = panel_card(lambda truth: truth)
+    judging = card.judging
+    assert judging is not None and judging.disagreement is not None
+    assert judging.audited >= 30
+    assert judging.disagreement > 0.1
+    assert (judging.lenient > 0, judging.strict) == (True, 0)
+    assert judging.disagreement_ci95 is not None
+    low, high = judging.disagreement_ci95
+    assert low < judging.disagreement < high
+    warned = [line.text for line in state_decision(card) if line.keyword == "JUDGES"]
+    assert len(warned) == 1
+    assert warned[0].startswith("the second one disagrees on 1")
+    assert "the first judge is lenient (" in warned[0]
+
+
+def test_stats_5_judges_that_agree_give_no_warning() -> None:
+    world = World(60, 1, perfect)
+    seats = [Seat(reader(), name) for name in ("gpt-x", "claude-x")]
+    card = callscore.score(world.cases, world.outputs, judge=Panel(seats), embedder="none")
+    assert card.judging is not None
+    assert card.judging.disagreement == 0
+    assert [line for line in state_decision(card) if line.keyword == "JUDGES"] == []
 
 
 @pytest.mark.parametrize(

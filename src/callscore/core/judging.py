@@ -85,6 +85,23 @@ class Unjudged(NamedTuple):
     why: str
 
 
+class Audit(NamedTuple):
+    """Items that a second judge checked in a random sample, and how often the first differs."""
+
+    items: int = 0
+    lenient: int = 0
+    """The first judge has the more lenient verdict."""
+    strict: int = 0
+    """The first judge has the stricter verdict."""
+
+    def __add__(self, other: object) -> Audit:
+        """The sum of both audits."""
+        if not isinstance(other, Audit):
+            return NotImplemented
+        items, lenient, strict = other
+        return Audit(self.items + items, self.lenient + lenient, self.strict + strict)
+
+
 class JudgeResult(msgspec.Struct, frozen=True):
     """The verdicts on the questions of a request that offer words, and what they cost.
 
@@ -108,6 +125,7 @@ class JudgeResult(msgspec.Struct, frozen=True):
     """Answers that came from the store; `requests`, tokens and cost are those sent (C-140)."""
     unusable: Mapping[str, int] = {}
     """By reason: how many answers of the judge could not be used, entirely or in part."""
+    audit: Audit = Audit()
 
 
 class Similarity(msgspec.Struct, frozen=True):

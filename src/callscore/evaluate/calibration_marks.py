@@ -54,7 +54,7 @@ def _is_official(metric: MetricScore) -> bool:
 
 
 def label_notes(card: Scorecard, labels: LabelSummary | None) -> list[str]:
-    """The corrected Finals in words, corrected values that breach a gate, and unused labels."""
+    """The corrected Finals in words, rows that the judge does not help with, and unused labels."""
     notes = [note for model in card.models for note in _model_notes(model)]
     if labels is not None and not notes:
         notes.append(
@@ -77,9 +77,6 @@ def _model_notes(model: ModelScore) -> Iterator[str]:
             corrected = metric.corrected
             if corrected is None or metric.value is None:
                 continue
-            if corrected.breached and metric.rating != "Blocker":
-                words = _in_words(metric.value, metric.ci95, corrected, metric.unit)
-                yield f"BLOCKER by human labels: {model.model}, {slug}: {words}"
             if corrected.helps is False:
                 yield (
                     f"{model.model}, {slug}: the judge does not help to correct this row: its "
@@ -91,15 +88,14 @@ def _in_words(
     value: float,
     ci95: tuple[float, float] | None,
     corrected: Corrected,
-    unit: str = "fraction",
 ) -> str:
     """`0.910 [0.880–0.930] as judged; 0.880 [0.830–0.920] corrected by 120 human labels`"""
-    judged = f"{show(value, unit)}{_limits(ci95, unit)} as judged"
+    judged = f"{show(value)}{_limits(ci95)} as judged"
     return (
-        f"{judged}; {show(corrected.value, unit)}{_limits(corrected.ci95, unit)} corrected by "
+        f"{judged}; {show(corrected.value)}{_limits(corrected.ci95)} corrected by "
         f"{corrected.labels} human labels"
     )
 
 
-def _limits(ci95: tuple[float, float] | None, unit: str) -> str:
-    return "" if ci95 is None else f" {show_interval(ci95, unit)}"
+def _limits(ci95: tuple[float, float] | None) -> str:
+    return "" if ci95 is None else f" {show_interval(ci95)}"

@@ -267,7 +267,9 @@ def _rated(
     if breached and rating is not None:
         rating = Rating.BLOCKER
     own = msgspec.structs.replace(
-        corrected, rating=rating.value if rating is not None else None, breached=breached
+        corrected,
+        rating=rating.value if rating is not None else None,
+        breached=breached and slug == owner,
     )
     return msgspec.structs.replace(metric, corrected=own)
 

@@ -144,6 +144,8 @@ class ScoringPass:
         self._source = source or open_replies(config, self._ids)
         _check_costs(config, self._source.models)
         self._judge_runner = sinks.judge_runner
+        if sinks.judge_runner is not None:
+            sinks.judge_runner.expect(len(self._ids) * len(self._source.models))
         self._given = VerdictIndex()
         if config.verdicts:
             self._given = index_verdicts(config, self._ids, self._source.models)

@@ -11,6 +11,7 @@ from callscore.core.task import SCENARIO
 from callscore.report.causes import state_causes
 from callscore.report.cell import Tone
 from callscore.report.cells import tasks_run
+from callscore.report.judge_warnings import judge_warnings
 from callscore.report.names import Origins, marked_names, origins_of
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
@@ -50,7 +51,11 @@ def state_decision(card: Scorecard) -> list[Statement]:
         place = 1 + max(at for at, one in enumerate(shown) if one.keyword == "OUT")
         shown.insert(place, Statement("OUT", f"{more}, see the blockers below.", "blocked"))
     causes = state_causes(card, MODELS_SHOWN)
-    return [*shown, *(Statement(cause.keyword, cause.text, "bad") for cause in causes)]
+    return [
+        *shown,
+        *(Statement(cause.keyword, cause.text, "bad") for cause in causes),
+        *(Statement("JUDGES", warning, "bad") for warning in judge_warnings(card)),
+    ]
 
 
 def state_line(line: DecisionLine, origins: Origins) -> Statement:
