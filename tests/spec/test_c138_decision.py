@@ -204,6 +204,26 @@ def test_c138_settings_of_the_command_line_and_the_file(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
 
 
+def test_c138_a_report_reads_a_stored_card_in_another_way(tmp_path: Path) -> None:
+    outputs = answers("big", 200, 10.0) + answers("small", 200, 1.0, wrong=16)
+    path, page = tmp_path / "card.json", tmp_path / "card.md"
+    made = score(calls(200), outputs, tmp_path).card
+    path.write_bytes(msgspec.json.encode(made))
+    done = commands.run("report", path, "-o", page, "--decide", "by=efficiency")
+    assert done.returncode == 0, done.stderr
+    assert "best cost efficiency, as decide says" in page.read_text(encoding="utf-8")
+
+
+def test_c138_a_plan_begins_with_what_the_pilot_decides(tmp_path: Path) -> None:
+    path = write_eval(tmp_path, {"provider": "simulated", "model": "small"})
+    assert commands.run("run", path).returncode == 0
+    planned = commands.run("plan", path, "--json", tmp_path / "plan.json")
+    made = json.loads(commands.run("report", path, "--format", "json").stdout)
+    assert json.loads((tmp_path / "plan.json").read_bytes())["decision"] == made["decision"]
+    first = made["decision"][0]
+    assert planned.stdout.startswith(f"{first['word']:<17}")
+
+
 def test_c138_adding_a_blocked_model_does_not_change_the_choice() -> None:
     two = [model("big", 0.93, 10.0), model("small", 0.85, 1.0)]
     gaps = [gap("small", "big", 0.08, (0.05, 0.11), (0.04, 0.12))]
