@@ -23,6 +23,7 @@ WORDS = {
     "judge": "judge or its prompt",
     "embedder": "embedder",
     "over": "tasks of the Final Score",
+    "option": "option of the Final Score",
     "weights": "weights",
     "workload": "workload",
     "labels": "labels of people",

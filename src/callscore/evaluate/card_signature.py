@@ -40,6 +40,7 @@ def card_signature(
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
         "over": "+".join(over),
+        **({"option": "A"} if config.benchmarks else {}),
         "weights": _list_numbers(config.weights) or settings[0].weights,
         **({"workload": _list_numbers(config.workload)} if config.workload else {}),
         **({"labels": result.labels.digest} if result.labels is not None else {}),
