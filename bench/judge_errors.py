@@ -15,13 +15,13 @@ from callscore.core.judging import Judge, Question
 from callscore.core.scorecard import MetricScore, Scorecard
 from callscore.judges.fakes import ScriptedJudge
 from callscore.judges.panel import Panel, Seat
-from callscore.labelling.sampling import draw_answers
+from callscore.labelling.sampling import Answer, draw_answers
 from callscore.report.decision import state_decision
 from callscore.report.numbers import show, show_interval
 
-CALLS, CLAIMS, LABELS, SEED = 150, 2, 100, 11
-WRONG = {"careful": 0.005, "careless": 0.07}
-"""By model, the share of claims that are wrong; the limit of the framework is 3 %."""
+CALLS, LABELS, SEED = 150, 100, 2
+WRONG = {"careful": 0.01, "careless": 0.08}
+"""By model, the share of its two reworded facts that are wrong."""
 ROW = "text.fabrication_free"
 GOOD, BAD = "supported_by_transcript", "not_found"
 FIELDS = ("resolution", "next_step")
@@ -30,32 +30,29 @@ Sees = Callable[[bool, random.Random], bool]
 
 
 class World(NamedTuple):
-    """Calls, the answers of both models, and which claims are right."""
+    """Calls, the answers of both models, and which of their facts are right."""
 
-    cases: Sequence[Json]
-    outputs: Sequence[Json]
+    cases: list[Json]
+    outputs: list[Json]
     truth: dict[str, bool]
-    """By the text of the claim."""
-
-    def share(self, model: str) -> float:
-        """The share of right claims of a model: what people would find."""
-        own = [right for text, right in self.truth.items() if text.startswith(f"{model} ")]
-        return sum(own) / len(own)
+    """By the text of the fact."""
 
 
 def make_world() -> World:
-    """Summaries whose every fact is reworded, so that only a judge can decide it."""
+    """Summaries whose facts are reworded, so that only a judge can decide them."""
     dice = random.Random(SEED)
-    cases, outputs, truth = [], [], {}
+    world = World([], [], {})
     for call in range(CALLS):
-        expected = {name: f"the expected {name} of call {call}" for name in FIELDS}
-        cases.append({"id": f"c{call}", "task": "text", "transcript": "Customer: I was charged twice",
-                      "config": {}, "expected_outcome": _outcome(expected)})  # fmt: skip
+        expected = {name: f"the {name} that people wrote down in call {call}" for name in FIELDS}
+        case = {"id": f"c{call}", "task": "text", "config": {}}
+        spoken = "Customer: I was charged twice"
+        world.cases.append({**case, "transcript": spoken, "expected_outcome": _outcome(expected)})
         for model, wrong in WRONG.items():
-            facts = {name: f"{model} fact {call} {at}" for at, name in enumerate(FIELDS)}
-            truth |= {text: dice.random() >= wrong for text in facts.values()}
-            outputs.append({"case_id": f"c{call}", "model": model, "output": _outcome(facts)})
-    return World(cases, outputs, truth)
+            facts = {name: f"{model} c{call} fact {at}" for at, name in enumerate(FIELDS)}
+            world.truth.update({text: dice.random() >= wrong for text in facts.values()})
+            output = {"case_id": f"c{call}", "model": model, "output": _outcome(facts)}
+            world.outputs.append(output)
+    return world
 
 
 def _outcome(facts: dict[str, str]) -> Json:
@@ -84,57 +81,54 @@ def lenient(right: bool, dice: random.Random) -> bool:
 
 
 def second_judge(right: bool, dice: random.Random) -> bool:
-    return right if dice.random() < 0.95 else not right
+    return right if dice.random() < 0.98 else not right
 
 
 JUDGES = {"perfect": perfect, "80 % right": mostly_right, "lenient": lenient}
 
 
 def scripted(world: World, sees: Sees, name: str) -> Judge:
-    """A judge that decides each claim once, by what it sees of the truth."""
+    """A judge that decides each fact once, by what it sees of the truth."""
     dice = random.Random(f"{SEED} {name}")
     seen = {text: sees(right, dice) for text, right in world.truth.items()}
 
     def say(asked: Question) -> str:
-        text = next((fact for fact in seen if asked.text.endswith(fact)), "")
-        return GOOD if seen.get(text, True) else BAD
+        fact = _fact(asked)
+        return GOOD if fact is None or seen[fact] else BAD
 
     return ScriptedJudge(say, name=f"{name}@1")
 
 
-def make_labels(world: World, judge: Judge) -> list[Json]:
-    """People's verdicts on a sample of what a judge was asked, as `callscore sample` draws it."""
-    items: dict[tuple[str, str | None, int, str], list[Question]] = {}
-    for case in world.cases:
-        for output in world.outputs:
-            if output["case_id"] == case["id"]:
-                asked = _asked(case, output)
-                items[case["id"], output["model"], 1, ROW] = asked
-    sizes = {answer: len(questions) for answer, questions in items.items()}
-    drawn = draw_answers(sizes, len(WRONG) * LABELS, SEED)
-    return [
-        {"case_id": answer[0], "model": answer[1], "metric": ROW, "item": question.item,
-         "verdict": GOOD if _is_right(world, question) else BAD}
-        for answer in drawn
-        for question in items[answer]
-    ]  # fmt: skip
+def _fact(asked: Question) -> str | None:
+    """The reworded fact that a claim states: `resolution: careful c1 fact 0`."""
+    fact = asked.text.rpartition(": ")[2]
+    return fact if " fact " in fact else None
 
 
-def _is_right(world: World, asked: Question) -> bool:
-    return next(right for text, right in world.truth.items() if asked.text.endswith(text))
-
-
-def _asked(case: Json, output: Json) -> list[Question]:
-    """The claims of an answer that a judge is asked about."""
-    seen: list[Question] = []
+def make_labels(world: World) -> list[Json]:
+    """People's verdicts on a sample of the judged items, drawn as `callscore sample` draws it."""
+    items: dict[Answer, list[tuple[str, str]]] = {}
 
     def note(asked: Question) -> str:
-        seen.append(asked)
+        if asked.metric == ROW and (fact := _fact(asked)) is not None:
+            model, call, _, _ = fact.split()
+            items.setdefault((call, model, 1, ROW), []).append((asked.item, fact))
         return GOOD
 
     judge = ScriptedJudge(note, name="noting@1")
-    callscore.score([case], [output], judge=judge, embedder="none", intervals=False)
-    return [asked for asked in seen if asked.metric == ROW]
+    callscore.score(world.cases, world.outputs, judge=judge, embedder="none", intervals=False)
+    sizes = {answer: len(found) for answer, found in items.items()}
+    return [
+        {
+            "case_id": answer[0],
+            "model": answer[1],
+            "metric": ROW,
+            "item": item,
+            "verdict": GOOD if world.truth[fact] else BAD,
+        }
+        for answer in draw_answers(sizes, len(WRONG) * LABELS, SEED)
+        for item, fact in items[answer]
+    ]
 
 
 class Line(NamedTuple):
@@ -146,56 +140,61 @@ class Line(NamedTuple):
     says: str
 
 
-def lines() -> Iterator[Line]:
+def lines(world: World) -> Iterator[Line]:
     """What the card says about both models, for each judge and each check of it."""
-    world = make_world()
-    labels = make_labels(world, scripted(world, perfect, "perfect"))
+    labels = make_labels(world)
+    second = scripted(world, second_judge, "second")
     for name, sees in JUDGES.items():
-        first = scripted(world, sees, name.replace(" ", "-").replace("%", "percent"))
-        second = scripted(world, second_judge, "second")
+        first = scripted(world, sees, name.replace(" % ", "-percent-"))
         panel = Panel([Seat(first, "first"), Seat(second, "second")])
         for checked, judge, given in (
             ("not at all", first, ()),
-            (f"by {LABELS} labels per model", first, labels),
-            ("by a second judge", panel, ()),
+            (f"{LABELS} labels per model", first, labels),
+            ("a second judge", panel, ()),
         ):
-            card = callscore.score(
-                world.cases, world.outputs, labels=given, judge=judge, embedder="none"
-            )
-            values = [_value(card.model(model).tasks["text"].metrics[ROW]) for model in WRONG]
-            yield Line(name, checked, values, _says(card))
+            card = _score(world, judge, given)
+            yield Line(name, checked, [_value(_row(card, model)) for model in WRONG], _says(card))
+
+
+def _score(world: World, judge: Judge, labels: Sequence[Json] = ()) -> Scorecard:
+    return callscore.score(world.cases, world.outputs, labels=labels, judge=judge, embedder="none")
+
+
+def _row(card: Scorecard, model: str) -> MetricScore:
+    return card.model(model).tasks["text"].metrics[ROW]
 
 
 def _value(metric: MetricScore) -> str:
     judged = f"{show(metric.value or 0.0)} {metric.rating}"
     if metric.uncalibrated:
         judged += ", uncalibrated"
-    if metric.corrected is None:
+    corrected = metric.corrected
+    if corrected is None:
         return judged
-    limits = "" if metric.corrected.ci95 is None else f" {show_interval(metric.corrected.ci95)}"
-    return f"{judged}; corrected {show(metric.corrected.value)}{limits} {metric.corrected.rating}"
+    limits = "" if corrected.ci95 is None else f" {show_interval(corrected.ci95)}"
+    return f"{judged}; corrected {show(corrected.value)}{limits} {corrected.rating}"
 
 
 def _says(card: Scorecard) -> str:
-    """The words of the decision, and the warning about the judges."""
+    """The words of the decision with their models, and the warnings about the judges."""
     shown = []
     for statement in state_decision(card):
         if statement.keyword == "JUDGES":
-            shown.append(f"JUDGES {statement.text.partition(' audited')[0]} audited items …")
+            shown.append(f"JUDGES: {statement.text.removesuffix('; see --labels.')}")
         elif statement.keyword not in ("HOW SURE", "BEST QUALITY", "RANK 1"):
-            shown.append(f"{statement.keyword} {statement.text.partition(':')[0]}")
+            shown.append(f"{statement.keyword}: {statement.text.partition(':')[0]}")
     return "; ".join(shown)
 
 
 def table() -> str:
     """The table as Markdown."""
     world = make_world()
-    truth = [f"{model} (people: {world.share(model):.3f})" for model in WRONG]
-    rows = [["judge", "checked", *truth, "the header says"], ["---"] * (3 + len(WRONG))]
-    rows += [[line.judge, line.checked, *line.values, line.says] for line in lines()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows).replace("| --- ", "|---").replace(
-        "|--- |", "|---|"
-    )
+    truth = _score(world, scripted(world, perfect, "perfect"))
+    heads = [f"{model} (in truth {show(_row(truth, model).value or 0.0)})" for model in WRONG]
+    rows = [["judge", "checked by", *heads, "the header says"]]
+    rows += [[line.judge, line.checked, *line.values, line.says] for line in lines(world)]
+    shown = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([shown[0], "|---" * len(rows[0]) + "|", *shown[1:]])
 
 
 def main() -> None:
