@@ -10,6 +10,7 @@ import msgspec
 from calls_suite import SPEC, rank
 from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.contrast import ModelContrast
+from callscore.core.corrected import Corrected
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
@@ -58,6 +59,7 @@ def model(  # the settings of one column
     reasons: Sequence[str] = (),
     zeroed: float | None = None,
     waiting: Sequence[str] = (),
+    corrected: Corrected | None = None,
 ) -> ModelScore:
     """A model with a QA score; without a Final, invalid if it has blockers, else incomplete."""
     if status is None:
@@ -94,6 +96,7 @@ def model(  # the settings of one column
             over=["qa"],
             zeroed_final=zeroed,
             ci95=ci95,
+            corrected=corrected,
         ),
         cost=Cost(known, "USD", cost, cost, calls),
         blockers=blockers,
@@ -139,11 +142,12 @@ def card(
     heading: str = "Final Score",
     judge: str | None = None,
     race: RaceCard | None = None,
+    signature: str = "",
 ) -> Scorecard:
     method = IntervalMethod(0.95, "future calls", 400, 400, 10_000, 1)
     made = Scorecard(
         framework="6.0",
-        signature="",
+        signature=signature,
         models=models,
         ranking=rank(models),
         intervals=method if intervals else None,

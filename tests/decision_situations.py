@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any, NamedTuple
 
+from callscore.core.corrected import Corrected
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.race import RaceExit, RaceRisk
 from callscore.core.scorecard import Scorecard
@@ -438,7 +439,7 @@ SITUATIONS = [
         BEST QUALITY     a: Final 0.880 [0.860–0.900].
         RANK 1           a: by cost efficiency, Final 0.880 at $1.000 per 1000 calls.
         OUT              b: QA, Response Structure Compliance: 1 of 300 calls, 0.33 %
-                         [0.0–1.8].
+                         [0.0–1.8], limit 0 %.
         HOW SURE         300 calls: up to 1.00 % of calls could fail unseen.
         """,
     ),
@@ -477,7 +478,7 @@ SITUATIONS = [
         BEST QUALITY     a: Final 0.880.
         RANK 1           a: by cost efficiency, Final 0.880 at $1.000 per 1000 calls.
         OUT              b: QA, Response Structure Compliance: 2 of 8 calls, 25.00 %
-                         [3.2–65.1].
+                         [3.2–65.1], limit 0 %.
         HOW SURE         8 calls: up to 32 % of calls could fail unseen.
         """,
     ),
@@ -506,7 +507,7 @@ SITUATIONS = [
         BEST QUALITY     a: Final 0.880.
         RANK 1           a: by cost efficiency, Final 0.880 at $1.000 per 1000 calls.
         OUT              c: QA, Response Structure Compliance: 3 of 400 calls, 0.75 %
-                         [0.2–2.2].
+                         [0.2–2.2], limit 0 %.
         NOT DECIDED      b: Final Score incomplete: QA has answers to 10 of 40 cases.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
         """,
@@ -521,9 +522,9 @@ SITUATIONS = [
         NONE PASSES      b and a: both are kept out; the closest is b, Final 0.930 with
                          blocked calls counted as 0 (not official).
         OUT              b: QA, Response Structure Compliance: 1 of 400 calls, 0.25 %
-                         [0.0–1.4].
+                         [0.0–1.4], limit 0 %.
         OUT              a: QA, Response Structure Compliance: 3 of 400 calls, 0.75 %
-                         [0.2–2.2].
+                         [0.2–2.2], limit 0 %.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
         """,
     ),
@@ -541,7 +542,7 @@ SITUATIONS = [
                          row rated Fail.
         OUT              b: QA, Question Score Accuracy: 0.847 [0.790–0.880], limit 0.9.
         OUT              a: QA, Response Structure Compliance: 3 of 400 calls, 0.75 %
-                         [0.2–2.2].
+                         [0.2–2.2], limit 0 %.
         OUT              c: Final 0.300, below the 0.500 of an answer that reads
                          nothing.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
@@ -564,7 +565,7 @@ SITUATIONS = [
         """
         NOT DECIDED      b: Final Score incomplete: QA has answers to 10 of 40 cases.
         OUT              a: QA, Response Structure Compliance: 3 of 400 calls, 0.75 %
-                         [0.2–2.2].
+                         [0.2–2.2], limit 0 %.
         HOW SURE         10 calls: up to 26 % of calls could fail unseen.
         """,
     ),
@@ -649,7 +650,7 @@ SITUATIONS = [
         RANK 1           sim (simulated): by cost efficiency, Final 0.990 at $0.100 per
                          1000 calls.
         OUT              real: QA, Response Structure Compliance: 2 of 400 calls, 0.50 %
-                         [0.1–1.8].
+                         [0.1–1.8], limit 0 %.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
         """,
     ),
@@ -999,7 +1000,7 @@ SITUATIONS = [
         NOT DECIDED      big: best in the race, but kept out; the other models were not
                          finished.
         OUT              big: QA, Response Structure Compliance: 1 of 400 calls, 0.25 %
-                         [0.0–1.4].
+                         [0.0–1.4], limit 0 %.
         OUT              small: after 10 blocks: worse than big.
         HOW SURE         the guarantee is about this data set (pool): the best model of
                          this data set is eliminated with a probability of at most 5 %.
@@ -1120,14 +1121,72 @@ SITUATIONS = [
         NONE PASSES      m0, m1, m2 and 3 more: all 6 are kept out; the closest is m0,
                          Final 0.900 with blocked calls counted as 0 (not official).
         OUT              m0: QA, Response Structure Compliance: 1 of 400 calls, 0.25 %
-                         [0.0–1.4].
+                         [0.0–1.4], limit 0 %.
         OUT              m1: QA, Response Structure Compliance: 2 of 400 calls, 0.50 %
-                         [0.1–1.8].
+                         [0.1–1.8], limit 0 %.
         OUT              m2: QA, Response Structure Compliance: 3 of 400 calls, 0.75 %
-                         [0.2–2.2].
+                         [0.2–2.2], limit 0 %.
         OUT              m3: QA, Response Structure Compliance: 4 of 400 calls, 1.00 %
-                         [0.3–2.5].
+                         [0.3–2.5], limit 0 %.
         OUT              2 more models, see the blockers below.
+        HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
+        """,
+    ),
+    Situation(
+        "labels of people correct the score",
+        card(
+            model("a", 0.91, ci95=(0.88, 0.93), corrected=Corrected(0.88, (0.83, 0.92), 120, 40)),
+            model("b", 0.90, ci95=(0.87, 0.92), corrected=Corrected(0.90, (0.84, 0.94), 120, 40)),
+            gaps=[gap("a", "b", 0.02, (-0.01, 0.05), (-0.02, 0.06), needed=800)],
+        ),
+        """
+        TIE              b and a: cannot be distinguished with these 400 calls, and they
+                         cost the same. Final 0.900 [0.840–0.940] and 0.880
+                         [0.830–0.920], $1.000 per 1000 calls, corrected by 120 labels.
+        BEST QUALITY     b: Final 0.900 [0.840–0.940], $1.000 per 1000 calls.
+        RANK 1           a: by cost efficiency, Final 0.910 at $1.000 per 1000 calls.
+        HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; b and a
+                         cannot be distinguished (+0.020 [-0.010, 0.050]); about 800
+                         calls would show a difference of 0.020.
+        """,
+    ),
+    Situation(
+        "labels of people show a breach that the judge missed",
+        card(
+            model("a", 0.91),
+            model(
+                "b",
+                0.95,
+                rows={
+                    "text.fabrication_free": row(
+                        0.99,
+                        "Acceptable",
+                        corrected=Corrected(0.93, (0.90, 0.96), 100, 40, breached=True),
+                    )
+                },
+            ),
+        ),
+        """
+        ONLY ONE PASSES  a: the only one of 2 models that passes: no blocker, no row
+                         rated Fail. Final 0.910, $1.000 per 1000 calls.
+        BEST QUALITY     b: Final 0.950, $1.000 per 1000 calls; kept out, see below.
+        RANK 1           b: by cost efficiency, Final 0.950 at $1.000 per 1000 calls.
+        OUT              b: Text, Fabrication-Free Rate: 0.930 [0.900–0.960] corrected
+                         by 100 labels, limit 0.97.
+        HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
+        """,
+    ),
+    Situation(
+        "a tolerance for broken replies is exceeded",
+        card(
+            model("a", None, blockers=[broken(12)], zeroed=0.9),
+            signature="suite:calls|settings:call_gate_tolerance=0.02|judge:none",
+        ),
+        """
+        NONE PASSES      a: it is kept out, Final 0.900 with blocked calls counted as 0
+                         (not official).
+        OUT              a: QA, Response Structure Compliance: 12 of 400 calls, 3.00 %
+                         [1.6–5.2], limit 2 %.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
         """,
     ),

@@ -87,7 +87,7 @@ def test_c138_a_better_model_with_one_broken_reply_of_300_leaves_one_that_passes
     made = score(calls(300), outputs, tmp_path).card
     assert words(made)[0] == "ONLY ONE PASSES a"
     (out,) = [line for line in made.decision if line.word == "OUT"]
-    assert out.models == ["b"] and "1 of 300 calls, 0.33 % [0.0–1.8]" in out.why
+    assert out.models == ["b"] and "1 of 300 calls, 0.33 % [0.0–1.8], limit 0 %" in out.why
 
 
 def test_c138_two_free_models_that_cannot_be_distinguished_tie(tmp_path: Path) -> None:

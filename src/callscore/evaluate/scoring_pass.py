@@ -170,14 +170,15 @@ class ScoringPass:
     def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
         """How the replies are scored, by the config and the kinds of verdicts in its files."""
         given, judge_runner = self._given, sinks.judge_runner
+        estimates = {**config.estimates, **given.estimates}
         whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
         has_judge = judge_runner is not None and judge_runner.judge is not None
         return ScoringOptions(
             on_result=sinks.on_result,
             on_record=sinks.on_record,
             on_verdict=sinks.on_verdict,
-            estimates=bool(given.estimates),
-            substitutes=Substitutes(judge_runner, given.estimates, whole=whole),
+            estimates=bool(estimates),
+            substitutes=Substitutes(judge_runner, estimates, whole=whole),
             benchmarks=config.benchmarks or given.on_benchmarks,
             has_judge=judge_runner is not None,
             on_open=sinks.on_open,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from callscore.core.decide import Decide
 from callscore.core.scorecard import FINAL, ModelScore, Scorecard
+from callscore.core.signature import parts_of
 from callscore.core.spec import Spec
 from callscore.report.cells import show_score_interval
 from callscore.report.names import marked_name, marked_names, origins_of
@@ -32,6 +34,13 @@ class CardFacts:
         self.ranking = [line for line in card.ranking if line.model in names]
         heading = plain(card.final_heading, 80)
         self.heading = "Final" if heading == FINAL else heading
+
+    @property
+    def call_gate_tolerance(self) -> float:
+        """The share of calls that may breach a call gate; the signature names it if it is set."""
+        settings = parts_of(self.card.signature).get("settings", "")
+        found = re.search(r"\bcall_gate_tolerance=([0-9]+(?:\.[0-9]+)?)", settings)
+        return float(found[1]) if found else 0.0
 
     def name(self, model: str) -> str:
         """The marked name of a model."""

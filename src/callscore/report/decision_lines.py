@@ -330,7 +330,12 @@ def _kept_out(facts: CardFacts, only: Sequence[str] = ()) -> Iterator[DecisionLi
     models = [m for m in considered(facts.card) if not only or m.model in only]
     for model in sorted(models, key=closest_first):
         if facts.is_kept_out(model):
-            why = describe_obstacles(model, facts.spec, allow_fail=facts.decide.allow_fail)
+            why = describe_obstacles(
+                model,
+                facts.spec,
+                tolerance=facts.call_gate_tolerance,
+                allow_fail=facts.decide.allow_fail,
+            )
             yield DecisionLine("OUT", [model.model], why or reasons.get(model.model, ""))
 
 

@@ -20,9 +20,14 @@ from callscore.stats.rates import binomial_interval
 NOT_CERTAIN = "not certain: "
 
 
-def describe_obstacles(model: ModelScore, spec: Spec, *, allow_fail: bool = False) -> str:
-    """Return the first obstacle of a model with its numbers, and how many there are besides."""
-    blockers = [_describe_blocker(blocker, model, spec) for blocker in model.blockers]
+def describe_obstacles(
+    model: ModelScore, spec: Spec, *, tolerance: float = 0.0, allow_fail: bool = False
+) -> str:
+    """Return the first obstacle of a model with its numbers, and how many there are besides.
+
+    `tolerance` is the share of calls that may breach a call gate.
+    """
+    blockers = [_describe_blocker(blocker, model, spec, tolerance) for blocker in model.blockers]
     blockers += [_describe_correction(slug, model, spec) for slug in corrected_breaches(model)]
     failing = [] if allow_fail else failing_rows(model)
     rows = [_describe_row(slug, metric, spec) for slug, metric in failing]
@@ -40,14 +45,15 @@ def describe_obstacles(model: ModelScore, spec: Spec, *, allow_fail: bool = Fals
     return "; ".join([first, *more])
 
 
-def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
+def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec, tolerance: float) -> str:
     """Return `QA, Compliance False Pass Rate: 16.88 % [9.30–27.10], limit 3 %`."""
     metric, task = spec.metrics.get(blocker.metric), model.tasks.get(blocker.task)
     if metric is None or task is None:  # of a package that is not installed
         return f"{blocker.metric}: {blocker.value:.4g}, limit {blocker.limit:g}"
     name = f"{_task(blocker.task, spec)}, {metric.label}"
     if metric.gate is not None and metric.gate.kind == "call":
-        return f"{name}: {_share_of_calls(len(blocker.cases), task.n)}"
+        share = _share_of_calls(len(blocker.cases), task.n)
+        return f"{name}: {share}, {_limit(100 * tolerance, 'percent')}"
     row = task.metrics.get(blocker.metric)
     interval = None if row is None else row.ci95
     is_sure = interval is None or not _includes(interval, blocker.limit, metric)
@@ -58,8 +64,8 @@ def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
 
 def _describe_correction(slug: str, model: ModelScore, spec: Spec) -> str:
     """Return a row that keeps its gate as judged, and breaches it as people judge    STATS §5"""
-    task = slug.partition(".")[0]
-    metric, rule = model.tasks[task].metrics[slug], spec.metrics.get(slug)
+    task, rule = slug.partition(".")[0], spec.metrics.get(slug)
+    metric = next(of.metrics[slug] for of in model.tasks.values() if slug in of.metrics)
     fixed = metric.corrected
     assert fixed is not None  # only such rows are corrected
     name = f"{_task(task, spec)}, {slug if rule is None else rule.label}"
