@@ -144,9 +144,9 @@ class _Filling(NamedTuple):
         bounds = bca_interval(replicates, calls)
         if bounds is None:
             return None
-        limits = Limits(bounds.low, bounds.high)
-        if not any(row.differ for row in labels):
-            limits = widen_for_agreement(replicates.estimate, limits, calls, width)
+        limits, value = Limits(bounds.low, bounds.high), replicates.estimate
+        if bounds.method == "all_equal" or not any(row.differ for row in labels):
+            limits = widen_for_agreement(value, limits, calls, width)
         return limits.low, limits.high
 
 
