@@ -21,7 +21,13 @@ def corrected_row(row: TemplateRow, models: Sequence[ModelScore]) -> ScorecardRo
     if not any(found):
         return None
     own = msgspec.structs.replace(
-        row, kind="corrected", label=LABEL, threshold="", is_blocker=False, remark=""
+        row,
+        kind="corrected",
+        label=LABEL,
+        threshold="",
+        is_blocker=False,
+        is_detail=True,
+        remark="",
     )
     unit = _unit(row, models)
     return ScorecardRow(own, [_cell(corrected, unit) for corrected in found])

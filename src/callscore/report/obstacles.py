@@ -10,7 +10,6 @@ from callscore.report.numbers import show, show_count, show_interval
 from callscore.scorecard.decision import (
     FAIL,
     corrected_breaches,
-    decisive_final,
     failing_rows,
     final_floor,
     is_below_floor,
@@ -101,7 +100,7 @@ def _describe_row(slug: str, metric: MetricScore, spec: Spec) -> str:
 
 
 def _describe_floor(model: ModelScore) -> Iterator[str]:
-    floor, final = final_floor(model), decisive_final(model)
+    floor, final = final_floor(model), model.final.score
     if floor is not None and final is not None and is_below_floor(model):
         yield f"Final {show(final)}, below the {show(floor)} of an answer that reads nothing"
 

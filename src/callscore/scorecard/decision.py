@@ -102,8 +102,11 @@ def failing_rows(model: ModelScore) -> Sequence[tuple[str, MetricScore]]:
 
 
 def is_below_floor(model: ModelScore) -> bool:
-    """final < floor − 1e-9        C-135"""
-    floor, final = final_floor(model), decisive_final(model)
+    """final < floor − 1e-9        C-135
+
+    Both as judged: the judged parts of the floor are the model's own values.
+    """
+    floor, final = final_floor(model), model.final.score
     return floor is not None and final is not None and final < floor - TOLERANCE
 
 
@@ -324,7 +327,7 @@ def _cost(card: Scorecard, name: str) -> float:
 def _doubts(card: Scorecard, name: str, decide: Decide) -> Sequence[Doubt]:
     """What makes the best possible word LIKELY        C-138 rule 2"""
     model = card.model(name)
-    floor, final = final_floor(model), decisive_final(model) or 0.0
+    floor, final = final_floor(model), model.final.score or 0.0
     found: list[Doubt] = []
     if not model.final.official:
         found.append("estimate")

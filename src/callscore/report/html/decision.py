@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from callscore.core.corrected import Corrected
 from callscore.core.interval import FEW_CALLS
 from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import ModelScore, Scorecard
@@ -159,11 +160,19 @@ def _value(text: str, interval: str) -> Html:
     return join(tag("b", text), " ", tag("small", interval) if interval else None)
 
 
+def _corrected(corrected: Corrected) -> Html:
+    """Return the value as people would give it        STATS §5"""
+    limits = "" if corrected.ci95 is None else f" {show_interval(corrected.ci95)}"
+    labels = show_count(corrected.labels, "label")
+    return tag("small", f"corrected {show(corrected.value)}{limits} by {labels}")
+
+
 def _final(model: ModelScore) -> Child:
     final = model.final
     if final.score is not None:
         mark = "" if final.official else " estimate"
-        return join(_value(show(final.score), show_score_interval(final)), mark)
+        judged = join(_value(show(final.score), show_score_interval(final)), mark)
+        return judged if final.corrected is None else join(judged, _corrected(final.corrected))
     if final.status == "invalid":
         zeroed = final.zeroed_final
         remark = f"{show(zeroed)}, blocked as 0" if zeroed is not None else ""
