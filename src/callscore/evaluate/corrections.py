@@ -144,9 +144,9 @@ class _Filling(NamedTuple):
         bounds = bca_interval(replicates, calls)
         if bounds is None:
             return None
-        limits = Limits(bounds.low, bounds.high)
-        if not any(row.differ for row in labels):
-            limits = widen_for_agreement(replicates.estimate, limits, calls, width)
+        limits, value = Limits(bounds.low, bounds.high), replicates.estimate
+        if bounds.method == "all_equal" or not any(row.differ for row in labels):
+            limits = widen_for_agreement(value, limits, calls, width)
         return limits.low, limits.high
 
 
@@ -199,6 +199,7 @@ def _task(name: str, task: TaskScore, filling: _Filling, correction: ModelCorrec
             _clip(filling.limits(("task", name), used, width), 1.0),
             sum(counted),
             min(row.calls for row in used),
+            uncorrected=tuple(slug for slug in weights if metrics[slug].uncalibrated),
         ),
     )
 
@@ -264,6 +265,13 @@ def _final(
             _clip(limits, 1.0),
             sum(part.labels for part in parts),
             min(part.calls for part in parts),
+            uncorrected=tuple(
+                slug
+                for name, weight in correction.shape.final.items()
+                if weight and name in tasks
+                for slug in row_weights(correction.shape, name)
+                if tasks[name].metrics[slug].uncalibrated
+            ),
         ),
     )
 

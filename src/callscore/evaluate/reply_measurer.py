@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 import msgspec
 
 from callscore.core.case import Case, Malformed
-from callscore.core.judging import Item, Verdicts
+from callscore.core.judging import Audit, Item, Verdicts
 from callscore.core.measure import MALFORMED, Measure
 from callscore.core.suite import BenchmarkLayer, Metric
 from callscore.core.task import Measured
-from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ParsedReply
+from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
@@ -97,16 +98,17 @@ class ReplyMeasurer:
         extremes = None
         if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
             extremes = self._extremes(parsed_case, parsed, measured, verdicts)
-        of_case = frozen.verdicts.keys() - parsed_case.given.keys()
-        judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
+        judged: Collection[Item] = ()
+        if verdicts:
+            of_case = frozen.verdicts.keys() - parsed_case.given.keys()
+            judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
         labels = None
         if self._labelled:
             labels = self._labels_on(loaded, parsed, verdicts, judged)
         scored = ScoredReply(
             measured, score_case(formulas.formula, measured), layer_two, extremes, labels
         )
-        metrics = frozenset(item.metric for item in judged)
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts, metrics)
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts, _counted(judged, found))
 
     def _labels_on(
         self,
@@ -186,6 +188,16 @@ def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection
     return [
         item for item, given in verdicts.items() if is_judged(given, asked_now=item in asked_now)
     ]
+
+
+def _counted(judged: Collection[Item], found: Judgement) -> Mapping[str, JudgedItems]:
+    """By metric, the items that a judging model decided, with their audit."""
+    if not judged:
+        return {}
+    return {
+        metric: JudgedItems(number, found.audit.get(metric, Audit()))
+        for metric, number in Counter(item.metric for item in judged).items()
+    }
 
 
 def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
