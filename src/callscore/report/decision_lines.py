@@ -181,6 +181,10 @@ def _reason_of_price(facts: CardFacts, choice: Choice) -> str:
     cheaper = [name for name in others if (facts.cost(name) or 0.0) < cost - TOLERANCE]
     if not cheaper:
         return f"best quality and lowest price of {len(others) + 1} models that pass"
+    below = facts.above(best, cheaper[0])
+    if not below.significant and below.ci95 is not None:
+        chance = f"{below.value:.3f} lower, which may be chance"
+        return f"best quality; {facts.name(cheaper[0])} is cheaper and {chance}"
     worse = f"{facts.name(cheaper[0])} is" if len(cheaper) == 1 else f"{len(cheaper)} are"
     return f"best quality; {worse} cheaper and worse"
 
@@ -227,9 +231,7 @@ def _not_shown(facts: CardFacts, choice: Choice) -> Iterator[str]:
     these = facts.these_calls(chosen)
     if above.upper_claim is None:
         yield "no limit was computed for it"
-    elif needed is None:
-        yield f"it is {above.value:.3f} lower so far, and {these} cannot tell if that is chance"
-    elif needed > calls_of(facts.card.model(chosen)):
+    elif needed is not None and needed > calls_of(facts.card.model(chosen)):
         yield f"{these} cannot show it, about {needed:,} {facts.unit}s would show it"
     else:
         yield f"{these} cannot show it"
