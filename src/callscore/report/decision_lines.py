@@ -72,12 +72,14 @@ def _race(facts: CardFacts, race: RaceCard) -> Iterator[DecisionLine]:
     rivals = unfinished_rivals(facts.card, race, facts.decide)
     if race.decision is not None and not rivals:
         yield from _race_choice(facts, race.decision)
-    if race.decision is not None and facts.is_kept_out(facts.card.model(race.decision)):
+    result = race_result(race, rivals, facts.decide.margin)
+    best = None if race.decision is None else facts.card.model(race.decision)
+    if best is not None and best.blockers:
         why = "best in the race, but kept out; the other models were not finished"
-        yield DecisionLine("NOT DECIDED", [race.decision], why)
-        yield from _kept_out(facts, [race.decision])
-    else:
-        yield race_result(race, rivals, facts.decide.margin)
+        result = DecisionLine("NOT DECIDED", result.models, why)
+    yield result
+    if best is not None and facts.is_kept_out(best):
+        yield from _kept_out(facts, [best.model])
     yield from race_exits(race)
     yield DecisionLine("HOW SURE", [], describe_guarantee(race))
 
