@@ -194,9 +194,10 @@ def audited(first: str, second: str, replies: int = 1) -> JudgeResult:
 
 
 def test_stats_5_the_audit_covers_passes_and_recall_and_says_who_is_lenient() -> None:
-    assert audited(GOOD, BAD).audit == Audit(items=2, lenient=2, strict=0)
-    assert audited(BAD, GOOD).audit == Audit(items=2, lenient=0, strict=2)
-    assert audited(GOOD, GOOD).audit == Audit(items=2)
+    both = (CLAIM.metric, RECALL.metric)
+    assert audited(GOOD, BAD).audit == dict.fromkeys(both, Audit(1, lenient=1, strict=0))
+    assert audited(BAD, GOOD).audit == dict.fromkeys(both, Audit(1, lenient=0, strict=1))
+    assert audited(GOOD, GOOD).audit == dict.fromkeys(both, Audit(1))
     assert words(audited(GOOD, BAD)) == {"claim": BAD, "recall": "not_stated"}  # the stricter
 
 
@@ -210,7 +211,7 @@ def test_stats_5_of_few_replies_a_larger_share_is_audited(replies: int) -> None:
         panel.expect(replies)
         answer = judge(judge_request(CLAIM, RECALL, config={"n": at}), panel)
         assert isinstance(answer, JudgeResult)
-        number += answer.audit.items > 0
+        number += bool(answer.audit)
     assert expected / 2 < number / 400 < expected * 2
 
 
@@ -219,7 +220,7 @@ def test_stats_5_an_audit_without_a_second_judge_shows_nothing() -> None:
     panel.expect(1)
     answer = judge(judge_request(CLAIM, RECALL), panel)
     assert isinstance(answer, JudgeResult)
-    assert answer.audit == Audit()
+    assert answer.audit == {}
 
 
 @pytest.mark.parametrize(

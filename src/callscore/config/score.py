@@ -66,6 +66,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """Repeats of every case; None if they follow from the outputs."""
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
+    estimates: Mapping[str, str] = {}
+    """Metrics that a built-in substitute judged, and its name; verdicts may name more (C-125)."""
     elsewhere: Collection[str] = ()
     """Metrics whose verdicts may belong to other data of the same run."""
 

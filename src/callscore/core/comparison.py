@@ -68,6 +68,9 @@ class RowDifference(msgspec.Struct, frozen=True):
     """Of the Final Score: whether the two are distinguishable, by the test of rank bands."""
     claim: tuple[float, float] | None = None
     """Of the Final Score: limits of the difference, each one-sided at 95 % (STATS §2)."""
+    corrected: bool = False
+    """Whether the values are those that people would give, by labels on both (STATS §5); there is
+    no p then."""
 
 
 class CaseChange(msgspec.Struct, frozen=True):

@@ -85,7 +85,7 @@ class Unjudged(NamedTuple):
     why: str
 
 
-class Audit(NamedTuple):
+class Audit(msgspec.Struct, frozen=True):
     """Items that a second judge checked in a random sample, and how often the first differs."""
 
     items: int = 0
@@ -94,12 +94,11 @@ class Audit(NamedTuple):
     strict: int = 0
     """The first judge has the stricter verdict."""
 
-    def __add__(self, other: object) -> Audit:
+    def __add__(self, other: Audit) -> Audit:
         """The sum of both audits."""
-        if not isinstance(other, Audit):
-            return NotImplemented
-        items, lenient, strict = other
-        return Audit(self.items + items, self.lenient + lenient, self.strict + strict)
+        return Audit(
+            self.items + other.items, self.lenient + other.lenient, self.strict + other.strict
+        )
 
 
 class JudgeResult(msgspec.Struct, frozen=True):
@@ -125,7 +124,8 @@ class JudgeResult(msgspec.Struct, frozen=True):
     """Answers that came from the store; `requests`, tokens and cost are those sent (C-140)."""
     unusable: Mapping[str, int] = {}
     """By reason: how many answers of the judge could not be used, entirely or in part."""
-    audit: Audit = Audit()
+    audit: Mapping[str, Audit] = {}
+    """By metric, the items that a second judge checked in a random sample of answers."""
 
 
 class Similarity(msgspec.Struct, frozen=True):

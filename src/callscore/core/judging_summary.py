@@ -45,6 +45,8 @@ class Judging(msgspec.Struct, frozen=True):
     """How many of them the first judge decided more leniently than the second."""
     strict: int = 0
     """How many of them the first judge decided more strictly than the second."""
+    at_risk: Sequence[str] = ()
+    """Gates that a model keeps only if the first judge is right, in words."""
     disagreement_ci95: Interval | None = None
     """The 95 % interval of the share on which they disagree."""
     flip_rate_ci95: Interval | msgspec.UnsetType = msgspec.UNSET

@@ -12,6 +12,7 @@ import msgspec
 from callscore.core.corrected import Corrected
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.verdict_rules import VerdictRules
+from callscore.evaluate.case_steps import JudgedItems
 from callscore.evaluate.labels import LabelSummary
 from callscore.report.numbers import show, show_interval
 from callscore.stats.label_corrections import LEAST_CALLS
@@ -19,14 +20,18 @@ from callscore.suites.registry import Catalog
 
 
 def mark_judged(
-    models: Sequence[ModelScore], judged: Mapping[str, frozenset[str]], catalog: Catalog
+    models: Sequence[ModelScore],
+    judged: Mapping[str, Mapping[str, JudgedItems]],
+    catalog: Catalog,
 ) -> list[ModelScore]:
     """Mark every row that rests on verdicts of a judging model as uncalibrated.
 
     Labels that correct a row remove the mark.
     """
     return [
-        _mark_model(model, judged[model.model], catalog) if model.model in judged else model
+        _mark_model(model, frozenset(judged[model.model]), catalog)
+        if model.model in judged
+        else model
         for model in models
     ]
 
@@ -53,7 +58,13 @@ def _is_official(metric: MetricScore) -> bool:
     return metric.value is not None and not metric.approximate
 
 
-def label_notes(card: Scorecard, labels: LabelSummary | None) -> list[str]:
+def with_label_notes(card: Scorecard, labels: LabelSummary | None) -> Scorecard:
+    """The card with notes on its labels, first of all notes."""
+    notes = _label_notes(card, labels)
+    return msgspec.structs.replace(card, notes=[*notes, *card.notes]) if notes else card
+
+
+def _label_notes(card: Scorecard, labels: LabelSummary | None) -> list[str]:
     """The corrected Finals in words, rows that the judge does not help with, and unused labels."""
     notes = [note for model in card.models for note in _model_notes(model)]
     if labels is not None and not notes:

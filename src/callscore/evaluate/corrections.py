@@ -16,6 +16,7 @@ from callscore.evaluate.bands import CORRECTED
 from callscore.evaluate.pairs import ComparedCalls
 from callscore.scorecard.formula import TaskFormula
 from callscore.stats.bca import bca_interval
+from callscore.stats.claimed_scores import ALPHA, ClaimInput, claim_scores
 from callscore.stats.contributions import BLOCKED_SHARE, Contributions, ModelShape
 from callscore.stats.intervals import Interval as Limits
 from callscore.stats.label_corrections import (
@@ -23,9 +24,10 @@ from callscore.stats.label_corrections import (
     LabelCorrection,
     LabelMatrix,
     RowLabels,
+    difference_limits,
     label_matrix,
 )
-from callscore.stats.matrix import CallMatrix, ResamplingUnits
+from callscore.stats.matrix import ResamplingUnits
 from callscore.stats.prediction_powered import judge_helps, widen_for_agreement
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import ScoreKey, Scores, rank_scores, scores
@@ -44,16 +46,53 @@ class ModelCorrection(NamedTuple):
 
     at: int
     """The position of the model."""
-    shape: ModelShape
-    matrix: CallMatrix
+    given: ClaimInput
     labels: LabelMatrix
     correction: LabelCorrection
+
+    @property
+    def shape(self) -> ModelShape:
+        """The formulas of the model."""
+        return self.given.shape
 
     def corrected(self, sums: Floats, label_sums: Floats) -> Scores:
         """All values of the model from corrected sums, and the weight of the judge by row."""
         found, trust = self.correction.correct(sums, label_sums)
-        values = scores(self.shape, self.matrix.place, found)
+        values = scores(self.shape, self.given.matrix.place, found)
         return {**values, **{(TRUST, *block): of for block, of in trust.items()}}
+
+    def difference(self, key: ScoreKey, alpha: float) -> Limits | None:
+        """The limits of people − judge in a row, a task score or the Final Score        STATS §5
+
+        α is shared by the rows that count in it.
+        """
+        weights = self._weights(key)
+        low = high = 0.0
+        for block, weight in weights.items():
+            limits = difference_limits(self.labels.rows[block], alpha / len(weights))
+            if limits is None:
+                return None
+            ends = (weight * limits.low, weight * limits.high)
+            low, high = low + min(ends), high + max(ends)
+        return Limits(low, high)
+
+    def _weights(self, key: ScoreKey) -> Mapping[Block, float]:
+        """The labelled rows of a score with their weights; a blocked call counts against it."""
+        rows = self.labels.rows
+        if key[0] == "row":
+            return {block: 1.0 for block in rows if block[1] == key[1]}
+        of_task = {key[1]: 1.0} if key[0] == "task" else self.shape.final
+        if key[0] == "zeroed":
+            of_task = self.shape.zeroed
+        found = {
+            (task, slug): weight * row_weights(self.shape, task).get(slug, 0.0)
+            if slug != BLOCKED_SHARE
+            else -weight
+            for task, weight in of_task.items()
+            for of, slug in rows
+            if of == task
+        }
+        return {block: weight for block, weight in found.items() if weight}
 
 
 def model_corrections(
@@ -62,11 +101,11 @@ def model_corrections(
     """How the labels of people correct each model that has a row with enough of them."""
     found = {}
     for model, at in compared.of_model.items():
-        shape, matrix, _ = compared.inputs[at]
-        labels = label_matrix(contributions[model], shape, units)
+        given = compared.inputs[at]
+        labels = label_matrix(contributions[model], given.shape, units)
         if labels is not None:
-            correction = LabelCorrection(labels, matrix.place, shape)
-            found[model] = ModelCorrection(at, shape, matrix, labels, correction)
+            correction = LabelCorrection(labels, given.matrix.place, given.shape)
+            found[model] = ModelCorrection(at, given, labels, correction)
     return found
 
 
@@ -105,9 +144,9 @@ class _Filling(NamedTuple):
         bounds = bca_interval(replicates, calls)
         if bounds is None:
             return None
-        limits = Limits(bounds.low, bounds.high)
-        if not any(row.differ for row in labels):
-            limits = widen_for_agreement(replicates.estimate, limits, calls, width)
+        limits, value = Limits(bounds.low, bounds.high), replicates.estimate
+        if bounds.method == "all_equal" or not any(row.differ for row in labels):
+            limits = widen_for_agreement(value, limits, calls, width)
         return limits.low, limits.high
 
 
@@ -119,11 +158,14 @@ def with_corrected(
 ) -> Scorecard:
     """The card with the corrected values of every model that has labels, rated."""
     models = []
+    half = claim_scores([one.given for one in corrections.values()], ALPHA / 2)
+    claims = {name: of.limits for name, of in zip(corrections, half, strict=True)}
     for model in card.models:
         correction = corrections.get(model.model)
         if correction is not None:
             of_model = found[model.model]
             model = _fill_corrected(model, of_model, correction)
+            model = _claim_corrected(model, claims[model.model], correction)
             model = _rate_corrected(model, of_model, formula_of)
         models.append(model)
     return msgspec.structs.replace(card, models=models)
@@ -175,7 +217,7 @@ def _metric(block: Block, metric: MetricScore, filling: _Filling) -> MetricScore
     value = filling.found.get((CORRECTED, "row", block[1]))
     if metric.value is None or labels is None or value is None or not math.isfinite(value.estimate):
         return metric
-    width = 100.0 if metric.unit == "percent" else 1.0
+    width = _scale(metric)
     limits = filling.limits(("row", block[1]), [labels], width)
     return msgspec.structs.replace(
         metric,
@@ -224,6 +266,39 @@ def _final(
             min(part.calls for part in parts),
         ),
     )
+
+
+def _claim_corrected(
+    model: ModelScore, limits: Mapping[ScoreKey, Limits], correction: ModelCorrection
+) -> ModelScore:
+    """Add the claim limits: those of the judged value and of people − judge, at α/2 each."""
+
+    def claim(corrected: Corrected | None, key: ScoreKey, scale: float = 1.0) -> Corrected | None:
+        judged, difference = limits.get(key), correction.difference(key, ALPHA / 2)
+        if corrected is None or judged is None or difference is None:
+            return corrected
+        ends = judged.low + scale * difference.low, judged.high + scale * difference.high
+        return msgspec.structs.replace(corrected, claim=_clip(ends, scale))
+
+    tasks = {}
+    for name, task in model.tasks.items():
+        metrics = {
+            slug: msgspec.structs.replace(
+                row, corrected=claim(row.corrected, ("row", slug), _scale(row))
+            )
+            if row.corrected is not None
+            else row
+            for slug, row in task.metrics.items()
+        }
+        tasks[name] = msgspec.structs.replace(
+            task, metrics=metrics, corrected=claim(task.corrected, ("task", name))
+        )
+    final = msgspec.structs.replace(model.final, corrected=claim(model.final.corrected, ("final",)))
+    return msgspec.structs.replace(model, tasks=tasks, final=final)
+
+
+def _scale(metric: MetricScore) -> float:
+    return 100.0 if metric.unit == "percent" else 1.0
 
 
 def _rate_corrected(

@@ -84,7 +84,8 @@ def with_intervals(
     found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
     card = with_corrected(_fill_card(card, inputs, method), found_of, labelled, formula_of)
     card = with_bands(card, groups, compared, differences, claimed)
-    return with_claims(card, compared, claimed, decide)
+    of_people = {model: correction.difference for model, correction in labelled.items()}
+    return with_claims(card, compared, claimed, decide, of_people)
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

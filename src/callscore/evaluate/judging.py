@@ -41,6 +41,8 @@ class Judgement(msgspec.Struct, frozen=True):
     verdicts: Verdicts = {}
     failures: Mapping[str, str] = {}
     flags: Sequence[str] = ()
+    audit: Mapping[str, Audit] = {}
+    """By metric, what a second judge checked."""
 
 
 NO_JUDGEMENT = Judgement()
@@ -99,8 +101,8 @@ class JudgingCost(msgspec.Struct):
             self.flipped += judged.flipped
             flipped, rejudged = self.flips.get(call, (0, 0))
             self.flips[call] = (flipped + judged.flipped, rejudged + judged.rejudged)
-        if judged.audit.items:
-            self.audits[call] = self.audits.get(call, Audit()) + judged.audit
+        for audit in judged.audit.values():
+            self.audits[call] = self.audits.get(call, Audit()) + audit
         for flag in judged.flags:
             self.flags[flag] = self.flags.get(flag, 0) + 1
 
@@ -170,10 +172,11 @@ class JudgeRunner:
             {item: given for part in parts for item, given in part.verdicts.items()},
             {metric: why for part in parts for metric, why in part.failures.items()},
             [flag for part in parts for flag in part.flags],
+            {metric: audit for part in parts for metric, audit in part.audit.items()},
         )
 
     def expect(self, replies: int) -> None:
-        """Tell the judge how many replies there are, if it asks for that (`Panel`)."""
+        """Tell the judge how many replies each model has, if it asks for that (`Panel`)."""
         if callable(expect := getattr(self.judge, "expect", None)):
             expect(replies)
 
@@ -252,7 +255,7 @@ class JudgeRunner:
         for void in judged.void:
             self.why_failed = min(self.why_failed or void.why, void.why)
         failures = {void.item.metric: void.why for void in judged.void}
-        return Judgement(_by_item(judged.verdicts), failures, judged.flags)
+        return Judgement(_by_item(judged.verdicts), failures, judged.flags, judged.audit)
 
     async def _compare(
         self, embedder: Embedder, language: str | None, questions: Sequence[Question]

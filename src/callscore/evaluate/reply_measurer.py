@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 import msgspec
 
 from callscore.core.case import Case, Malformed
-from callscore.core.judging import Item, Verdicts
+from callscore.core.judging import Audit, Item, Verdicts
 from callscore.core.measure import MALFORMED, Measure
 from callscore.core.suite import BenchmarkLayer, Metric
 from callscore.core.task import Measured
-from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ParsedReply
+from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
@@ -105,8 +106,12 @@ class ReplyMeasurer:
         scored = ScoredReply(
             measured, score_case(formulas.formula, measured), layer_two, extremes, labels
         )
-        metrics = frozenset(item.metric for item in judged)
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts, metrics)
+        counts = Counter(item.metric for item in judged)
+        items = {
+            metric: JudgedItems(number, found.audit.get(metric, Audit()))
+            for metric, number in counts.items()
+        }
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts, items)
 
     def _labels_on(
         self,

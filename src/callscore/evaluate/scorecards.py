@@ -13,8 +13,9 @@ from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
-from callscore.evaluate.calibration_marks import label_notes, mark_judged
+from callscore.evaluate.calibration_marks import mark_judged, with_label_notes
 from callscore.evaluate.card_signature import card_signature
+from callscore.evaluate.judge_audit import with_audit
 from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.report.decision_lines import with_decision
@@ -38,14 +39,8 @@ def scorecard(
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
     context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
-    models = mark_judged(
-        [
-            _model_score(model, tallies, config, context)
-            for model, tallies in result.tallies.items()
-        ],
-        result.judged,
-        config.catalog,
-    )
+    scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
+    models = mark_judged(scored, result.judged, config.catalog)
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
@@ -71,8 +66,7 @@ def scorecard(
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
     card = with_decision(card, spec, config.decide)
-    if notes := label_notes(card, result.labels):
-        card = msgspec.structs.replace(card, notes=[*notes, *card.notes])
+    card = with_label_notes(with_audit(card, result, config.catalog), result.labels)
     if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language

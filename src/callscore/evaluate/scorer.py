@@ -13,6 +13,7 @@ from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
     JudgedCase,
+    JudgedItems,
     MeasuredCase,
     MeasuredReply,
     ParsedCase,
@@ -121,8 +122,8 @@ class Scorer:
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
-        self.judged: dict[str, set[str]] = {}
-        """By model, the metrics with verdicts of a judging model."""
+        self.judged: dict[str, dict[str, JudgedItems]] = {}
+        """By model and metric, what a judging model decided."""
         self.uncited = 0
         """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
@@ -302,8 +303,9 @@ class Scorer:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
                     self._emit_verdicts(case, run.parsed, run.found)
-                if run.judged:
-                    self.judged.setdefault(model, set()).update(run.judged)
+                for metric, items in run.judged.items():
+                    of_model = self.judged.setdefault(model, {})
+                    of_model[metric] = of_model.get(metric, JudgedItems(0)) + items
                 replies.append(run.scored)
             else:
                 group.failed += 1

@@ -21,6 +21,7 @@ from callscore.core.suite import Floor
 from callscore.evaluate.case_steps import (
     NOT_JUDGED,
     JudgedCase,
+    JudgedItems,
     MeasuredCase,
     ParsedCase,
     judge_case,
@@ -97,8 +98,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By metric, what compared texts in place of LaBSE or mUSE (C-68)."""
     leaks: Mapping[tuple[str, str], Sequence[str]] = {}
     """By model and kind, the cases whose replies have data that must not be written down."""
-    judged: Mapping[str, frozenset[str]] = {}
-    """By model, the metrics with verdicts of a judging model."""
+    judged: Mapping[str, Mapping[str, JudgedItems]] = {}
+    """By model and metric, what a judging model decided."""
     labels: LabelSummary | None = None
     """The labels of people that correct judged values; None if there are none."""
     uncited: int = 0
@@ -145,7 +146,7 @@ class ScoringPass:
         _check_costs(config, self._source.models)
         self._judge_runner = sinks.judge_runner
         if sinks.judge_runner is not None:
-            sinks.judge_runner.expect(len(self._ids) * len(self._source.models))
+            sinks.judge_runner.expect(len(self._ids))
         self._given = VerdictIndex()
         if config.verdicts:
             self._given = index_verdicts(config, self._ids, self._source.models)
@@ -170,14 +171,15 @@ class ScoringPass:
     def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
         """How the replies are scored, by the config and the kinds of verdicts in its files."""
         given, judge_runner = self._given, sinks.judge_runner
+        estimates = {**config.estimates, **given.estimates}
         whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
         has_judge = judge_runner is not None and judge_runner.judge is not None
         return ScoringOptions(
             on_result=sinks.on_result,
             on_record=sinks.on_record,
             on_verdict=sinks.on_verdict,
-            estimates=bool(given.estimates),
-            substitutes=Substitutes(judge_runner, given.estimates, whole=whole),
+            estimates=bool(estimates),
+            substitutes=Substitutes(judge_runner, estimates, whole=whole),
             benchmarks=config.benchmarks or given.on_benchmarks,
             has_judge=judge_runner is not None,
             on_open=sinks.on_open,
@@ -230,7 +232,7 @@ class ScoringPass:
             contradicted=self._feed.contradictions,
             leaks=self._scorer.leaks,
             measured_by=self._scorer.substitutes.names(),
-            judged={model: frozenset(found) for model, found in self._scorer.judged.items()},
+            judged=self._scorer.judged,
             labels=self._labels.summary(),
             uncited=self._scorer.uncited,
         )

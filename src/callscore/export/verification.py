@@ -6,7 +6,7 @@ Hashes detect a changed file. Scoring again detects a change after which hashes 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +267,7 @@ class _Verification:
             metrics=given.metrics,
             intervals=given.intervals,
             decide=given.decide,
+            estimates=_estimates_of(self._read(CARD, Scorecard)),
         )
 
     def _check_decision(self) -> None:
@@ -325,3 +326,13 @@ class _Verification:
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")
+
+
+def _estimates_of(card: Scorecard) -> Mapping[str, str]:
+    """The metrics that the offline judge serves, if it was the judge: estimates for every model,
+    also where no reply needed a verdict        C-125
+    """
+    from callscore.judges.offline.judge import OfflineJudge
+
+    judge = card.judging.judge if card.judging is not None else None
+    return dict.fromkeys(OfflineJudge().estimates, judge) if judge == OfflineJudge.name else {}

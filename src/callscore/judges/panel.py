@@ -36,7 +36,7 @@ REPEATED_SHARE = 0.05
 AUDITED_SHARE = 0.05
 """The least share of replies that the second judge checks completely, passes and failures."""
 AUDITED_REPLIES = 30
-"""Of few replies a larger share is checked: about this many."""
+"""Of few replies a larger share is checked: about this many of each model."""
 DISPUTED = "judges_disagree"
 RELATED = "judges_related"
 
@@ -62,7 +62,7 @@ class Panel:
         self._audited_share = AUDITED_SHARE
 
     def expect(self, replies: int) -> None:
-        """Prepare for this many replies: an audit of a few items would show nothing."""
+        """Prepare for this many replies of each model: an audit of a few would show nothing."""
         self._audited_share = max(AUDITED_SHARE, min(1.0, AUDITED_REPLIES / max(1, replies)))
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
@@ -112,7 +112,7 @@ class _Session:
         self._void: dict[Item, str] = {}
         self._disputed: list[Item] = []
         self._rejudged = self._flips = 0
-        self._audit = Audit()
+        self._audit: dict[str, Audit] = {}
         self.spent = JudgeUsage()
         self.flags: set[str] = set()
 
@@ -163,8 +163,9 @@ class _Session:
     def compare(self, second: JudgeResult, *, audited: bool) -> Sequence[Question]:
         """The questions on which the second judge disagrees; its verdicts replace void ones."""
         words = _by_item(second)
-        if audited:
-            self._audit = sum((self._check(q, words) for q in self._request.questions), Audit())
+        for question in self._request.questions if audited else ():
+            found = self._audit.get(question.metric, Audit()) + self._check(question, words)
+            self._audit[question.metric] = found
         for item in [item for item in self._void if item in words]:
             self._verdicts[item] = words[item]
             del self._void[item]

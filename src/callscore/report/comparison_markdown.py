@@ -54,7 +54,8 @@ def _parts(comparison: Comparison, max_cases: int, *, all_rows: bool) -> Iterato
 
 
 def _row(row: RowDifference) -> list[str]:
-    label = f"**{row.label}**" if row.kind in ("final", "task") else row.label
+    shown = cells.show_label(row)
+    label = f"**{shown}**" if row.kind in ("final", "task") else shown
     return [
         label,
         cells.show_value(row.first, row.unit),

@@ -34,6 +34,11 @@ def is_shown(row: RowDifference, *, all_rows: bool) -> bool:
     return row.difference is not None and abs(row.difference) > 1e-12
 
 
+def show_label(row: RowDifference) -> str:
+    """Return the name of a row; it says if its values are corrected by labels of people."""
+    return f"{row.label} (corrected)" if row.corrected else row.label
+
+
 def show_value(number: float | None, unit: str) -> str:
     """Return a value as text, or `n/a`."""
     if number is None:

@@ -55,7 +55,7 @@ def _cells(row: RowDifference, *, has_p: bool) -> Line:
         else []
     )
     return [
-        StyledText(indent + row.label, "bold" if row.kind == "final" else ""),
+        StyledText(indent + cells.show_label(row), "bold" if row.kind == "final" else ""),
         StyledText(cells.show_value(row.first, row.unit)),
         StyledText(cells.show_value(row.second, row.unit)),
         StyledText(cells.show_difference(row.difference, row.unit), style),

@@ -14,5 +14,9 @@ TOO_MUCH = 0.10
 def judge_warnings(card: Scorecard) -> Iterator[str]:
     """Yield what keeps a reader from trusting the judged values."""
     judging = card.judging
-    if judging is not None and (judging.disagreement or 0.0) > TOO_MUCH:
+    if judging is None:
+        return
+    if (judging.disagreement or 0.0) > TOO_MUCH:
         yield f"the second one disagrees on {show_disagreement(judging)}; see --labels."
+    for sentence in judging.at_risk:
+        yield f"{sentence}; see --labels."

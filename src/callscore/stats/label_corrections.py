@@ -13,10 +13,11 @@ difference of a call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.measure import Measure
+from callscore.stats.claims import mean_limits
 from callscore.stats.contributions import (
     BLOCKED_SHARE,
     Contributions,
@@ -24,6 +25,7 @@ from callscore.stats.contributions import (
     MetricShape,
     ModelShape,
 )
+from callscore.stats.intervals import Interval
 from callscore.stats.matrix import CallMatrix, ColumnKey, ResamplingUnits
 from callscore.stats.prediction_powered import (
     LabelSums,
@@ -54,7 +56,20 @@ class RowLabels(NamedTuple):
     differ: bool
     """Whether people and judge differ on a labelled call."""
     differences: Sequence[tuple[int, float]]
-    """Per labelled call: its key, and people − judge as a share of the range."""
+    """Per labelled call: its key, and people − judge, whose mean is that of all calls; a share."""
+    reach: float
+    """The largest difference that one call can have."""
+
+
+def difference_limits(row: RowLabels, alpha: float) -> Interval | None:
+    """Gaffke's limits of the mean difference between people and judge        STATS §5
+
+    Each is one-sided at 1 − α: one more call might differ by as much as a call can.
+    """
+    import numpy as np
+
+    keys, values = zip(*row.differences, strict=True)
+    return mean_limits(np.array(values), np.array(keys, np.uint64), (-row.reach, row.reach), alpha)
 
 
 class LabelMatrix(NamedTuple):
@@ -65,9 +80,15 @@ class LabelMatrix(NamedTuple):
 
 
 def label_matrix(
-    contributions: Contributions, shape: ModelShape, units: ResamplingUnits
+    contributions: Contributions,
+    shape: ModelShape,
+    units: ResamplingUnits,
+    within: CallMatrix | None = None,
 ) -> LabelMatrix | None:
-    """The sums of the judged calls of one model; None if no row has enough labels."""
+    """The sums of the judged calls of one model; None if no row has enough labels.
+
+    With `within`, only calls that this matrix has cases of.
+    """
     import numpy as np
 
     places: list[ColumnKey] = []
@@ -80,6 +101,9 @@ def label_matrix(
         for slug, cases in kept.labels.items() if kept is not None else ():
             if kept is None or slug not in kinds:
                 continue
+            if within is not None:
+                calls = _calls_with_cases(within, task)
+                cases = {place: case for place, case in cases.items() if kept.keys[place] in calls}
             labelled = sum(case.labelled > 0 for case in cases.values())
             if labelled < LEAST_CALLS:
                 continue
@@ -94,6 +118,14 @@ def label_matrix(
         return None
     place = {key: at for at, key in enumerate(places)}
     return LabelMatrix(CallMatrix(units, place, np.array(lines)), rows)
+
+
+def _calls_with_cases(matrix: CallMatrix, task: str) -> Collection[int]:
+    """The keys of the calls that a matrix has cases of; its units are single calls."""
+    at = matrix.place.get((task, "", "cases"))
+    if at is None:
+        return ()
+    return {int(key) for key in matrix.units.calls[matrix.sums[at] > 0]}
 
 
 class _Cases:
@@ -150,20 +182,27 @@ class _Cases:
         judged, difference = self._residuals()
         known = self.weight > 0
         people = judged[known] + difference[known] / self.weight[known]
-        scale = self._scale()
+        mean_weight = float(self.weight[known].mean())
+        scale = self._scale() * mean_weight
         return RowLabels(
             sum(case.labelled for case in self.cases),
             int(known.sum()),
             correlation(list(people), list(judged[known])),
             bool((np.abs(difference[known]) > 1e-12).any()),
             [
-                (key, float(value))
-                for key, value, is_labelled in zip(
-                    keys, difference / (scale * np.maximum(self.weight, 1e-12)), known, strict=True
-                )
+                (key, float(value) / scale)
+                for key, value, is_labelled in zip(keys, difference, known, strict=True)
                 if is_labelled
             ],
+            self._heaviest() * float(self.weight[known].max()) / mean_weight,
         )
+
+    def _heaviest(self) -> float:
+        """How much more than a mean call one call can count."""
+        if self.row.kind != "pooled":
+            return 1.0
+        items = self.judged["denominator"]
+        return float(items.max() / max(items.mean(), 1e-12))
 
     def _scale(self) -> float:
         """The size that a difference is compared with: the range, or the mean items of a call."""

@@ -61,7 +61,7 @@ def judge_weights(sums: LabelSums) -> Floats:
     """λ = cov(human, judge) / ((1 + n/N)·var(judge)), within 0 and 1; 0 without other items
 
     Both are those of the labelled items: a judge that agrees with every label is then trusted
-    completely, and the estimate is its own mean.
+    completely, and the estimate is its own mean. So is one that says the same about all of them.
     """
     import numpy as np
 
@@ -69,8 +69,9 @@ def judge_weights(sums: LabelSums) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         shared = sums.products - sums.human * sums.judge / n
         spread = sums.squares - sums.judge * sums.judge / n
-        weights = shared / ((1 + n / alone) * spread)
-    usable = np.isfinite(weights) & (alone > 0) & (spread > 1e-9)
+        slope = np.where(spread > 1e-9, shared / spread, 1.0)
+        weights = slope / (1 + n / alone)
+    usable = np.isfinite(weights) & (alone > 0)
     return np.where(usable, np.clip(weights, 0.0, 1.0), 0.0)
 
 
