@@ -54,7 +54,7 @@ def test_the_first_eval_file_ends_in_a_decision_labelled_as_an_estimate(
     assert ranking["thrifty"]["estimate"] and ranking["careful"]["estimate"]
     assert shown.startswith("offline estimate")
     assert "\nLIKELY           thrifty (simulated): not worse than careful (simulated)" in shown
-    assert "an estimate, built-in rules replace a judge" in shown
+    assert "an estimate, built-in rules replace a judge" in " ".join(shown.split())
 
 
 def test_a_model_that_is_none_is_labelled_everywhere(sample_run: tuple[Path, str]) -> None:
