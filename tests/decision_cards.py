@@ -192,6 +192,7 @@ def race(
         saved_requests=0.66,
         saved_cost=0.5,
         models=models,
+        clear_margin=AS_RECOMMENDED.margin,
         risk=risk,
     )
 

@@ -1077,7 +1077,7 @@ SITUATIONS = [
         """
         BEST QUALITY     big: decided after 412 of 1,200 requests, 50 % of the cost
                          saved; with 95 % confidence at most 4.1 % of calls breach a
-                         call gate, and one of the 180 open ones is enough.
+                         call gate; one of the 180 open ones is enough.
         OUT              small: after 10 blocks: worse than big.
         HOW SURE         the guarantee is about this data set (pool): the best model of
                          this data set is eliminated with a probability of at most 5 %.

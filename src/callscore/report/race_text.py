@@ -18,7 +18,7 @@ def describe_decision(race: RaceCard) -> str:
     paid = _paid(race)
     names = " and ".join(map(_name, race.tie_band))
     if race.status == "decided":
-        return f"{_name(race.decision or '')} is best: decided {paid}"
+        return f"{_name(race.decision or '')} has the best quality: decided {paid}{_risk(race)}"
     if race.status == "tie":
         return f"{names} cannot be distinguished: ended {paid}; {race.stopped}"
     if race.status == "none":
@@ -60,7 +60,7 @@ def _risk(race: RaceCard) -> str:
     gates = f"; not shown to hold: {', '.join(risk.open_gates)}" if risk.open_gates else ""
     return (
         f"; with 95 % confidence at most {100 * risk.breach_share:.1f} % of calls breach a call"
-        f" gate, and {enough} of the {risk.open_calls:,} open ones {verb} enough{gates}"
+        f" gate; {enough} of the {risk.open_calls:,} open ones {verb} enough{gates}"
     )
 
 
@@ -74,7 +74,8 @@ def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequen
 
     def is_rival(model: RacingModel) -> bool:
         is_out = model.out is not None and model.out.why in ("call_gate", "rate_gate")
-        if is_out or model.finished or model.clearly_worse or model.model not in rivals:
+        is_behind = model.clearly_worse and decide.margin <= race.clear_margin
+        if is_out or is_behind or model.finished or model.model not in rivals:
             return False
         cost = card.model(model.model).cost.per_1000_calls
         return cost is None or price is None or cost < price
