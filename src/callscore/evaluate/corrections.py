@@ -199,6 +199,7 @@ def _task(name: str, task: TaskScore, filling: _Filling, correction: ModelCorrec
             _clip(filling.limits(("task", name), used, width), 1.0),
             sum(counted),
             min(row.calls for row in used),
+            uncorrected=tuple(slug for slug in weights if metrics[slug].uncalibrated),
         ),
     )
 
@@ -264,6 +265,13 @@ def _final(
             _clip(limits, 1.0),
             sum(part.labels for part in parts),
             min(part.calls for part in parts),
+            uncorrected=tuple(
+                slug
+                for name, weight in correction.shape.final.items()
+                if weight and name in tasks
+                for slug in row_weights(correction.shape, name)
+                if tasks[name].metrics[slug].uncalibrated
+            ),
         ),
     )
 

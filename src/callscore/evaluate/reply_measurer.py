@@ -98,20 +98,17 @@ class ReplyMeasurer:
         extremes = None
         if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
             extremes = self._extremes(parsed_case, parsed, measured, verdicts)
-        of_case = frozen.verdicts.keys() - parsed_case.given.keys()
-        judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
+        judged: Collection[Item] = ()
+        if verdicts:
+            of_case = frozen.verdicts.keys() - parsed_case.given.keys()
+            judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
         labels = None
         if self._labelled:
             labels = self._labels_on(loaded, parsed, verdicts, judged)
         scored = ScoredReply(
             measured, score_case(formulas.formula, measured), layer_two, extremes, labels
         )
-        counts = Counter(item.metric for item in judged)
-        items = {
-            metric: JudgedItems(number, found.audit.get(metric, Audit()))
-            for metric, number in counts.items()
-        }
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts, items)
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts, _counted(judged, found))
 
     def _labels_on(
         self,
@@ -191,6 +188,16 @@ def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection
     return [
         item for item, given in verdicts.items() if is_judged(given, asked_now=item in asked_now)
     ]
+
+
+def _counted(judged: Collection[Item], found: Judgement) -> Mapping[str, JudgedItems]:
+    """By metric, the items that a judging model decided, with their audit."""
+    if not judged:
+        return {}
+    return {
+        metric: JudgedItems(number, found.audit.get(metric, Audit()))
+        for metric, number in Counter(item.metric for item in judged).items()
+    }
 
 
 def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:

@@ -50,9 +50,11 @@ def _cell(corrected: Corrected | None, unit: str) -> Cell:
         return Cell("no labels", "quiet")
     shown = show(corrected.value, unit)
     rating = f" {corrected.rating}" if corrected.rating else ""
-    helps = "; the judge does not help" if corrected.helps is False else ""
+    remarks = "; the judge does not help" if corrected.helps is False else ""
+    if corrected.uncorrected:
+        remarks += f"; {show_count(len(corrected.uncorrected), 'row')} uncalibrated"
     return Cell(
-        f"{shown}{rating} ({show_count(corrected.labels, 'label')}{helps})",
+        f"{shown}{rating} ({show_count(corrected.labels, 'label')}{remarks})",
         TONES.get(corrected.rating or "", "plain"),
         brief=f"{shown}{rating[:2]}",
         interval="" if corrected.ci95 is None else show_interval(corrected.ci95, unit),
