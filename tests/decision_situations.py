@@ -257,15 +257,14 @@ SITUATIONS = [
             gaps=[gap("small", "big", 0.1, (-0.02, 0.22), (-0.1, 0.3), deviation=0.3, needed=73)],
         ),
         """
-        LIKELY           small: cannot be distinguished from big, at 10 % of its price.
-                         Final 0.800 against 0.900, $1.000 against $10.00 per 1000
-                         calls. Not certain: it is 0.100 lower so far, and these 20
-                         calls cannot tell if that is chance.
-        BEST QUALITY     big: Final 0.900, $10.00 per 1000 calls.
+        LIKELY           big: best quality; small is cheaper and 0.100 lower, which may
+                         be chance. Final 0.900, $10.00 per 1000 calls. Not certain:
+                         these 20 calls cannot show it, about 55 calls would show it.
+        BEST QUALITY     big: Final 0.900.
         RANK 1           small: by cost efficiency, Final 0.800 at $1.000 per 1000
                          calls.
-        HOW SURE         20 calls: up to 14 % of calls could fail unseen; small and big
-                         cannot be distinguished (-0.100 [-0.220, 0.020]); about 73
+        HOW SURE         20 calls: up to 14 % of calls could fail unseen; big and small
+                         cannot be distinguished (+0.100 [-0.020, 0.220]); about 73
                          calls would show a difference of 0.100.
         """,
     ),
@@ -791,8 +790,7 @@ SITUATIONS = [
         """
         LIKELY           small: cannot be distinguished from big, at 10 % of its price.
                          Final 0.910 against 0.930 [0.910–0.950], $1.000 against $10.00
-                         per 1000 calls. Not certain: it is 0.020 lower so far, and
-                         these 400 calls cannot tell if that is chance.
+                         per 1000 calls. Not certain: these 400 calls cannot show it.
         BEST QUALITY     big: Final 0.930 [0.910–0.950], $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.910 at $1.000 per 1000
                          calls.
@@ -1188,6 +1186,24 @@ SITUATIONS = [
         OUT              a: QA, Response Structure Compliance: 12 of 400 calls, 3.00 %
                          [1.6–5.2], limit 2 %.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen.
+        """,
+    ),
+    Situation(
+        "six calls cannot distinguish 0 from 0.98",
+        card(
+            model("good", 0.98, 10.0, calls=6),
+            model("silent", 0.0, 0.1, calls=6),
+            gaps=[gap("silent", "good", 0.98, (-0.10, 1.0), (-0.30, 1.0), needed=7)],
+        ),
+        """
+        LIKELY           good: best quality; silent is cheaper and 0.980 lower, which
+                         may be chance. Final 0.980, $10.00 per 1000 calls. Not certain:
+                         these 6 calls cannot show it; only 6 calls.
+        BEST QUALITY     good: Final 0.980.
+        RANK 1           good: by cost efficiency, Final 0.980 at $10.00 per 1000 calls.
+        HOW SURE         6 calls: up to 40 % of calls could fail unseen; good and silent
+                         cannot be distinguished (+0.980 [-0.100, 1.000]); about 7 calls
+                         would show a difference of 0.980.
         """,
     ),
 ]

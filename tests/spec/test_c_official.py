@@ -160,7 +160,7 @@ def test_c68_a_value_by_chrf_has_its_name_and_no_rating(tmp_path: Path) -> None:
     assert "callscore[labse]" in note
     lines = list(scorecard_lines(scored.card, template_of(scored.card), "T", 120))
     shown = "\n".join("".join(part.text for part in line) for line in lines)
-    row = next(line for line in shown.splitlines() if "Sentence-Level Meaning" in line)
+    row = next(line for line in shown.splitlines() if "Sentence-Level Meaning Accuracy  " in line)
     assert "chrF" in row
     assert not {"✓", "✗"} & set(row)
     assert "chrF: limits hold for LaBSE or mUSE only" in shown

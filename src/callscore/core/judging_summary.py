@@ -59,5 +59,6 @@ class Judging(msgspec.Struct, frozen=True):
 
     @property
     def is_silent(self) -> bool:
-        """Whether the judge was asked and gave no usable verdict at all."""
-        return self.items > 0 and self.verdicts == 0
+        """Whether a judging model was asked and gave no usable verdict at all."""
+        was_asked = self.requests or self.stored
+        return bool(was_asked and self.items) and self.verdicts == 0

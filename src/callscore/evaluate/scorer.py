@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.framework import NOT_CITED
-from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
+from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
     JudgedCase,
@@ -203,7 +203,9 @@ class Scorer:
             frozen = Judgement(about_case, frozen.failures)
         loaded = parsed_case.loaded
         layer = self._measurer.formulas_of(loaded.task.name).layer
-        marks = self.substitutes.of_case(loaded, layer, frozen.verdicts)
+        marks = self.substitutes.of_case(
+            loaded, layer, frozen.verdicts or _given_verdicts(parsed_case)
+        )
         measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
         for model, runs in parsed_case.replies.items():
             done = measured[model] = []
@@ -364,3 +366,13 @@ def _result(case: Case, model: str, run: MeasuredReply, marks: Sequence[str]) ->
         sorted({*flags, *marks}) if marks else flags,
         metrics,
     )
+
+
+def _given_verdicts(parsed_case: ParsedCase) -> Verdicts:
+    """The verdicts in files on all replies: a dossier has those about a case with each reply."""
+    found: dict[Item, Sequence[Verdict]] = {}
+    for runs in parsed_case.replies.values():
+        for parsed in runs:
+            if isinstance(parsed, ParsedReply) and parsed.given:
+                found.update(parsed.given)
+    return found

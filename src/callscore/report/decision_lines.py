@@ -72,12 +72,14 @@ def _race(facts: CardFacts, race: RaceCard) -> Iterator[DecisionLine]:
     rivals = unfinished_rivals(facts.card, race, facts.decide)
     if race.decision is not None and not rivals:
         yield from _race_choice(facts, race.decision)
-    if race.decision is not None and facts.is_kept_out(facts.card.model(race.decision)):
+    result = race_result(race, rivals, facts.decide.margin)
+    best = None if race.decision is None else facts.card.model(race.decision)
+    if best is not None and best.blockers:
         why = "best in the race, but kept out; the other models were not finished"
-        yield DecisionLine("NOT DECIDED", [race.decision], why)
-        yield from _kept_out(facts, [race.decision])
-    else:
-        yield race_result(race, rivals, facts.decide.margin)
+        result = DecisionLine("NOT DECIDED", result.models, why)
+    yield result
+    if best is not None and facts.is_kept_out(best):
+        yield from _kept_out(facts, [best.model])
     yield from race_exits(race)
     yield DecisionLine("HOW SURE", [], describe_guarantee(race))
 
@@ -181,6 +183,10 @@ def _reason_of_price(facts: CardFacts, choice: Choice) -> str:
     cheaper = [name for name in others if (facts.cost(name) or 0.0) < cost - TOLERANCE]
     if not cheaper:
         return f"best quality and lowest price of {len(others) + 1} models that pass"
+    below = facts.above(best, cheaper[0])
+    if not below.significant and below.ci95 is not None:
+        chance = f"{below.value:.3f} lower, which may be chance"
+        return f"best quality; {facts.name(cheaper[0])} is cheaper and {chance}"
     worse = f"{facts.name(cheaper[0])} is" if len(cheaper) == 1 else f"{len(cheaper)} are"
     return f"best quality; {worse} cheaper and worse"
 
@@ -227,9 +233,7 @@ def _not_shown(facts: CardFacts, choice: Choice) -> Iterator[str]:
     these = facts.these_calls(chosen)
     if above.upper_claim is None:
         yield "no limit was computed for it"
-    elif needed is None:
-        yield f"it is {above.value:.3f} lower so far, and {these} cannot tell if that is chance"
-    elif needed > calls_of(facts.card.model(chosen)):
+    elif needed is not None and needed > calls_of(facts.card.model(chosen)):
         yield f"{these} cannot show it, about {needed:,} {facts.unit}s would show it"
     else:
         yield f"{these} cannot show it"

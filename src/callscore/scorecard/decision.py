@@ -273,10 +273,13 @@ def _by_price(card: Scorecard, names: Sequence[str], decide: Decide) -> Sequence
 
 
 def _may_be_chosen(card: Scorecard, best: str, name: str, decide: Decide) -> bool:
-    """Whether the data do not show that the best is better by more than the margin."""
+    """Whether a model is lower by at most the margin, and the data do not speak against that.
+
+    One that is lower by more is not likely to be as good, even if it cannot be distinguished.
+    """
     above = difference(card, best, name)
-    if above.ci95 is None and not above.significant:  # without intervals, by the scores
-        return above.value <= decide.margin + TOLERANCE
+    if above.value > decide.margin + TOLERANCE:
+        return False
     return not above.significant or above.is_at_most(decide.margin) is not False
 
 
