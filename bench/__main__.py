@@ -21,7 +21,15 @@ BENCHES = (
         "judged",
         "race",
     ),
-    *("embeddings", "offline_judge", "judge_tokens", "middling_judge", "report", "hops"),
+    *(
+        "embeddings",
+        "offline_judge",
+        "judge_tokens",
+        "judge_errors",
+        "middling_judge",
+        "report",
+        "hops",
+    ),
     "export",
 )
 

@@ -1,4 +1,4 @@
-"""mUSE and chrF beside people: sentence by sentence, call by call, model against model."""
+"""mUSE, chrF and their mean beside people: by sentence, by call, model against model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
-HEADINGS = ("mUSE", "chrF", "mUSE − chrF")
+HEADINGS = ("mUSE", "chrF", "mUSE − chrF", "mean", "mean − mUSE")
 
 
 class Scored(NamedTuple):
@@ -93,16 +93,18 @@ def _table(heading: str, by_direction: Mapping[str, Sequence[Scored]]) -> None:
 
 
 def _spearman(scored: Sequence[Scored]) -> tuple[Values, Values]:
-    """Both correlations and their difference, now and over resampled calls."""
+    """The correlations, that of their mean, and differences, now and over resampled calls."""
     import numpy as np
     from scipy.stats import rankdata
 
-    columns = np.array([one.scores for one in scored]).T
+    scores = np.array([one.scores for one in scored]).T
+    columns = np.vstack([scores, scores[1:].mean(axis=0)])
     places = _grouped(range(len(scored)), lambda index: scored[index].call)
 
     def measure(chosen: Sequence[int]) -> Values:
         human = np.corrcoef([rankdata(column) for column in columns[:, chosen]])[0]
-        return np.array([human[1], human[2], human[1] - human[2]])
+        _, muse, lexical, mean = human
+        return np.array([muse, lexical, muse - lexical, mean, mean - muse])
 
     return measure(range(len(scored))), resampled(measure, list(places.values()))
 

@@ -42,7 +42,7 @@ AUTHORS: Mapping[str, tuple[str, ...]] = {
         "Malformed",
         "Failed",
     ),
-    "Measures": ("Measure", "Measured", "Faults"),
+    "Measures": ("Measure", "Measured", "Needs", "Faults"),
     "Metrics and their ratings": (
         "MetricSpec",
         "Band",

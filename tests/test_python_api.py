@@ -217,7 +217,7 @@ class TestOptions:
             (callscore.score, "juge", r"^score\(\) has no option 'juge'; did you mean judge\?$"),
             (callscore.run, "budget", r"did you mean budget_usd\?$"),
             (callscore.compare, "storage", r"did you mean store\?$"),
-            (callscore.score, "zzzzzz", "expected one of cases, outputs, verdicts, judge"),
+            (callscore.score, "zzzzzz", "expected one of cases, outputs, verdicts, labels"),
         ],
     )
     def test_an_unknown_one_names_the_nearest(
@@ -244,7 +244,7 @@ class TestOptions:
     def test_whatever_can_be_set_is_an_option(self) -> None:
         """Fields that only a run fills in, or that name the files of a command, are no options."""
         ours = set(inspect.signature(callscore.score).parameters)
-        of_files = {"repeats", "elsewhere", "other_tasks", "single_cases"}
+        of_files = {"repeats", "elsewhere", "other_tasks", "single_cases", "estimates"}
         assert set(ScoreConfig.__struct_fields__) - ours == of_files
         ours = set(inspect.signature(callscore.run).parameters)
         of_commands = {"card", "log", "on_case", "on_step", "on_scoring_result"}

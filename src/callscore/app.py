@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from callscore.config.decide import read_decide
 from callscore.config.score import (
     DEFAULT_STORE,
     ScoreConfig,
@@ -59,6 +60,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     outputs: Records | None = None,
     *,
     verdicts: Records | None = None,
+    labels: Records | None = None,
     judge: JudgeSource = "none",
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
@@ -66,6 +68,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
+    decide: Mapping[str, Any] | None = None,
     workload: Mapping[str, float] | None = None,
     cost_per_1000: Mapping[str, float] | None = None,
     tasks: Sequence[str] = (),
@@ -81,13 +84,13 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
 ) -> Scorecard:
     """Score stored outputs against their cases, like `callscore score`.
 
-    Cases, outputs and verdicts are JSONL files, dicts in the same form, or the rows of a pandas or
-    polars frame. You can call it while an event loop is running, as in a notebook.
+    Cases, outputs, verdicts and labels are JSONL files, dicts, or the rows of a data frame.
 
     Args:
         cases: The calls with their expected outcomes; a `.json` file may have one case.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
+        labels: Verdicts by people on a sample of judged items, which correct the judged values.
         judge: Decides what code cannot: `none`, `offline`, another name, models, or a Judge.
         embedder: Compares sentences; by default `auto` with a judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
@@ -95,6 +98,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         store: Store the replies of judges here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
         weights: Task weights.
+        decide: What the recommended model is chosen by: `by`, `margin`, `allow_fail`.
         workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
@@ -108,16 +112,16 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         progress: Called with the number of scored cases and of all.
         trust_config: Allow judge and embedder to send keys to new hosts.
     """
-    who = _judge(judge)
     config = ScoreConfig(
         cases=(),
-        judge=who,
-        embedder=_embedder(embedder, who),
+        judge=_judge(judge),
+        embedder=_embedder(embedder, judge),
         benchmarks=benchmarks,
         intervals=intervals,
         store=as_path(store) or DEFAULT_STORE,
         settings=settings or {},
         weights=weights or {},
+        decide=read_decide(decide or {}),
         workload=workload or {},
         cost_per_1000=cost_per_1000 or {},
         tasks=tasks,
@@ -125,9 +129,8 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    paths = (as_path(results), as_path(records), as_path(save_verdicts))
-    targets = OutputPaths(*paths, open_items=as_path(open_items))
-    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
+    targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
     return _score_given(given, config, targets, progress, trust_config=trust_config)
 
 
@@ -247,7 +250,7 @@ def score_files(
 
     `on_case` receives every case with all its replies, for a report.
     """
-    targets.check((*config.cases, *config.outputs, *config.verdicts))
+    targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
         return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         RecordPart,
         StandaloneTask,
     )
-    from callscore.core.task import Faults, ItemCount, Measured
+    from callscore.core.task import Faults, ItemCount, Measured, Needs
     from callscore.core.template import TemplateRow
     from callscore.core.verdict_rules import VerdictRules
     from callscore.report.safe_text import plain
@@ -87,6 +87,7 @@ __all__ = [
     "Message",
     "MetricSpec",
     "ModelSpec",
+    "Needs",
     "Noise",
     "Parsed",
     "Price",
@@ -155,7 +156,7 @@ _MODULES = {
         "RecordPart",
         "StandaloneTask",
     ),
-    "core.task": ("Faults", "ItemCount", "Measured"),
+    "core.task": ("Faults", "ItemCount", "Measured", "Needs"),
     "core.verdict_rules": ("VerdictRules",),
     "report.safe_text": ("plain",),
     "report.source": ("Answer", "CaseView", "ReportFormat", "ReportOptions", "ReportSource"),

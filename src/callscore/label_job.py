@@ -11,9 +11,11 @@ import msgspec
 
 from callscore.app import line_writer
 from callscore.core.errors import DataError, UsageError
+from callscore.core.judging import Question
 from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
 from callscore.core.spreadsheet_cells import unescape_formula
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.evaluate.worklist import open_items
 from callscore.import_job import load_case_config, load_form, read_source
 from callscore.importers.tables import format_cell, read_tables
 from callscore.labelling.labels import (
@@ -26,6 +28,8 @@ from callscore.labelling.labels import (
     read_labels,
 )
 from callscore.labelling.sampling import (
+    Answer,
+    draw_answers,
     draw_disputed,
     draw_random,
     draw_stratified,
@@ -36,7 +40,8 @@ from callscore.labelling.sheet import write_csv, write_workbook
 from callscore.metrics.forms.form import qa_config
 from callscore.stats.agreement import cohen_kappa, observed_agreement
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
-from callscore.suites.registry import labelling_of
+from callscore.store.worklists import OpenItem, check_worklist, read_open_items, worklist_writer
+from callscore.suites.registry import labelling_of, rules_for
 
 _CALL = msgspec.json.Decoder(CallTranscript)
 _ANY = msgspec.json.Decoder(dict[str, Any])
@@ -222,6 +227,54 @@ def draw_sample(job: SampleJob) -> tuple[int, int]:
             if _call_name(record) in sampled:
                 file.write(line.raw.rstrip(b"\r\n") + b"\n")
     return len(chosen), len(calls)
+
+
+class ItemSample(msgspec.Struct, frozen=True):
+    """The items that were drawn for people to label, of how many."""
+
+    items: int
+    answers: int
+    whole: int
+
+
+def draw_items(job: SampleJob) -> ItemSample:
+    """Draw judged items from worklists or verdict files; write them as a worklist."""
+    if job.by or job.results:
+        raise UsageError("--by and --results select calls; items are drawn at random")
+    check_worklist(job.out)
+    check_targets([job.out], job.files)
+    by_answer: dict[Answer, list[OpenItem]] = {}
+    for item in (item for path in job.files for item in read_open_items(path)):
+        answer, asked = (item.case_id, item.model, item.run, item.metric), _with_question(item)
+        if item.model is not None and asked.words:  # about an answer, and decided by a word
+            by_answer.setdefault(answer, []).append(asked)
+    if not by_answer:
+        raise UsageError(f"{', '.join(map(str, job.files))}: contains no judged item")
+    sizes = {answer: len(items) for answer, items in by_answer.items()}
+    chosen = draw_answers(sizes, job.number, job.seed)
+    drawn = set(chosen)
+    with worklist_writer(job.out) as write:
+        for answer, items in by_answer.items():
+            for item in items if answer in drawn else ():
+                write(item)
+    return ItemSample(sum(map(sizes.__getitem__, chosen)), len(chosen), sum(sizes.values()))
+
+
+def _with_question(item: OpenItem) -> OpenItem:
+    """An item with its question and words, which a verdicts file does not have."""
+    if item.question:
+        return item
+    words = rules_for(item.metric).words_for(item.metric, item.item)
+    question = Question(item.metric, item.item, item.text, "", words)
+    found = next(iter(open_items(item.case_id, item.model, item.run, [question])))
+    return msgspec.structs.replace(found, compare_with=item.compare_with or found.compare_with)
+
+
+def has_items(files: Sequence[Path]) -> bool:
+    """Whether the files are worklists or verdicts, not calls."""
+    if all(path.suffix.lower() == ".csv" for path in files):
+        return True
+    return "metric" in next((_record(line) for line in lines_of(files)), {})
 
 
 def _record(line: Line) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from callscore.comparison.result_files import read_results
 from callscore.core.comparison import Comparison
 from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Scorecard
-from callscore.report.ties import describe_tie, round_up_calls
+from callscore.report.ties import describe_separation, round_up_calls
+from callscore.scorecard.decision import ModelDifference
 from commands import run
 from eval_files import eval_file, read_json
 
@@ -97,12 +98,13 @@ def test_a_clear_difference_is_distinguishable_and_a_small_one_is_not(files: Fil
     files.add("new", [5] * 24)
     clear = files.compare()
     assert clear.distinguishable is True
-    assert clear.conclusion.startswith("new.json is better than old.json by")
+    assert clear.conclusion.startswith("On 24 calls that both answered, new.json is 0.")
+    assert "above old.json" in clear.conclusion
     files.add("old", [5] * 23 + [0])
     files.add("new", [0] + [5] * 21 + [0] * 2)
     small = files.compare()
     assert small.distinguishable is False
-    assert "cannot be distinguished with these 24 calls; about" in small.conclusion
+    assert "new.json and old.json cannot be distinguished" in small.conclusion
     assert small.row("final").calls_needed is not None
 
 
@@ -188,7 +190,8 @@ def test_two_models_of_a_stored_run_are_compared_by_name(tmp_path: Path) -> None
     path = stored(tmp_path)
     done = run("compare", f"{path}:old", f"{path}:new", "--json", "found.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "new is better than old by" in done.stdout
+    assert "On 24 calls that both answered, new (simulated) is 0.357" in done.stdout
+    assert "above old (simulated)." in done.stdout
     found = read_json(tmp_path / "found.json")
     assert found["distinguishable"] is True
     assert found["counts"]["fixed"] > 5
@@ -202,6 +205,26 @@ def test_a_run_with_several_models_asks_which(tmp_path: Path) -> None:
         callscore.compare(f"{path}:x", f"{path}:new")
     both = callscore.compare(path, path)
     assert {both.first.model, both.second.model} == {"old", "new"}
+    named = callscore.compare(path, path, a="new", b="old")
+    assert (named.first.model, named.second.model) == ("new", "old")
+
+
+def test_24_10_two_models_of_a_card_are_compared_by_name() -> None:
+    outputs = [
+        output(case["id"], form(question(score=n)), m)
+        for case in cases()
+        for m, n in (("old", 0), ("new", 5), ("other", 5))
+    ]
+    card = callscore.score(cases(), outputs)
+    found = callscore.compare(card, card, a="old", b="new")
+    assert (found.first.model, found.second.model) == ("old", "new")
+    with pytest.raises(UsageError, match="expected two of its models"):
+        callscore.compare(card, card)
+    assert repr(found).startswith("<Comparison old → new, ")
+    assert "\n" not in repr(found) and len(repr(found)) < 400
+    html = found._repr_html_()
+    assert "old → new" in html and "Question Score Accuracy" in html and "<script" not in html
+    assert all(line.why in html for line in found.decision) and found.decision
 
 
 def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
@@ -219,16 +242,25 @@ def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("calls", "needed", "says"),
+    ("above", "says"),
     [
-        (48, 310, "cannot be distinguished with these 48 calls; about 310 would do"),
-        (48, 2345, "cannot be distinguished with these 48 calls; about 2,400 would do"),
-        (48, None, "cannot be distinguished with these 48 calls"),
-        (1, None, "cannot be distinguished with this one call"),
+        (ModelDifference(0.03, (0.01, 0.05), True), "a is 0.030 [0.010, 0.050] above b"),
+        (ModelDifference(-0.03, (-0.05, -0.01), True), "b is 0.030 [0.010, 0.050] above a"),
+        (ModelDifference(0.0, (0.0, 0.0)), "a and b have the same score"),
+        (
+            ModelDifference(0.01, (-0.01, 0.03), calls_needed=2345),
+            "a and b cannot be distinguished (+0.010 [-0.010, 0.030]); about 2,400 calls would"
+            " show a difference of 0.010",
+        ),
+        (
+            ModelDifference(0.001, (-0.02, 0.02)),
+            "a and b cannot be distinguished (+0.001 [-0.020, 0.020]); no number of calls is"
+            " promised, they may be equal",
+        ),
     ],
 )
-def test_ties_are_said_in_words(calls: int, needed: int | None, says: str) -> None:
-    assert describe_tie(calls, needed) == says
+def test_what_separates_two_models_is_said_in_words(above: ModelDifference, says: str) -> None:
+    assert describe_separation(above, "a", "b") == says
     assert round_up_calls(7) == "7"
 
 

@@ -78,7 +78,8 @@ def test_it_comments_the_comparison_and_blocks(tmp_path: Path, gate: float, code
     said = (tmp_path / "gh.txt").read_text(encoding="utf-8").splitlines()
     assert said[:3] == ["pr", "comment", "17"]
     comment = Path(tmp_path / "callscore-results" / "comparison.md").read_text(encoding="utf-8")
-    assert "new is better than old by" in comment
+    assert "On 8 calls that both answered, new (simulated) is" in comment
+    assert "- **Likely** new (simulated): " in comment
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert comment in summary
     assert ("1 missed of 1 gates" if code else "all gates hold") in summary

@@ -39,7 +39,8 @@ def test_a_pilot_gives_a_plan_with_calls_and_cost(tmp_path: Path) -> None:
     assert ran(path).returncode == 0
     done = run("plan", path, "--difference", "0.01", "--json", "plan.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Calls needed, from run 1 of eval.yaml, 30 calls (power 80%)")
+    assert done.stdout.startswith("NONE PASSES      old (simulated) and new (simulated): ")
+    assert "\nCalls needed, from run 1 of eval.yaml, 30 calls (power 80%)" in done.stdout
     plan = read_json(tmp_path / "plan.json")
     by_purpose = {line["purpose"]: line for line in plan["lines"]}
     assert by_purpose["difference"]["calls"] > CALLS

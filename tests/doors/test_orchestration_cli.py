@@ -203,6 +203,7 @@ def test_records_hold_one_line_a_step_run_and_metric(tmp_path: Path) -> None:
         "model",
         "run",
         "metric",
+        "slug",
         "score",
         "expected_outcome_reference",
         "model_output_observed",

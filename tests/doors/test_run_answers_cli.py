@@ -124,8 +124,9 @@ def test_the_preflight_is_in_the_bill(tmp_path: Path) -> None:
         done = run("run", path)
         assert "1 small request to test the models: 18 tokens, cost $0.007" in (done.stderr)
         assert run("run", path).returncode == 0
-        listed = [line.split() for line in run("runs", path).stdout.splitlines()[1:]]
-        assert [line[-2] for line in listed] == ["$0", "$0.021"], "the second asked nothing"
+        listed = [json.loads(line) for line in run("runs", path, "--json").stdout.splitlines()]
+        costs = [record["cost_usd"] for record in listed]
+        assert costs == pytest.approx([0, 0.021]), "the second asked nothing"
         done = run("run", eval_file(tmp_path, [remote_model(stub.url, "n", price=unknown)]))
         assert "18 tokens, cost unknown" in done.stderr
 

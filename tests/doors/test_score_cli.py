@@ -378,8 +378,7 @@ def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
         "questions with one answer only: qa Q1 (always 5); they hardly distinguish models\n"
         "calls with the same words: c1 = c2\n"
         "2 calls cannot show which of two models is better\n"
-        "an answer that reads nothing scores qa 1.000: always full marks, a quoted line as"
-        " reason\n",
+        "an answer that reads nothing scores qa 1.000: always full marks\n",
     )
 
 

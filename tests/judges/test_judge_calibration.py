@@ -70,7 +70,7 @@ def test_the_corrected_mean_is_between_judge_and_people() -> None:
     found = calibrate(SUPPORT, MIXED, [GOOD] * 450 + [BAD] * 450)
     assert found.corrected is not None
     covariance = (0.40 - 0.50 * 0.45) * 100 / 99
-    variance = 0.495 * 0.505 * 1000 / 999
+    variance = 0.45 * 0.55 * 100 / 99
     trust = covariance / ((1 + 100 / 900) * variance)
     assert found.corrected.trust == pytest.approx(trust)
     assert found.corrected.value == pytest.approx(0.50 + trust * (0.50 - 0.45))

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from callscore.core.case import Failed
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
+from callscore.core.judging import Audit, Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.judges.families import are_related, families, overlaps
-from callscore.judges.panel import AUDITED_SHARE, Panel, Seat
+from callscore.judges.panel import AUDITED_REPLIES, AUDITED_SHARE, REPEATED_SHARE, Panel, Seat
 from judge_cases import judge, judge_request, make_question, words
 
 CLAIM = make_question("support", "The agent promised a refund", item="claim")
@@ -179,7 +179,48 @@ def test_a_twentieth_of_the_answers_is_judged_twice_and_flips_are_counted() -> N
         if answer.rejudged:
             assert (answer.rejudged, answer.flipped, answer.requests) == (2, 1, 2)
         sampled.append(answer.rejudged > 0)
-    assert AUDITED_SHARE / 2 < sum(sampled) / len(sampled) < AUDITED_SHARE * 2
+    assert REPEATED_SHARE / 2 < sum(sampled) / len(sampled) < REPEATED_SHARE * 2
+
+
+def audited(first: str, second: str, replies: int = 1) -> JudgeResult:
+    """The result of two judges on a claim and an expected highlight, all of which is audited."""
+    recall = {GOOD: "stated", BAD: "not_stated"}
+    said = [{"claim": word, "recall": recall[word]} for word in (first, second)]
+    panel = Panel(seats(Saying("gpt-x", said[0]), Saying("claude-x", said[1])))
+    panel.expect(replies)
+    answer = judge(judge_request(CLAIM, RECALL), panel)
+    assert isinstance(answer, JudgeResult)
+    return answer
+
+
+def test_stats_5_the_audit_covers_passes_and_recall_and_says_who_is_lenient() -> None:
+    both = (CLAIM.metric, RECALL.metric)
+    assert audited(GOOD, BAD).audit == dict.fromkeys(both, Audit(1, lenient=1, strict=0))
+    assert audited(BAD, GOOD).audit == dict.fromkeys(both, Audit(1, lenient=0, strict=1))
+    assert audited(GOOD, GOOD).audit == dict.fromkeys(both, Audit(1))
+    assert words(audited(GOOD, BAD)) == {"claim": BAD, "recall": "not_stated"}  # the stricter
+
+
+@pytest.mark.parametrize("replies", [10_000, 150])
+def test_stats_5_of_few_replies_a_larger_share_is_audited(replies: int) -> None:
+    expected = max(AUDITED_SHARE, AUDITED_REPLIES / replies)
+    number = 0
+    for at in range(400):
+        first, second = (Saying(name, {"claim": GOOD, "recall": "stated"}) for name in ("a", "b"))
+        panel = Panel(seats(first, second))
+        panel.expect(replies)
+        answer = judge(judge_request(CLAIM, RECALL, config={"n": at}), panel)
+        assert isinstance(answer, JudgeResult)
+        number += bool(answer.audit)
+    assert expected / 2 < number / 400 < expected * 2
+
+
+def test_stats_5_an_audit_without_a_second_judge_shows_nothing() -> None:
+    panel = Panel(seats(Saying("gpt-x", {"claim": GOOD, "recall": "stated"})))
+    panel.expect(1)
+    answer = judge(judge_request(CLAIM, RECALL), panel)
+    assert isinstance(answer, JudgeResult)
+    assert answer.audit == {}
 
 
 @pytest.mark.parametrize(

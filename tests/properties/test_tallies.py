@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 from callscore.scorecard.formula import task_score
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
 from properties import laws
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly

@@ -15,7 +15,8 @@ from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.task import Measured, Task
 from callscore.metrics.text import n2
 from callscore.scorecard.formula import TaskFormula, score_case
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
 from random_calls.dice import Json
 

@@ -29,7 +29,8 @@ def test_a_notebook_shows_the_first_screen_without_a_script(
         shown = card._repr_html_()
         assert shown.startswith("<style>") and '</style><div class="callscore">' in shown
         assert "Decision" in shown and '<svg class="picture"' in shown
-        assert "<script" not in shown and not re.search(r"<[^>]*\son\w+=", shown)
+        tags = re.sub(r'"[^"]*"', '""', shown)
+        assert "<script" not in shown and not re.search(r"<[^>]*\son\w+=", tags)
     assert len(cards[0]._repr_html_()) < 60_000
 
 

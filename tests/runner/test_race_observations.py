@@ -9,9 +9,9 @@ import pytest
 
 import callscore
 from callscore.config.score import ScoreConfig
+from callscore.core.benchmark_score import Status
 from callscore.core.case import Failed, Reply
 from callscore.core.measure import Measure, failed, ratio, undefined
-from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
 from callscore.evaluate.cases import load_case, tasks_for
@@ -23,7 +23,7 @@ from callscore.runner.race_observations import (
     observe_case,
 )
 from callscore.scorecard.formula import CaseScore
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ScoredReply
 from callscore.store.files import lines_of
 from callscore.suites.registry import Catalog
 

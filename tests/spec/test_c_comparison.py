@@ -80,3 +80,10 @@ def test_c126_a_comment_in_a_specification_changes_no_signature(tmp_path: Path) 
     (tmp_path / "spec.toml").write_text(source, encoding="utf-8")
     digests = [read_spec(tmp_path / f"{name}.toml").digest for name in ("spec", "same", "other")]
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_c126_a_final_score_with_benchmarks_is_not_compared_with_one_without() -> None:
+    cases, outputs = [qa_case([question()], "c1")], [output("c1", form(question()))]
+    a, b = (callscore.score(cases, outputs, benchmarks=asked) for asked in (True, False))
+    with pytest.raises(UsageError, match="they differ in option of the Final Score"):
+        callscore.compare(a, b)

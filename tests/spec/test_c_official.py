@@ -121,6 +121,21 @@ def test_c125_the_offline_judge_makes_judged_rows_estimates_for_a_perfect_model_
     assert (perfect.metrics["text.call_intent"].rating, perfect.official) == (None, False)
 
 
+def test_c125_facts_in_words_are_unrated_for_every_model_with_the_offline_judge(
+    tmp_path: Path,
+) -> None:
+    facts: Json = {"annotations": {"critical_facts": ["el supervisor fue avisado"]}}
+    case = translation("c1", ["el supervisor fue avisado"], **facts)
+    answers = [
+        output("c1", case["expected_outcome"], "A"),
+        output("c1", translation_outcome(["nadie fue avisado"]), "B"),
+    ]
+    scored = score([case], answers, tmp_path, judge="offline", embedder="none")
+    for model in scored.card.models:
+        facts_row = model.tasks["translation"].metrics["translation.critical_facts"]
+        assert (facts_row.rating, facts_row.meets_threshold) == (None, None), model.model
+
+
 def test_c125_with_no_judge_what_code_decides_is_official(tmp_path: Path) -> None:
     scored = score([text_case_json()], [output("c1", outcome())], tmp_path)
     assert scored.task("text").official
@@ -145,7 +160,7 @@ def test_c68_a_value_by_chrf_has_its_name_and_no_rating(tmp_path: Path) -> None:
     assert "callscore[labse]" in note
     lines = list(scorecard_lines(scored.card, template_of(scored.card), "T", 120))
     shown = "\n".join("".join(part.text for part in line) for line in lines)
-    row = next(line for line in shown.splitlines() if "Sentence-Level Meaning" in line)
+    row = next(line for line in shown.splitlines() if "Sentence-Level Meaning Accuracy  " in line)
     assert "chrF" in row
     assert not {"✓", "✗"} & set(row)
     assert "chrF: limits hold for LaBSE or mUSE only" in shown

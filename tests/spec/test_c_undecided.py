@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import callscore
 from builders import (
     Json,
     ScoreResult,
@@ -193,5 +192,3 @@ def test_c137_the_json_has_the_range_and_the_mark(tmp_path: Path) -> None:
     found = scored(tmp_path, *["good"] * 99, OPEN, **LENIENT)
     task = found.card.to_dict()["models"][0]["tasks"]["qa"]
     assert (task["bounded"], task["metrics"][EVIDENCE]["bounded"]) == (True, True)
-    again = callscore.compare(found.card, found.card)
-    assert again is not None

@@ -13,9 +13,10 @@ import pytest
 import entity_cases
 from builders import form, qa_case, question
 from calls_suite import final_weights, formula_of, rank
+from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.case import Case, Reply
 from callscore.core.measure import Measure, percent, ratio
-from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
+from callscore.core.scorecard import Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.spec import Band, Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
@@ -23,7 +24,8 @@ from callscore.scorecard.criteria import consistency
 from callscore.scorecard.final import final_score
 from callscore.scorecard.formula import score_case
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls.benchmarks import measures as benchmarks
 from callscore.suites.calls.qa.task import QATask
 from callscore.suites.calls.spec import load_spec, make_settings, metric_names

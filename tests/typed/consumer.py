@@ -38,6 +38,7 @@ from callscore.extension import (
     Message,
     MetricSpec,
     ModelSpec,
+    Needs,
     Noise,
     Parsed,
     Price,
@@ -174,6 +175,9 @@ class MyStandaloneTask(StandaloneTask[str, str]):
     def measure(self, reference: str, output: str | Malformed, verdicts: Verdicts) -> Measured:
         given = verdicts.get(Item("tone.same", "tone"), ())
         return Measured({"tone.same": Measure(float(len(given)), len(given), 1)})
+
+    def needs(self, reference: str, of_case: Verdicts) -> Needs:
+        return Needs(judged=["tone.same"])
 
     def count_items(self, case: Case) -> ItemCount:
         return ItemCount(of_case=0, of_answer=1)

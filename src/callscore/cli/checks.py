@@ -9,23 +9,29 @@ from pathlib import Path
 from callscore.cli.safe_echo import say
 from callscore.core.checks import CheckResult
 from callscore.core.errors import OutputError
+from callscore.core.scorecard import Scorecard
 
 
-def publish_checks(checks: Sequence[CheckResult], junit: Path | None, name: str) -> None:
-    """Write the JUnit file if requested, and annotate a job of GitHub Actions."""
+def publish_checks(
+    checks: Sequence[CheckResult], junit: Path | None, name: str, card: Scorecard | None
+) -> None:
+    """Write the JUnit file if requested; annotate and summarise a job of GitHub Actions."""
     if junit is not None:
         from callscore.report.junit import junit_xml
         from callscore.store.files import atomic_write
 
         with atomic_write(junit) as file:
             file.write(junit_xml(checks, name))
-    if os.environ.get("GITHUB_ACTIONS") != "true" or not checks:
+    if os.environ.get("GITHUB_ACTIONS") != "true":
         return
-    from callscore.report.github import annotation_lines, checks_markdown
+    from callscore.report.github import annotation_lines, checks_markdown, decision_markdown
 
-    for line in annotation_lines(checks):
-        say(line, err=True)
-    add_to_job_summary(checks_markdown(checks))
+    if card is not None and card.decision:
+        add_to_job_summary(decision_markdown(card, name))
+    if checks:
+        for line in annotation_lines(checks):
+            say(line, err=True)
+        add_to_job_summary(checks_markdown(checks))
 
 
 def add_to_job_summary(markdown: str) -> None:

@@ -46,6 +46,7 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     from callscore.export.report_file import write_html
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
+    from callscore.report.statement_lines import KEYWORD_WIDTH
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
     with (
@@ -70,6 +71,6 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
         averages.append(f"{model.model} {numbers['Average']}")
     say("\nSAMPLE DATA: the decision from these made-up numbers")
     output.print_verdict(card)
-    say(f"AGENTS    average of plan, calls and rejections: {', '.join(averages)}.")
+    say(f"{'AGENTS':<{KEYWORD_WIDTH}}average of plan, calls and rejections: {', '.join(averages)}.")
     say(f"The report with every call, its evidence and its verdicts: {html}")
     say("Next, your own calls:  callscore import CALLS/ -o cases.jsonl   then   callscore init")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.safe_echo import terminal_width
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
-LEAST_WIDTH = 40
 COLOURS = ("green", "yellow", "red")
 
 
@@ -101,11 +101,7 @@ def _print(lines: Iterable[Line]) -> None:
 
 def _width() -> int:
     """The width of the terminal, or COLUMNS; a default that is wide enough for files."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
-        return PIPE_WIDTH
-    import shutil  # slow to import, and only needed for a terminal
-
-    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
+    return terminal_width(sys.stdout) or PIPE_WIDTH
 
 
 def _plain(piece: StyledText) -> str:

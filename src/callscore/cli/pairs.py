@@ -9,6 +9,11 @@ import click
 weights_option = click.option(
     "--weights", multiple=True, help="Weights of the tasks in the Final Score: qa=0.5,entity=0.5."
 )
+decide_option = click.option(
+    "--decide",
+    multiple=True,
+    help="What the recommended model is chosen by: by=quality,margin=0.02,allow_fail=true.",
+)
 
 
 def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.pairs import decide_option, parse_pairs
 from callscore.cli.safe_echo import say
 
 FILE = click.Path(path_type=Path)
@@ -23,6 +24,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--run", "run_id", type=int, help="A run of the eval file; by default its newest.")
+@decide_option
 @click.option("--without-text", is_flag=True, help="Leave out transcripts, answers and quotes.")
 @click.option("--short", is_flag=True, help="The short form, if the format has one.")
 @click.option("--max-mb", type=click.FloatRange(min=0.1), help="Keep a page below this size.")
@@ -35,6 +37,7 @@ def report(
     store: Path | None,
     eval_file: Path | None,
     run_id: int | None,
+    decide: tuple[str, ...],
     without_text: bool,
     short: bool,
     max_mb: float | None,
@@ -53,14 +56,13 @@ def report(
     """
     import msgspec
 
-    from callscore.cli.pairs import parse_pairs
     from callscore.export.report_file import STANDARD_OUTPUT, write_report
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
     from callscore.store.files import check_targets
 
-    wanted = SourceRequest(target, store, eval_file, run_id)
+    wanted = SourceRequest(target, store, eval_file, run_id, parse_pairs("--decide", decide))
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
     check_targets([None if place == STANDARD_OUTPUT else place], wanted.files)

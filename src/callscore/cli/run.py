@@ -11,7 +11,7 @@ import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.html_report import HtmlReport
-from callscore.cli.pairs import parse_numbers, weights_option
+from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
@@ -43,6 +43,13 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
+@decide_option
+@click.option(
+    "--labels",
+    multiple=True,
+    type=FILE,
+    help="Verdicts of people on a sample of judged items; they correct the judged values.",
+)
 @click.option("--budget", type=float, help="Stop before this many dollars are exceeded.")
 @click.option(
     "--yes",
@@ -102,6 +109,8 @@ def run(
     engine: str,
     limit: int | None,
     weights: tuple[str, ...],
+    decide: tuple[str, ...],
+    labels: tuple[Path, ...],
     budget: float | None,
     yes: bool,
     race: bool,
@@ -147,6 +156,7 @@ def run(
         resume=resume,
         limit=limit,
         weights=parse_numbers("--weights", weights),
+        labels=labels,
         budget_usd=_check_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
@@ -164,7 +174,7 @@ def run(
         on_scoring_result=tallies.append,
     )
     sending = not dry_run and rescore is None
-    config = _load_config(eval_file, store, no_intervals, redaction_choice(redact, names))
+    config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         HtmlReport(html, config) as report,
@@ -180,12 +190,17 @@ def run(
 
 
 def _load_config(
-    eval_file: Path, store: Path | None, no_intervals: bool, redact: RedactOptions | None
+    eval_file: Path,
+    store: Path | None,
+    redact: RedactOptions | None,
+    no_intervals: bool,
+    decide: tuple[str, ...],
 ) -> EvalConfig:
     from callscore.config.config import load_eval
 
     config = load_eval(eval_file, store, redact)
-    return config.without_intervals() if no_intervals else config
+    read_as = parse_pairs("--decide", decide)
+    return config.with_options(intervals=not no_intervals, decide=read_as)
 
 
 def _stop_if_interrupted(ran: RunResult, resume_command: str | None) -> None:
@@ -358,7 +373,7 @@ class _RunEnd(NamedTuple):
         if ran.card is not None and ran.summary.status == "complete":
             output.require_verdicts(ran.card)
         checks = check_run(prepared.config, ran, tallies)
-        publish_checks(checks, self.junit, prepared.config.name)
+        publish_checks(checks, self.junit, prepared.config.name, ran.card)
         raise_unless_passed(checks)
         if self.is_complete and ran.card is not None:
             output.require_complete(ran.card)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from callscore.cli.safe_echo import say
 from callscore.core.run import Event, Progress, RaceRound, Stopping, Waiting
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
@@ -48,8 +49,7 @@ class LiveView:
         if self._terminal:
             self._draw(_picture(self._newest, self._race))
         elif self._is_due():
-            for progress in self._newest.values():
-                sys.stderr.write(_line(progress) + "\n")
+            self._say([_line(progress) for progress in self._newest.values()])
 
     def _is_due(self) -> bool:
         """Whether the next lines may be written; without a terminal they are few."""
@@ -95,9 +95,9 @@ class LiveView:
         """Print lines above the table, if there is one."""
         for line in lines:
             if self._live is not None:
-                self._live.console.print(line, soft_wrap=True)
+                self._live.console.print(line)
             else:
-                sys.stderr.write(line + "\n")
+                say(line, err=True)
         sys.stderr.flush()
 
     def _draw(self, picture: Any) -> None:

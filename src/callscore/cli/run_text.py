@@ -24,7 +24,7 @@ STATUS = {"unanswered": ALL_FAILED}
 
 def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
     """Requests, tokens and dollars of every model: expected, and at most."""
-    headings = ("model", "requests", "already paid", "input tokens", "output tokens", "cost")
+    headings = ("model", "requests", "paid", "input tokens", "output tokens", "cost")
     rows = [
         (
             found.model,
@@ -109,7 +109,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line per run, newest first."""
     headings = (
         *("run", "name", "status", "answered", "failed", "coverage"),
-        *("cost", "judging", "may be billed", "started (UTC)"),
+        *("cost", "started (UTC)", "judging", "may be billed"),
     )
     rows = [
         (
@@ -120,13 +120,17 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             str(record.failed),
             f"{record.coverage:.1%}" if record.coverage is not None else "",
             _cost(record),
+            record.started_at[:16].replace("T", " "),
             show_money(record.judge_usd) if record.judge_usd else "",
             f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",
-            record.started_at,
         )
         for record in records
     ]
-    return align_columns(headings, rows)
+    # the last columns are rarely needed
+    shown = len(headings)
+    while shown and rows and not any(row[shown - 1] for row in rows):
+        shown -= 1
+    return align_columns(headings[:shown], [row[:shown] for row in rows])
 
 
 def salvaged_lines(damaged: Path, target: Path, found: SalvageResult) -> list[str]:
@@ -179,6 +183,7 @@ def resume_command(
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     weights = ",".join(f"{task}={weight:.17g}" for task, weight in options.weights.items())
     words += ["--weights", weights] if weights else []
+    words += [word for path in options.labels for word in ("--labels", str(path))]
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
     words += ["--mode", options.mode] if options.mode is not None else []

@@ -1,12 +1,50 @@
-"""Prints text of commands without control characters, wherever the text comes from (S-19)."""
+"""Prints text of commands: without control characters (S-19), and not wider than the terminal."""
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import IO
+
 import click
+
+_KEY_AND_VALUE = re.compile(r"( *\S+(?: \S+)* {3,})(\S.*)")
+"""A line of a list: a name, a gap, and a text that may be long."""
+LEAST_WIDTH = 40
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print lines without control and bidi characters."""
+    """Print lines without control and bidi characters; long sentences are wrapped."""
     from callscore.report.safe_text import sanitize  # most commands print nothing before they end
 
-    click.echo("\n".join(map(sanitize, text.split("\n"))), err=err)
+    lines = list(map(sanitize, text.split("\n")))
+    width = terminal_width(sys.stderr if err else sys.stdout)
+    if width is not None and any(len(line) > width for line in lines):
+        lines = [part for line in lines for part in _wrap(line, width)]
+    click.echo("\n".join(lines), err=err)
+
+
+def terminal_width(stream: IO[str]) -> int | None:
+    """The width of the terminal, or COLUMNS; None if the text goes elsewhere."""
+    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        return None
+    import shutil  # slow to import, and only needed for a terminal
+
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
+
+
+def _wrap(line: str, width: int) -> Iterator[str]:
+    """A long sentence in several lines; rows of tables, commands and signatures stay whole."""
+    from callscore.report.layout import StyledText, display_width, paragraph
+
+    found = _KEY_AND_VALUE.fullmatch(line)
+    text = line.lstrip()
+    key, text = (found[1], found[2]) if found else (line[: len(line) - len(text)], text)
+    if display_width(line) <= width or "  " in text or "signature" in key:
+        yield line
+        return
+    for part in paragraph([StyledText(text)], max(LEAST_WIDTH, width - len(key))):
+        yield key + "".join(piece.text for piece in part).rstrip()
+        key = " " * len(key)

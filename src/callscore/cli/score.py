@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.pairs import parse_numbers, parse_pairs, weights_option
+from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import VariadicCommand
@@ -37,6 +37,12 @@ FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--verdicts", multiple=True, type=FILE, help="JSONL or CSV of verdicts by people or judges."
+)
+@click.option(
+    "--labels",
+    multiple=True,
+    type=FILE,
+    help="Verdicts of people on a sample of judged items; they correct the judged values.",
 )
 @click.option(
     "--judge",
@@ -68,6 +74,7 @@ FILE = click.Path(path_type=Path)
     "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
 @weights_option
+@decide_option
 @click.option(
     "--workload",
     multiple=True,
@@ -88,6 +95,7 @@ def score(
     cases: tuple[Path, ...],
     outputs: tuple[Path, ...],
     verdicts: tuple[Path, ...],
+    labels: tuple[Path, ...],
     judge: str,
     embedder: str | None,
     benchmarks: bool,
@@ -99,6 +107,7 @@ def score(
     save_verdicts: Path | None,
     open_items: Path | None,
     weights: tuple[str, ...],
+    decide: tuple[str, ...],
     workload: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
@@ -125,35 +134,30 @@ def score(
     from callscore.app import OutputPaths
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
-    from callscore.cli.progress import ProgressLine
+    from callscore.config.decide import read_decide
     from callscore.config.score import DEFAULT_STORE, ScoreConfig
 
-    who = judge_choice(judge)
     config = ScoreConfig(
         cases=cases,
         outputs=outputs,
         verdicts=verdicts,
-        judge=who,
-        embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
+        labels=labels,
+        judge=judge_choice(judge),
+        embedder=default_embedder(judge) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
         settings=parse_pairs("--set", settings),
         metrics=metrics,
         weights=parse_numbers("--weights", weights),
+        decide=read_decide(parse_pairs("--decide", decide)),
         workload=parse_numbers("--workload", workload),
         cost_per_1000=parse_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    targets = OutputPaths(
-        results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html
-    )
-    progress = ProgressLine("scoring")
-    try:
-        with _read_cases(config, redaction_choice(redact, names)) as config:
-            card = _score(config, targets, progress)
-    finally:
-        progress.close()
+    card_file = output.path_unless_stdout(json_file)
+    targets = OutputPaths(results, records, save_verdicts, card_file, open_items, html)
+    card = _score(config, targets, redaction_choice(redact, names))
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
@@ -180,6 +184,7 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         "cases": config.case_sources,
         "outputs": config.outputs,
         "verdicts": config.verdicts,
+        "labels": config.labels,
     }
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():
@@ -187,7 +192,19 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         yield msgspec.structs.replace(config, single_cases={}, **copies)
 
 
-def _score(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
+def _score(config: ScoreConfig, targets: OutputPaths, redact: RedactOptions | None) -> Scorecard:
+    """Score, with a line that shows the progress."""
+    from callscore.cli.progress import ProgressLine
+
+    progress = ProgressLine("scoring")
+    try:
+        with _read_cases(config, redact) as read:
+            return _score_files(read, targets, progress)
+    finally:
+        progress.close()
+
+
+def _score_files(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
     from callscore.app import score_files
 
     if targets.html is None:

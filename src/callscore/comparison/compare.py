@@ -43,9 +43,12 @@ PathPair = tuple[str | os.PathLike[str], str | os.PathLike[str]]
 
 @api_function
 def compare(  # noqa: PLR0913  the options of a comparison are its parameters
-    a: Comparable,
-    b: Comparable,
+    first: Comparable,
+    second: Comparable,
+    /,
     *,
+    a: str | None = None,
+    b: str | None = None,
     results: PathPair | None = None,
     store: str | os.PathLike[str] | None = None,
     eval_file: str | os.PathLike[str] | None = None,
@@ -55,10 +58,12 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     """Compare two models, paired by call on the calls that both answered.
 
     Args:
-        a: The first model: the id of a stored run, an eval file (its newest run), a scorecard (as
-            returned, or the file that --json wrote), followed by `:MODEL` if it has several
-            models.
-        b: The second model.
+        first: The first model: the id of a stored run, an eval file (its newest run), a scorecard
+            (as returned, or the file that --json wrote). If it has several models, name one as `a`,
+            or after a colon (`eval.yaml:MODEL`).
+        second: The second model; the same run or scorecard, if both are in it.
+        a: The name of the first model.
+        b: The name of the second model.
         results: The results files of both, if they are scorecards.
         store: The store of the runs; by default that of the eval file, or .callscore/runs.db.
         eval_file: The eval file of runs given by id, if it was moved.
@@ -70,8 +75,9 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     """
     places = SearchPaths(_path(store), _path(eval_file))
     files = (None, None) if results is None else (_path(results[0]), _path(results[1]))
-    first, second = _load_inputs(a, b, places, files)
-    return compare_models(*_select_models(first, second), force=force, all_rows=all_rows)
+    (one, model_one), (other, model_other) = _load_inputs(first, second, places, files)
+    models = _select_models((one, a or model_one), (other, b or model_other))
+    return compare_models(*models, force=force, all_rows=all_rows)
 
 
 def _path(path: str | os.PathLike[str] | None) -> Path | None:
@@ -82,21 +88,29 @@ _NamedInput = tuple[ComparisonInput, str | None]
 
 
 def _load_inputs(
-    a: Comparable, b: Comparable, places: SearchPaths, files: tuple[Path | None, Path | None]
+    first: Comparable,
+    second: Comparable,
+    places: SearchPaths,
+    files: tuple[Path | None, Path | None],
 ) -> tuple[_NamedInput, _NamedInput]:
-    """Load both inputs; a run that is used twice is loaded once."""
+    """Load both inputs; a run or a card that is used twice is loaded once."""
     loaded: dict[tuple[str, Path | None], ComparisonInput] = {}
 
     def load(side: Comparable, results: Path | None, label: str) -> _NamedInput:
         if isinstance(side, Scorecard):
-            return input_from_card(side, label, results), None
+            key = (f"card {id(side)}", results)
+            if key not in loaded:
+                loaded[key] = input_from_card(side, label, results)
+            return loaded[key], None
         target, model = split_target(os.fspath(side) if not isinstance(side, int) else str(side))
         key = (target, results)
         if key not in loaded:
             loaded[key] = load_input(target, places, results)
         return loaded[key], model
 
-    return load(a, files[0], "first"), load(b, files[1], "second")
+    is_same = first is second
+    labels = ("the scorecard",) * 2 if is_same else ("first", "second")
+    return load(first, files[0], labels[0]), load(second, files[1], labels[1])
 
 
 def _select_models(first: _NamedInput, second: _NamedInput) -> tuple[Competitor, Competitor]:
@@ -139,14 +153,14 @@ def compare_models(
     final = next((row for row in rows if row.kind == "final"), None)
     blockers = [_blockers(side.score) for side in (first, second)]
     unit = _unit_of(final_shape)
-    distinguishable, conclusion = conclude(
-        final, _side_of(first), _side_of(second), pair is not None, unit
-    )
+    spec = Catalog().spec_with({**first.score.tasks, **second.score.tasks})
+    conclusion = conclude(first, second, final, spec, unit)
     return Comparison(
         first=_side_of(first),
         second=_side_of(second),
-        conclusion=conclusion,
-        distinguishable=distinguishable,
+        conclusion=conclusion.sentence,
+        distinguishable=conclusion.distinguishable,
+        decision=conclusion.decision,
         calls=pair.calls if pair is not None else 0,
         only_first=pair.only_first if pair is not None else 0,
         only_second=pair.only_second if pair is not None else 0,
@@ -273,6 +287,7 @@ def _side_of(side: Competitor) -> Side:
         status=score.final.status,
         calls=max((task.n for task in score.tasks.values()), default=0),
         cost_per_1000_calls=score.cost.per_1000_calls,
+        origin=score.origin,
     )
 
 

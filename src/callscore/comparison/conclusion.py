@@ -1,46 +1,114 @@
-"""The conclusion of a comparison, as a sentence        STATS §8"""
+"""The conclusion of a comparison: what separates the two, and which of them to take    C-138"""
 
 from __future__ import annotations
 
-from callscore.core.comparison import RowDifference, Side
-from callscore.report.numbers import show, show_count
-from callscore.report.safe_text import plain
-from callscore.report.ties import describe_tie
+from collections.abc import Sequence
+from typing import NamedTuple
 
-LONGEST_NAME = 40
+import msgspec
+
+from callscore.comparison.inputs import Competitor
+from callscore.core.comparison import RowDifference
+from callscore.core.contrast import ModelContrast
+from callscore.core.ranking import DecisionLine
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.spec import Spec
+from callscore.report.decision_lines import decision_lines
+from callscore.report.names import marked_name, origins_of
+from callscore.report.numbers import show_count
+from callscore.report.ties import describe_separation
+from callscore.scorecard.decision import ModelDifference, difference
+from callscore.scorecard.ranking import rank
+
+
+class Conclusion(NamedTuple):
+    """What a comparison concludes."""
+
+    distinguishable: bool | None
+    """Whether the Final Scores differ by more than chance; None if that is unknown."""
+    sentence: str
+    decision: Sequence[DecisionLine]
 
 
 def conclude(
-    final: RowDifference | None, first: Side, second: Side, has_calls: bool, unit: str = "call"
-) -> tuple[bool | None, str]:
-    """Whether the Final Scores are distinguishable, None if unknown, and a sentence about it."""
-    names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
-    if names[0] == names[1]:
-        names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
+    first: Competitor, second: Competitor, final: RowDifference | None, spec: Spec, unit: str
+) -> Conclusion:
+    """Conclude by the rule of every scorecard, on a card of the two models        C-138
+
+    Two models of one card are as far apart as that card says.
+    """
+    card = _card_of_two(first, second, final, spec)
+    lines = decision_lines(card, spec, first.decide)
+    one, other = (model.model for model in card.models)
     if final is None or final.difference is None:
-        return None, "There is no Final Score to compare; see the rows below."
-    gap = f"{abs(final.difference):.3f}"
-    if not has_calls:
-        direction = "above" if final.difference > 0 else "below"
-        return None, (
-            f"{names[1]} is {gap} {direction} {names[0]}; without the results of "
+        nothing = "There is no Final Score to compare; see the rows below."
+        return Conclusion(None, nothing, lines)
+    origins = origins_of(card.models)
+    names = marked_name(other, origins), marked_name(one, origins)
+    if not card.contrasts:
+        where = "above" if final.difference > 0 else "below"
+        sentence = (
+            f"{names[0]} is {abs(final.difference):.3f} {where} {names[1]}; without the results of "
             f"single {unit}s, whether this is more than chance is unknown."
         )
-    if final.significant:
-        better, worse = (names[1], names[0]) if final.difference > 0 else (names[0], names[1])
-        low, high = sorted(map(abs, final.ci95)) if final.ci95 is not None else (0.0, 0.0)
-        return True, (
-            f"{better} is better than {worse} by {gap} [{show(low)}, {show(high)}] on "
-            f"{show_count(final.calls, unit)} that both answered."
-        )
-    return False, (
-        f"{names[0]} and {names[1]} "
-        f"{describe_tie(final.calls, final.calls_needed, unit=unit)} "
-        f"(difference {final.difference:+.3f}{_detectable_text(final, unit)})."
+        return Conclusion(None, sentence, lines)
+    above = difference(card, other, one)
+    apart = describe_separation(above, *names, unit=unit) + _detectable(final, above, unit)
+    calls = final.calls or card.contrasts[0].calls
+    sentence = f"On {show_count(calls, unit)} that both answered, {apart}."
+    return Conclusion(above.significant, sentence, lines)
+
+
+def _detectable(final: RowDifference, above: ModelDifference, unit: str) -> str:
+    if above.significant or final.detectable is None:
+        return ""
+    return f"; this many {unit}s can show differences of {final.detectable:.3f} or more"
+
+
+def _card_of_two(
+    first: Competitor, second: Competitor, final: RowDifference | None, spec: Spec
+) -> Scorecard:
+    """A scorecard of the two models; without calls it has no contrast and no intervals."""
+    models = [first.score, second.score]
+    if models[0].model == models[1].model:
+        models = [msgspec.structs.replace(m.score, model=m.label) for m in (first, second)]
+    contrasts = _contrasts(first, second, final, models)
+    return msgspec.structs.replace(
+        first.card,
+        models=models,
+        ranking=rank(models, spec),
+        zeroed_ranking=[],
+        contrasts=contrasts,
+        intervals=first.card.intervals if contrasts else None,
+        race=msgspec.UNSET,
+        documents=msgspec.UNSET,
     )
 
 
-def _detectable_text(row: RowDifference, unit: str) -> str:
-    if row.detectable is None:
-        return ""
-    return f"; this many {unit}s can show differences of {row.detectable:.3f} or more"
+def _contrasts(
+    first: Competitor,
+    second: Competitor,
+    final: RowDifference | None,
+    models: Sequence[ModelScore],
+) -> Sequence[ModelContrast]:
+    names = [model.model for model in models]
+    if first.card is second.card:
+        found = [p for p in first.card.contrasts if {p.first, p.second} == set(names)]
+        if any(pair.of == "final" for pair in found):
+            return found
+    if final is None or final.difference is None or not final.calls:
+        return []
+    return [
+        ModelContrast(
+            of="final",
+            first=names[0],
+            second=names[1],
+            difference=final.difference,
+            ci95=final.ci95,
+            significant=bool(final.significant),
+            calls=final.calls,
+            calls_needed=final.calls_needed,
+            deviation=final.deviation,
+            claim=final.claim,
+        )
+    ]

@@ -12,6 +12,7 @@ from callscore.comparison.case_changes import Results
 from callscore.comparison.result_files import contributions_from_results, read_results
 from callscore.config.config import load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import UsageError
 from callscore.core.scenarios import STEP_TASK, STEP_USAGE, StepView
 from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
@@ -61,6 +62,8 @@ class Competitor(NamedTuple):
     call_gates: frozenset[str]
     """Metrics whose gate blocks single calls (C-03)."""
     rate_gates: Sequence[OfficialRateGate] = ()
+    decide: Decide = AS_RECOMMENDED
+    """How its eval file says that results are read."""
 
 
 class ComparisonInput(NamedTuple):
@@ -73,6 +76,7 @@ class ComparisonInput(NamedTuple):
     results: Mapping[str, Results]
     notes: Sequence[str]
     has_counts: bool = True
+    decide: Decide = AS_RECOMMENDED
 
 
 class SearchPaths(msgspec.Struct, frozen=True):
@@ -161,9 +165,16 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> C
 
     options = RunOptions(on_case=add_case, on_step=add_step, on_scoring_result=scored.append)
     rescored = rescore_run(run_id, store, eval_file, options)
-    catalog = rescored.prepared.config.scoring.catalog
-    contributions = contributions_by_model(scored, rescored.card)
-    return ComparisonInput(label, rescored.card, catalog, contributions, results, rescored.caveats)
+    scoring = rescored.prepared.config.scoring
+    return ComparisonInput(
+        label,
+        rescored.card,
+        scoring.catalog,
+        contributions_by_model(scored, rescored.card),
+        results,
+        rescored.caveats,
+        decide=scoring.decide,
+    )
 
 
 def _without_usage(result: CaseResult) -> CaseResult:
@@ -245,4 +256,5 @@ def select_model(
             for gate in source.catalog.formula(task).gates
             if gate.rule.kind == "rate"
         ],
+        source.decide,
     )

@@ -19,6 +19,7 @@ from callscore.comparison.row_differences import (
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore
+from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
 from callscore.stats.call_counts import count_calls, rate_counts
 from callscore.stats.contributions import ModelShape
@@ -93,7 +94,15 @@ def plan_from_pilot(source: ComparisonInput, goals: PlanGoals) -> Plan:
     notes = list(source.notes)
     if any(model.score.cost.per_1000_calls is None for model in known):
         notes.append("cost: the price of a model is unknown; set it in the eval file (`price`)")
-    return Plan(source.label, goals.power, calls, lines, notes)
+    return Plan(
+        basis=source.label,
+        power=goals.power,
+        calls=calls,
+        lines=lines,
+        notes=notes,
+        decision=source.card.decision,
+        origins=origins_of(source.card.models),
+    )
 
 
 def _pairs(models: Sequence[Competitor]) -> Sequence[tuple[Competitor, Competitor]]:

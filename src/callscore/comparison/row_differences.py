@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from callscore.comparison.labelled_pairs import LabelledPair, labelled_pair
 from callscore.core.comparison import RowDifference
 from callscore.stats.bands import are_significant
-from callscore.stats.claimed_scores import ClaimInput, claim_scores, difference_limits
+from callscore.stats.claimed_scores import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
     PairOfValues,
@@ -66,6 +67,8 @@ class PairedCalls(NamedTuple):
     """Calls that both answered, in any task."""
     only_first: int
     only_second: int
+    labels: LabelledPair | None = None
+    """How labels of people correct both; None if one of them has too few."""
 
 
 class RowLabel(NamedTuple):
@@ -174,6 +177,7 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
         len(common),
         int((answered[0] & ~both).sum()),
         int((answered[1] & ~both).sum()),
+        labelled_pair((first, second), matrices, shape),
     )
 
 
@@ -206,6 +210,8 @@ def _rows_of_pair(
         )
         for key, name in tested.items()
     }
+    if pair.labels is not None:
+        rows = {key: _as_people_judge(row, pair.labels, key) for key, row in rows.items()}
     if FINAL in rows and found.differences:
         rows[FINAL] = _with_claim(rows[FINAL], pair, found.differences[0])
     return rows
@@ -215,10 +221,13 @@ def _resample(pair: PairedCalls, resamples: int) -> ResampledModels:
     """The replicates of both models by the same resamples, as a scorecard has them."""
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
+        if pair.labels is not None:
+            return pair.labels.corrected(sums)
         return [scores(pair.shape, pair.first.place, own) for own in sums]
 
     finals = [PairOfValues(FINAL, 0, 1)] if pair.shape.zeroed else []
     matrices = [group_calls(matrix) for matrix in (pair.first, pair.second)]
+    matrices += [] if pair.labels is None else pair.labels.matrices
     return resample_models(matrices, statistic, finals, resamples)
 
 
@@ -232,11 +241,20 @@ def _with_claim(row: RowDifference, pair: PairedCalls, found: ResampledDifferenc
     )
     finals = first.finals[FINAL], second.finals[FINAL]
     excludes = row.ci95 is not None and (row.ci95[0] > 0 or row.ci95[1] < 0)
+    if pair.labels is None:
+        claim = difference_limits(*finals)
+    else:
+        claim = pair.labels.claim(difference_limits(*finals, ALPHA / 2), FINAL, ALPHA)
     return msgspec.structs.replace(
-        row,
-        significant=excludes and are_significant([found], [finals])[0],
-        claim=difference_limits(*finals),
+        row, significant=excludes and are_significant([found], [finals])[0], claim=claim
     )
+
+
+def _as_people_judge(row: RowDifference, labels: LabelledPair, key: ScoreKey) -> RowDifference:
+    """The row without tests of the judged values, if labels correct it."""
+    if not labels.concerns(key):
+        return row
+    return msgspec.structs.replace(row, p=None, test="", corrected=True)
 
 
 def _sum_indices(key: ScoreKey, pair: PairedCalls) -> list[int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from callscore.config.decide import decide_of, read_decide
 from callscore.config.file import (
     SAMPLE,
     SCENARIOS,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 REDACTED = "redacted"
 """The folder with redacted copies of case files, next to the store."""
+NOT_IN_HASH = ("store", "budget_usd", "attempts", "decide")
+"""Keys that change no score."""
 ABOUT = ("pool", "future")
 """What a race is about: this data set, or future calls."""
 
@@ -76,11 +79,16 @@ class EvalConfig(msgspec.Struct, frozen=True):
         recorded = [path for paths in self.recordings.values() for path in paths]
         prompts = self.scenario_settings.prompts
         named = () if prompts is None else (prompts,)
-        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
+        given = (*self.scoring.verdicts, *self.scoring.labels)
+        return (self.path, *self.cases, *given, *recorded, *named, self.store)
 
-    def without_intervals(self) -> EvalConfig:
-        """The same config, without intervals."""
-        scoring = msgspec.structs.replace(self.scoring, intervals=False)
+    def with_options(self, *, intervals: bool, decide: Mapping[str, Any]) -> EvalConfig:
+        """The same config with options that override the file; they change no request."""
+        scoring = msgspec.structs.replace(
+            self.scoring,
+            intervals=self.scoring.intervals and intervals,
+            decide=read_decide(decide) if decide else self.scoring.decide,
+        )
         return msgspec.structs.replace(self, scoring=scoring)
 
 
@@ -153,6 +161,7 @@ def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: P
     scoring = ScoreConfig(
         cases=cases,
         verdicts=_files(document, "verdicts", file.verdicts),
+        labels=_files(document, "labels", file.labels),
         settings=file.settings,
         weights=file.weights,
         workload=file.workload,
@@ -163,6 +172,7 @@ def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: P
         benchmarks=_benchmarks(document, file.benchmarks),
         store=store,
         intervals=file.intervals,
+        decide=decide_of(document, file.decide),
     )
     _check_scoring(document, scoring)
     return scoring
@@ -374,8 +384,8 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
 
 
 def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Templates]) -> str:
-    """Hash of the file's content, without limits, retries and the store."""
-    kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
+    """Hash of the file's content, without limits, retries, the store and how results are read."""
+    kept = {key: value[key] for key in value if key not in NOT_IN_HASH}
     kept["models"] = [
         {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
     ]

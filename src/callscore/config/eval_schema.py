@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from callscore.config.file import PROVIDERS, SCENARIOS, EvalFile, ModelEntry, ScenarioEntry
+from callscore.core.decide import BY, Decide
 from callscore.suites import registry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -24,10 +25,12 @@ NOTES = {
     "store": "Where replies are stored; .callscore/runs.db next to this file by default.",
     "gates": "Conditions for exit code 0.",
     "verdicts": "Verdicts of people or judges.",
+    "labels": "Verdicts of people on a sample of judged items; they correct the judged values.",
     "settings": "Settings of the framework, such as call_gate_tolerance.",
     "weights": "Own weights of the tasks in the Final Score.",
     "workload": "The share of calls that need a task.",
     "redact": "Replace personal data before anything is sent or stored.",
+    "decide": "What the recommended model is chosen by: by, margin, allow_fail.",
     "prompts": "Own prompt files by task, and variants of them.",
 }
 
@@ -49,6 +52,13 @@ def eval_schema() -> dict[str, Any]:
         ],
     }
     whole["properties"]["tasks"]["items"] = {"enum": list(registry.task_names())}
+    _, decide = msgspec.json.schema_components((Decide,), ref_template="#/$defs/{name}")
+    parts |= decide
+    parts[Decide.__name__]["properties"]["by"]["enum"] = list(BY)
+    whole["properties"]["decide"] = {
+        "description": NOTES["decide"],
+        "$ref": f"#/$defs/{Decide.__name__}",
+    }
     model = parts[ModelEntry.__name__]["properties"]
     model["provider"]["examples"] = list(PROVIDERS)
     _, scenario = msgspec.json.schema_components((ScenarioEntry,), ref_template="#/$defs/{name}")

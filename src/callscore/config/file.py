@@ -119,6 +119,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: str | None = None
     gates: list[GateEntry] = []
     verdicts: str | list[str] = []
+    labels: str | list[str] = []
+    """Verdicts of people on a sample of judged items (STATS §5)."""
     settings: dict[str, Any] = {}
     metrics: list[str] = []
     """Metrics of other installed packages, by the name of their entry point."""
@@ -131,6 +133,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redact: Any = None
     """Whether personal data is replaced before anything is sent or stored, and which."""
     race: RaceEntry = RaceEntry()
+    decide: dict[str, Any] = {}
+    """What the recommended model is chosen by: `by`, `margin`, `allow_fail` (C-138)."""
     prompts: dict[str, Any] = {}
     """Prompt files by task, and `variants`: prompt files by name and task."""
 

@@ -16,7 +16,8 @@ from callscore.config.regression import (
 )
 from callscore.core.checks import CheckResult
 from callscore.core.errors import GateFailed, Inconclusive
-from callscore.core.scorecard import Cost, MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.interval import ClaimLimits
+from callscore.core.scorecard import Cost, FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import TOLERANCE
 from callscore.core.task import SCENARIO
 from callscore.stats.power import more_calls_for_claim
@@ -288,9 +289,13 @@ def _limits(model: ModelScore, of: str) -> SureLimits | None:
     if of == COST:
         return _limits_of_cost(model.cost)
     scored = model.final if of == FINAL else task
-    if scored is None or scored.claim95 is None:
-        return None
-    return SureLimits(*scored.claim95, scored.calls)
+    limits = None if scored is None else _claim(scored)
+    return None if scored is None or limits is None else SureLimits(*limits, scored.calls)
+
+
+def _claim(scored: MetricScore | TaskScore | FinalScore) -> ClaimLimits | None:
+    """The claim limits of a value; as people would judge it, if labels correct it    STATS §5"""
+    return scored.claim95 if scored.corrected is None else scored.corrected.claim
 
 
 def _limits_of_metric(metric: MetricScore) -> SureLimits | None:
@@ -298,7 +303,8 @@ def _limits_of_metric(metric: MetricScore) -> SureLimits | None:
         return None if metric.ci95 is None else SureLimits(*metric.ci95, metric.n, None)
     value_range = (0.0, 100.0) if metric.unit == "percent" else (0.0, 1.0)
     calls = metric.n if metric.claim is None else metric.claim.n
-    return None if metric.claim95 is None else SureLimits(*metric.claim95, calls, value_range)
+    limits = _claim(metric)
+    return None if limits is None else SureLimits(*limits, calls, value_range)
 
 
 def _limits_of_cost(cost: Cost) -> SureLimits | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.judging import Embedder, Judge
 from callscore.core.plugins import plugin_names
@@ -38,6 +39,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     cases: Sequence[Path]
     outputs: Sequence[Path] = ()
     verdicts: Sequence[Path] = ()
+    labels: Sequence[Path] = ()
+    """Verdicts of people on a sample of judged items, which correct the judged values."""
     judge: str | Judge | tuple[ModelSpec, ...] = "none"
     """The judge: `none`, `offline`, an installed judge, models, or a Judge."""
     embedder: str | Embedder | ModelSpec = "none"
@@ -63,8 +66,13 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """Repeats of every case; None if they follow from the outputs."""
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
+    estimates: Mapping[str, str] = {}
+    """Metrics that a built-in substitute judged, and its name; verdicts may name more (C-125)."""
     elsewhere: Collection[str] = ()
     """Metrics whose verdicts may belong to other data of the same run."""
+
+    decide: Decide = AS_RECOMMENDED
+    """What the recommended model is chosen by; a reading of results, not part of them (C-138)."""
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
@@ -101,7 +109,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
         """Validate the job before any file is read."""
         if not self.cases:
             raise UsageError("no case file was given")
-        for path in (*self.cases, *self.outputs, *self.verdicts):
+        for path in (*self.cases, *self.outputs, *self.verdicts, *self.labels):
             if is_special(path):
                 raise UsageError(f"{path}: is a pipe; expected a file, as it is read twice")
         if isinstance(self.judge, str):
@@ -110,6 +118,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     def check_options(self) -> None:
         """Validate settings, weights and costs."""
+        if self.labels and not self.intervals:
+            raise UsageError("labels correct values with their intervals; expected intervals, too")
         self.catalog.check_settings()
         if self.weights:
             check_weights(self.catalog.spec_with(self.weights), self.weights)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.scorecard import Status
+from callscore.core.benchmark_score import Status
+from callscore.core.ranking import DecisionLine
 
 ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]
 """`fixed` and `broken`: the score of the case is higher or lower, with 0 for a blocked reply.
@@ -27,6 +29,8 @@ class Side(msgspec.Struct, frozen=True):
     calls: int = 0
     """Calls it answered."""
     cost_per_1000_calls: float | None = None
+    origin: str = ""
+    """The provider, if no model was asked: `simulated`, `baseline` or `replay`."""
 
 
 class RowDifference(msgspec.Struct, frozen=True):
@@ -64,6 +68,9 @@ class RowDifference(msgspec.Struct, frozen=True):
     """Of the Final Score: whether the two are distinguishable, by the test of rank bands."""
     claim: tuple[float, float] | None = None
     """Of the Final Score: limits of the difference, each one-sided at 95 % (STATS §2)."""
+    corrected: bool = False
+    """Whether the values are those that people would give, by labels on both (STATS §5); there is
+    no p then."""
 
 
 class CaseChange(msgspec.Struct, frozen=True):
@@ -108,12 +115,25 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: Sequence[str] = ()
     """Remarks for the reader, such as missing data."""
     seed: int = 0
+    decision: Sequence[DecisionLine] = ()
+    """Which of the two to take, and how certain that is (C-138)."""
     unit: str = "call"
     """What the two are paired by: calls, or scenarios with all their steps."""
 
     def row(self, key: str) -> RowDifference:
         """A row by its key: `final`, a task, a metric."""
         return next(row for row in self.rows if row.key == key)
+
+    def __repr__(self) -> str:
+        """One line for a prompt or a log; `to_dict` has everything."""
+        sides = f"{self.first.model} → {self.second.model}"
+        return f"<Comparison {sides}, {self.calls} {self.unit}s: {self.conclusion}>"
+
+    def _repr_html_(self) -> str:
+        """The conclusion and the rows, for notebooks."""
+        notebook = import_module("callscore.export.notebook")  # `export` is above `core`
+        found: str = notebook.comparison_html(self)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as dicts, lists, strings and numbers, as `--json` writes it."""

@@ -85,6 +85,22 @@ class Unjudged(NamedTuple):
     why: str
 
 
+class Audit(msgspec.Struct, frozen=True):
+    """Items that a second judge checked in a random sample, and how often the first differs."""
+
+    items: int = 0
+    lenient: int = 0
+    """The first judge has the more lenient verdict."""
+    strict: int = 0
+    """The first judge has the stricter verdict."""
+
+    def __add__(self, other: Audit) -> Audit:
+        """The sum of both audits."""
+        return Audit(
+            self.items + other.items, self.lenient + other.lenient, self.strict + other.strict
+        )
+
+
 class JudgeResult(msgspec.Struct, frozen=True):
     """The verdicts on the questions of a request that offer words, and what they cost.
 
@@ -108,6 +124,8 @@ class JudgeResult(msgspec.Struct, frozen=True):
     """Answers that came from the store; `requests`, tokens and cost are those sent (C-140)."""
     unusable: Mapping[str, int] = {}
     """By reason: how many answers of the judge could not be used, entirely or in part."""
+    audit: Mapping[str, Audit] = {}
+    """By metric, the items that a second judge checked in a random sample of answers."""
 
 
 class Similarity(msgspec.Struct, frozen=True):

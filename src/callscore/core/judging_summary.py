@@ -39,10 +39,26 @@ class Judging(msgspec.Struct, frozen=True):
     """How many of the items have a usable verdict; None if that was not counted."""
     unusable: Mapping[str, int] = {}
     """By reason: answers of the judge that could not be used, entirely or in part."""
+    audited: int = 0
+    """Items of a random sample of answers that a second judge checked, whatever the verdict."""
+    lenient: int = 0
+    """How many of them the first judge decided more leniently than the second."""
+    strict: int = 0
+    """How many of them the first judge decided more strictly than the second."""
+    at_risk: Sequence[str] = ()
+    """Gates that a model keeps only if the first judge is right, in words."""
+    disagreement_ci95: Interval | None = None
+    """The 95 % interval of the share on which they disagree."""
     flip_rate_ci95: Interval | msgspec.UnsetType = msgspec.UNSET
     """The 95 % interval of `flip_rate`; absent if there is none or none was requested."""
 
     @property
+    def disagreement(self) -> float | None:
+        """(lenient + strict) / audited items; None if nothing was audited."""
+        return (self.lenient + self.strict) / self.audited if self.audited else None
+
+    @property
     def is_silent(self) -> bool:
-        """Whether the judge was asked and gave no usable verdict at all."""
-        return self.items > 0 and self.verdicts == 0
+        """Whether a judging model was asked and gave no usable verdict at all."""
+        was_asked = self.requests or self.stored
+        return bool(was_asked and self.items) and self.verdicts == 0

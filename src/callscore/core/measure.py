@@ -32,6 +32,9 @@ class Measure(msgspec.Struct, frozen=True, gc=False):
     approximate: bool = False
     estimated: bool = False
     """Depends on an estimated verdict, which neither triggers nor clears a gate (C-125)."""
+    unrated: bool = False
+    """Whether no rating rests on it: a substitute for a judge or an embedder serves its metric, for
+    this reply or another (C-68, C-125)."""
     awaiting: int = 0
     """Number of items that await a verdict, for a measure without a value; the counts cover the
     others."""

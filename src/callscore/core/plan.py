@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+
+from callscore.core.ranking import DecisionLine
 
 Purpose = Literal["difference", "observed_difference", "width", "gate"]
 
@@ -40,6 +42,10 @@ class Plan(msgspec.Struct, frozen=True):
     """Calls of the pilot; 0 if there is none."""
     lines: Sequence[PlanLine]
     notes: Sequence[str] = ()
+    decision: Sequence[DecisionLine] = ()
+    """What the pilot decides so far (C-138)."""
+    origins: Mapping[str, str] = {}
+    """By model, its provider if no model was asked."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as dicts, lists, strings and numbers, as `--json` writes it."""

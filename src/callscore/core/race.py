@@ -58,7 +58,7 @@ class RacingModel(msgspec.Struct, frozen=True):
     finished: bool = False
     """Whether all its calls were evaluated."""
     clearly_worse: bool = False
-    """Whether it is shown to be worse than the decided model by more than `decide.margin`."""
+    """Whether it is shown to be worse than the decided model by more than `clear_margin`."""
 
 
 class RaceCard(msgspec.Struct, frozen=True):
@@ -88,5 +88,7 @@ class RaceCard(msgspec.Struct, frozen=True):
     saved_cost: float | None
     """Estimated share of the cost of all requests; None without prices."""
     models: Sequence[RacingModel]
+    clear_margin: float = 0.0
+    """`decide.margin` of the run: a model that is worse by more is `clearly_worse`."""
     risk: RaceRisk | None = None
     """What may still keep the decided model out; None if all its calls were evaluated."""

@@ -8,6 +8,9 @@ from typing import NamedTuple
 VERSION = "callscore"
 """The part that may differ: a newer Callscore gives the same numbers."""
 
+LABELS = "labels"
+"""The part with a hash of the labels of people."""
+
 SCENARIOS = "scenarios"
 """In a signature of calls and scenarios, the part with the signature of the scenarios."""
 
@@ -20,8 +23,10 @@ WORDS = {
     "judge": "judge or its prompt",
     "embedder": "embedder",
     "over": "tasks of the Final Score",
+    "option": "option of the Final Score",
     "weights": "weights",
     "workload": "workload",
+    "labels": "labels of people",
     "mode": "mode",
     "protocol": "protocol",
     "lang": "languages",
@@ -57,10 +62,15 @@ def parts_of(signature: str) -> dict[str, str]:
 
 
 def changes_between(first: str, second: str) -> Sequence[SignatureChange]:
-    """The parts in which two signatures differ, without the version of Callscore        C-126"""
+    """The parts in which two signatures differ, without the version of Callscore        C-126
+
+    Labels are about the answers of a model: other labels do not prevent a comparison, none do.
+    """
     one, other = parts_of(first), parts_of(second)
     return [
         SignatureChange(part, one.get(part, ""), other.get(part, ""))
         for part in dict.fromkeys([*one, *other])
-        if part != VERSION and one.get(part) != other.get(part)
+        if part != VERSION
+        and one.get(part) != other.get(part)
+        and not (part == LABELS and part in one and part in other)
     ]

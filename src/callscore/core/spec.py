@@ -127,6 +127,8 @@ class MetricSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     as well (C-136)."""
     remark: str = ""
     """A remark that reports print next to the value."""
+    decides: bool = True
+    """Whether a Fail of this row keeps a model from being recommended (C-138)."""
     complement_of: str = ""
     severities: tuple[Severity, ...] = ()
     secondary: Mapping[str, Literal["percent", "count"]] = {}
@@ -293,9 +295,12 @@ def combine_specs(specs: Sequence[Spec]) -> Spec:
 
 
 def with_metrics(spec: Spec, added: Mapping[str, tuple[MetricSpec, str]]) -> Spec:
-    """Add metrics of other packages, each with its version; no formula uses them."""
+    """Add metrics of other packages, each with its version; no formula or decision uses them."""
     if not added:
         return spec
     versions = ",".join(f"{slug}@{version}" for slug, (_, version) in added.items())
-    metrics = {**spec.metrics, **{slug: metric for slug, (metric, _) in added.items()}}
+    extra = {
+        slug: msgspec.structs.replace(metric, decides=False) for slug, (metric, _) in added.items()
+    }
+    metrics = {**spec.metrics, **extra}
     return msgspec.structs.replace(spec, metrics=metrics, digest=f"{spec.digest}({versions})")

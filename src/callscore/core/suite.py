@@ -162,10 +162,15 @@ class BenchmarkLayer(Protocol):
 
 
 class Floor(NamedTuple):
-    """The best score of a trivial answer that no gate blocks; None if all are blocked."""
+    """The best score of a trivial answer; None if a row of the formula has no case."""
 
     score: float | None
+    """With judged rows at their most lenient."""
     strategy: str | None
+    rows: Mapping[str, float | None] = {}
+    """The rows of the strategy."""
+    judged: frozenset[str] = frozenset()
+    """The rows for which the floor of a model takes the model's own values (C-135)."""
 
 
 class Floors(Protocol):

@@ -21,7 +21,9 @@ RowKind = Literal[
     "cost",
     "rank",
     "blocker",
+    "corrected",
 ]
+"""`corrected` is below a judged value: the same value corrected by labels of people (STATS §5)."""
 
 
 class TemplateRow(msgspec.Struct, frozen=True):

@@ -5,13 +5,14 @@ STATS §2, §3
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from callscore.core.contrast import ModelContrast
+from callscore.core.decide import Decide
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.pairs import ComparedCalls, Pair
 from callscore.scorecard.decision import models_in_question
@@ -23,9 +24,13 @@ from callscore.stats.claimed_scores import (
     difference_limits,
 )
 from callscore.stats.differences import PairOfValues, ResampledDifference, difference_interval
+from callscore.stats.intervals import Interval
 from callscore.stats.power import calls_for_difference, influence_deviation
 from callscore.stats.weighted_scores import ScoreKey
 
+FINAL: ScoreKey = ("final",)
+CORRECTED = "corrected"
+"""The first part of the key of a value that labels of people correct (STATS §5)."""
 Of = Literal["final", "zeroed_final", "efficiency"]
 KEYS: Mapping[Of, ScoreKey] = {
     "final": ("final",),
@@ -68,16 +73,21 @@ def ranked_groups(card: Scorecard, known: Mapping[str, int]) -> Sequence[RankedG
 
 
 def compared_values(
-    groups: Sequence[RankedGroup], compared: ComparedCalls
+    groups: Sequence[RankedGroup], compared: ComparedCalls, labelled: Collection[str]
 ) -> Sequence[PairOfValues]:
-    """What is compared in every pair of every group; efficiency on the calls of each model."""
+    """What is compared in every pair of every group; efficiency on the calls of each model.
+
+    Models that people have labelled are compared by their corrected values, if all of a group are.
+    """
     found = []
     for group in groups:
+        is_corrected = all(model in labelled for model in group.models)
+        key = (CORRECTED, *KEYS[group.of]) if is_corrected else KEYS[group.of]
         for first, second in group.pairs:
             places = compared.of_model[first], compared.of_model[second]
-            if group.of != "efficiency":
+            if group.of != "efficiency" and not is_corrected:
                 places = compared.places((first, second))
-            found.append(PairOfValues(KEYS[group.of], *places))
+            found.append(PairOfValues(key, *places))
     return found
 
 
@@ -184,23 +194,47 @@ def _contrasts(
     return found
 
 
+DifferenceLimits = Callable[[ScoreKey, float], Interval | None]
+"""The limits of people − judge in a value, each one-sided at 1 − α (STATS §5)."""
+
+
 def with_claims(
-    card: Scorecard, compared: ComparedCalls, claimed: Sequence[ClaimedScores]
+    card: Scorecard,
+    compared: ComparedCalls,
+    claimed: Sequence[ClaimedScores],
+    decide: Decide,
+    of_people: Mapping[str, DifferenceLimits],
 ) -> Scorecard:
     """The same card with claim limits for the differences of models in question    STATS §2, C-138
 
     k models in question make k − 1 comparisons with the best: each limit is one-sided at α/(k − 1).
     The two are compared on the calls that both answered. Estimates have limits like official
     scores, for what the same rules would say about more calls; no pair is of one kind each (C-125).
+    `of_people` has the models that people have labelled: α is shared with the error of their judge.
     """
-    in_question = models_in_question(card)
+    in_question = models_in_question(card, decide)
     alpha = ALPHA / max(1, len(in_question) - 1)
 
     def claim(pair: ModelContrast) -> ModelContrast:
         if pair.of != "final" or not {pair.first, pair.second} <= set(in_question):
             return pair
         finals = _finals("final", (pair.first, pair.second), compared, claimed)
-        claim = None if finals is None else difference_limits(*finals, alpha)
+        if finals is None:
+            return msgspec.structs.replace(pair, claim=None)
+        first, second = (of_people.get(model) for model in (pair.first, pair.second))
+        if first is None or second is None:
+            return msgspec.structs.replace(pair, claim=difference_limits(*finals, alpha))
+        judged = difference_limits(*finals, alpha / 2)
+        claim = add_people(judged, first(FINAL, alpha / 4), second(FINAL, alpha / 4))
         return msgspec.structs.replace(pair, claim=claim)
 
     return msgspec.structs.replace(card, contrasts=[claim(pair) for pair in card.contrasts])
+
+
+def add_people(
+    judged: Interval | None, first: Interval | None, second: Interval | None
+) -> Interval | None:
+    """The limits of second − first as people would judge        STATS §5"""
+    if judged is None or first is None or second is None:
+        return None
+    return Interval(judged.low + second.low - first.high, judged.high + second.high - first.low)

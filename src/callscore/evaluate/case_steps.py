@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Failed, Malformed, Reply
-from callscore.core.judging import NO_VERDICTS, Question, Verdicts
+from callscore.core.judging import NO_VERDICTS, Audit, Question, Verdicts
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ScoredReply
 from callscore.store.worklists import OpenItem
 
 
@@ -28,6 +28,8 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
     questions: Sequence[Question]
     has_excess: bool = False
     """Whether it has more statements than are judged."""
+    labels: Verdicts = NO_VERDICTS
+    """What people say about a sample of its items (STATS §5)."""
 
 
 class ParsedCase(msgspec.Struct, frozen=True, gc=False):
@@ -52,6 +54,19 @@ class JudgedCase(msgspec.Struct, frozen=True):
 NOT_JUDGED = JudgedCase(())
 
 
+class JudgedItems(NamedTuple):
+    """How many items a judging model decided, and how a second one checked them."""
+
+    items: int
+    audit: Audit = Audit()
+
+    def __add__(self, other: object) -> JudgedItems:
+        """The sum of both."""
+        if not isinstance(other, JudgedItems):
+            return NotImplemented
+        return JudgedItems(self.items + other.items, self.audit + other.audit)
+
+
 class MeasuredReply(msgspec.Struct, frozen=True, gc=False):
     """One reply with its measures and score, and the verdicts behind them."""
 
@@ -60,6 +75,8 @@ class MeasuredReply(msgspec.Struct, frozen=True, gc=False):
     verdicts: Verdicts
     found: Verdicts
     """The verdicts that judge and embedder gave in this pass."""
+    judged: Mapping[str, JudgedItems] = {}
+    """By metric, what a judging model decided, in this pass or in a file."""
 
 
 class MeasuredCase(msgspec.Struct, frozen=True, gc=False):

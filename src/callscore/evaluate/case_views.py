@@ -51,6 +51,7 @@ def _answer(result: CaseResult, run: MeasuredReply | tuple[int, Failed] | None) 
         reply.model,
         None,
         [verdict for verdicts in run.verdicts.values() for verdict in verdicts],
+        [label for labels in run.parsed.labels.values() for label in labels],
     )
 
 

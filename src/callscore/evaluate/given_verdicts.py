@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -49,19 +50,11 @@ def index_verdicts(
     """Read the verdicts of a config once; raises DataError with file, line and case."""
     lines = VerdictLines(config.verdicts)
     index = VerdictIndex(lines)
-    for line in lines:
-        record = read_verdict(line)
-        try:
-            metric = check_metric(record)
-        except DataError as error:
-            raise error.with_place(line.place, record.case_id) from None
+    for line, record, metric, position in placed_verdicts(config, lines, ids, models):
         if metric is None:
             index.by_code += 1
             continue
-        if metric in config.elsewhere and record.case_id not in ids:
-            continue
-        position = position_of(ids, record.case_id, line)
-        if record.model is not None and record.model not in models:
+        if position is None:
             index.unused += 1
             continue
         index.judges.add(record.by or "unnamed")
@@ -72,6 +65,40 @@ def index_verdicts(
         index.on_benchmarks = index.on_benchmarks or metric.startswith("bench.")
         lines.add(position, line)
     return index
+
+
+class PlacedVerdict(NamedTuple):
+    """A line of a verdicts file, checked."""
+
+    line: Line
+    record: VerdictRecord
+    metric: str | None
+    """The slug of its metric; None if code computes the metric."""
+    position: int | None
+    """The position of its case; None if its model has no output."""
+
+
+def placed_verdicts(
+    config: ScoreConfig, lines: Iterable[Line], ids: Mapping[str, int], models: Sequence[str]
+) -> Iterator[PlacedVerdict]:
+    """Every verdict on these cases; raises DataError with file, line and case."""
+    for line in lines:
+        record, metric = _read_checked(line)
+        if metric is None:
+            yield PlacedVerdict(line, record, None, None)
+        elif metric not in config.elsewhere or record.case_id in ids:
+            position = position_of(ids, record.case_id, line)
+            is_known = record.model is None or record.model in models
+            yield PlacedVerdict(line, record, metric, position if is_known else None)
+
+
+def _read_checked(line: Line) -> tuple[VerdictRecord, str | None]:
+    """The verdict on a line, and the slug of its metric; None if code computes the metric."""
+    record = read_verdict(line)
+    try:
+        return record, check_metric(record)
+    except DataError as error:
+        raise error.with_place(line.place, record.case_id) from None
 
 
 def refuse_mixture(given: VerdictIndex, judge_runner: JudgeRunner | None) -> None:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import IntervalMethod
 from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import compared_values, ranked_groups, with_bands, with_claims
+from callscore.evaluate.corrections import add_corrected, model_corrections, with_corrected
 from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_ranking_line
 from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
@@ -35,8 +37,8 @@ def with_intervals(
     contributions: Mapping[str, Contributions],
     formula_of: FormulaOf,
     criteria: Mapping[str, Criterion],
-    resamples: int = RESAMPLES,
     about: str = "future calls",
+    decide: Decide = AS_RECOMMENDED,
 ) -> Scorecard:
     """The same card with an interval for every number that has a value.
 
@@ -53,38 +55,37 @@ def with_intervals(
         {model.model: shape for model, shape in zip(kept, shapes, strict=True)},
         units,
     )
+    labelled = model_corrections(contributions, compared, units)
     groups = ranked_groups(card, compared.of_model)
     ranking_groups = _ranking_groups(card.ranking, kept)
 
     def statistic(sums: Sequence[Floats]) -> Sequence[ModelValues]:
         values = [
             scores(given.shape, given.matrix.place, own)
-            for given, own in zip(compared.inputs, sums, strict=True)
+            for given, own in zip(compared.inputs, sums, strict=False)
         ]
         for group in ranking_groups:
             rank_scores([values[at] for at in group])
+        add_corrected(values, labelled, sums, ranking_groups)
         return values
 
     matrices = [given.matrix for given in compared.inputs]
-    pairs = compared_values(groups, compared)
-    found, differences = resample_models(matrices, statistic, pairs, resamples)
+    matrices += [correction.labels.matrix for correction in labelled.values()]
+    pairs = compared_values(groups, compared, labelled)
+    found, differences = resample_models(matrices, statistic, pairs, RESAMPLES)
     claimed = claim_scores(compared.inputs)
     inputs = {
         model.model: IntervalInputs(
-            model,
-            shape,
-            contributions[model.model],
-            of_model,
-            claimed[at].limits,
-            _specs(model, formula_of),
+            model, shape, contributions[model.model], of_model, limits, _specs(model, formula_of)
         )
-        for at, (model, shape, of_model) in enumerate(
-            zip(kept, shapes, found[: len(kept)], strict=True)
-        )
+        for model, shape, of_model, (limits, _) in zip(kept, shapes, found, claimed, strict=False)
     }
-    method = IntervalMethod(LEVEL, about, len(units.calls), units.size, resamples, SEED)
-    card = with_bands(_fill_card(card, inputs, method), groups, compared, differences, claimed)
-    return with_claims(card, compared, claimed)
+    method = IntervalMethod(LEVEL, about, len(units.calls), units.size, RESAMPLES, SEED)
+    found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=False)}
+    card = with_corrected(_fill_card(card, inputs, method), found_of, labelled, formula_of)
+    card = with_bands(card, groups, compared, differences, claimed)
+    of_people = {model: correction.difference for model, correction in labelled.items()}
+    return with_claims(card, compared, claimed, decide, of_people)
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

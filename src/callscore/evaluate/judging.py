@@ -10,6 +10,7 @@ import msgspec
 from callscore.core.case import Case, Failed, Reply, turns
 from callscore.core.interval import Interval
 from callscore.core.judging import (
+    Audit,
     Embedder,
     Item,
     Judge,
@@ -40,6 +41,8 @@ class Judgement(msgspec.Struct, frozen=True):
     verdicts: Verdicts = {}
     failures: Mapping[str, str] = {}
     flags: Sequence[str] = ()
+    audit: Mapping[str, Audit] = {}
+    """By metric, what a second judge checked."""
 
 
 NO_JUDGEMENT = Judgement()
@@ -72,6 +75,8 @@ class JudgingCost(msgspec.Struct):
     """By reason: answers of the judge that could not be used, entirely or in part."""
     flips: dict[int, tuple[int, int]] = msgspec.field(default_factory=dict)
     """By call with items that were judged twice: how many changed, of how many."""
+    audits: dict[int, Audit] = msgspec.field(default_factory=dict)
+    """By call with items that a second judge checked in a random sample."""
 
     def add(self, judged: JudgeResult | Failed, items: int, call: int) -> None:
         """Add one judge request about a call."""
@@ -96,8 +101,15 @@ class JudgingCost(msgspec.Struct):
             self.flipped += judged.flipped
             flipped, rejudged = self.flips.get(call, (0, 0))
             self.flips[call] = (flipped + judged.flipped, rejudged + judged.rejudged)
+        for audit in judged.audit.values():
+            self.audits[call] = self.audits.get(call, Audit()) + audit
         for flag in judged.flags:
             self.flags[flag] = self.flags.get(flag, 0) + 1
+
+    @property
+    def audit(self) -> Audit:
+        """The audits of all calls."""
+        return sum(self.audits.values(), Audit())
 
     @property
     def cost_usd(self) -> float | None:
@@ -160,7 +172,13 @@ class JudgeRunner:
             {item: given for part in parts for item, given in part.verdicts.items()},
             {metric: why for part in parts for metric, why in part.failures.items()},
             [flag for part in parts for flag in part.flags],
+            {metric: audit for part in parts for metric, audit in part.audit.items()},
         )
+
+    def expect(self, replies: int) -> None:
+        """Tell the judge how many replies each model has, if it asks for that (`Panel`)."""
+        if callable(expect := getattr(self.judge, "expect", None)):
+            expect(replies)
 
     @property
     def judges_whole(self) -> bool:
@@ -237,7 +255,7 @@ class JudgeRunner:
         for void in judged.void:
             self.why_failed = min(self.why_failed or void.why, void.why)
         failures = {void.item.metric: void.why for void in judged.void}
-        return Judgement(_by_item(judged.verdicts), failures, judged.flags)
+        return Judgement(_by_item(judged.verdicts), failures, judged.flags, judged.audit)
 
     async def _compare(
         self, embedder: Embedder, language: str | None, questions: Sequence[Question]
@@ -269,6 +287,7 @@ def judging_of(
 ) -> Judging:
     """The judge, and what judging has cost so far."""
     spent = judge_runner.spent
+    audit = spent.audit
     return Judging(
         judge=judge_runner.judge.name if judge_runner.judge is not None else None,
         embedder=judge_runner.embedder.name if judge_runner.embedder is not None else None,
@@ -288,8 +307,24 @@ def judging_of(
         verdicts=spent.verdicts,
         unusable=dict(sorted(spent.unusable.items())),
         answered_by=judge_runner.answered_by.identities(),
+        audited=audit.items,
+        lenient=audit.lenient,
+        strict=audit.strict,
+        disagreement_ci95=_disagreement_interval(spent) if intervals else None,
         flip_rate_ci95=_flip_interval(spent) if intervals else msgspec.UNSET,
     )
+
+
+def _disagreement_interval(spent: JudgingCost) -> Interval | None:
+    """The interval of the share of audited items on which two judges disagree        STATS §2"""
+    if len(spent.audits) < 2:
+        return None
+    from callscore.stats.call_counts import interval_of_counts  # numpy
+
+    found = interval_of_counts(
+        {call: (audit.lenient + audit.strict, audit.items) for call, audit in spent.audits.items()}
+    )
+    return None if found is None else (found.low, found.high)
 
 
 def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:

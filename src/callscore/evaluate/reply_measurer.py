@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 
 import msgspec
 
 from callscore.core.case import Case, Malformed
-from callscore.core.judging import Verdicts
+from callscore.core.judging import Audit, Item, Verdicts
 from callscore.core.measure import MALFORMED, Measure
 from callscore.core.suite import BenchmarkLayer, Metric
 from callscore.core.task import Measured
-from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ParsedReply
+from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
+from callscore.evaluate.labels import is_judged
 from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
-from callscore.evaluate.substitutes import mark_measured, mark_measures
+from callscore.evaluate.substitutes import Marks, mark_measured, mark_measures
 from callscore.scorecard.formula import TaskFormula, score_case
-from callscore.scorecard.tally import ScoredReply
+from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
 
 NO_BENCHMARKS: Mapping[str, Measure] = {}
@@ -43,12 +45,15 @@ class ReplyMeasurer:
         whole: bool,
         estimates: bool,
         ranges: bool,
+        labelled: frozenset[str] = frozenset(),
     ) -> None:
+        """`labelled` are the metrics that people have labelled."""
         self._catalog = catalog
         self._benchmarks = benchmarks
         self._whole = whole
         self._estimates = estimates
         self._ranges = ranges
+        self._labelled = labelled
         self._of_task: dict[str, TaskFormulas] = {}
 
     def formulas_of(self, task: str) -> TaskFormulas:
@@ -70,11 +75,11 @@ class ReplyMeasurer:
         parsed: ParsedReply,
         found: Judgement,
         frozen: Judgement,
-        marks: frozenset[str],
+        marks: Marks,
     ) -> MeasuredReply:
         """Measure one reply with the verdicts on it and on its case.
 
-        `marks` has the metrics that a substitute serves: estimates for every reply (C-125).
+        `marks` has the metrics that a substitute serves, for every reply alike (C-125).
         """
         loaded = parsed_case.loaded
         verdicts: Verdicts = parsed.given
@@ -87,14 +92,49 @@ class ReplyMeasurer:
             failures = {**frozen.failures, **found.failures}
             layer_two = self._second_layer(formulas.layer, loaded, parsed, verdicts)
             layer_two = loaded.rules.with_failures(layer_two, failures)
-        if marks:
+        if marks.estimates:
             measured = mark_measured(measured, marks)
             layer_two = mark_measures(layer_two, marks)
         extremes = None
         if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
             extremes = self._extremes(parsed_case, parsed, measured, verdicts)
-        scored = ScoredReply(measured, score_case(formulas.formula, measured), layer_two, extremes)
-        return MeasuredReply(parsed, scored, verdicts, found.verdicts)
+        judged: Collection[Item] = ()
+        if verdicts:
+            of_case = frozen.verdicts.keys() - parsed_case.given.keys()
+            judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
+        labels = None
+        if self._labelled:
+            labels = self._labels_on(loaded, parsed, verdicts, judged)
+        scored = ScoredReply(
+            measured, score_case(formulas.formula, measured), layer_two, extremes, labels
+        )
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts, _counted(judged, found))
+
+    def _labels_on(
+        self,
+        loaded: LoadedCase,
+        parsed: ParsedReply,
+        verdicts: Verdicts,
+        judged: Collection[Item],
+    ) -> ReplyLabels:
+        """How many judged items of each row people labelled, and what they make of the reply."""
+        formula, rules = self.formulas_of(loaded.task.name).formula, loaded.rules
+        known = {item: parsed.labels[item] for item in judged if item in parsed.labels}
+        people = None
+        if known:
+            overlaid = {**verdicts, **known}
+            measured = self._measures(loaded, parsed, overlaid, Judgement(overlaid))
+            people = ScoredReply(measured, score_case(formula, measured))
+        sources = {
+            slug: rules.sources_of(slug)
+            for slug in formula.slugs
+            if not self._labelled.isdisjoint(rules.sources_of(slug))
+        }
+        items, labelled = (
+            {slug: sum(item.metric in of for item in some) for slug, of in sources.items()}
+            for some in (judged, known)
+        )
+        return ReplyLabels({slug: n for slug, n in items.items() if n}, labelled, people)
 
     def _measures(
         self, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts, found: Judgement
@@ -141,6 +181,23 @@ class ReplyMeasurer:
         else:
             measures = layer.measure(parsed.view, verdicts)
         return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
+
+
+def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection[Item]:
+    """The items that a judging model decided, now or in a file."""
+    return [
+        item for item, given in verdicts.items() if is_judged(given, asked_now=item in asked_now)
+    ]
+
+
+def _counted(judged: Collection[Item], found: Judgement) -> Mapping[str, JudgedItems]:
+    """By metric, the items that a judging model decided, with their audit."""
+    if not judged:
+        return {}
+    return {
+        metric: JudgedItems(number, found.audit.get(metric, Audit()))
+        for metric, number in Counter(item.metric for item in judged).items()
+    }
 
 
 def _measure_added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:

@@ -206,8 +206,13 @@ def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
         return asyncio.run(judge_open_steps(scorer, judge_runner))
 
 
-def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
-    """The scenarios of every model as one task; a row is the mean of the languages."""
+def scenario_tallies(
+    scores: Mapping[str, ScenarioScore], origins: Mapping[str, str] = {}
+) -> ScoringResult:
+    """The scenarios of every model as one task; a row is the mean of the languages.
+
+    `origins` are the providers of models that were not asked, by model.
+    """
     return ScoringResult(
         tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
@@ -215,6 +220,7 @@ def scenario_tallies(scores: Mapping[str, ScenarioScore]) -> ScoringResult:
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
         skipped=(),
         unused_verdicts=0,
+        origins=origins,
         scenarios=scores,
     )
 

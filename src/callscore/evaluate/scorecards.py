@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,13 +11,16 @@ from callscore.config.score import ScoreConfig
 from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
-from callscore.core.spec import TOLERANCE, ScoreSettings, Spec, holds
+from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Floor, Suite
-from callscore.core.version import __version__
+from callscore.evaluate.calibration_marks import mark_judged, with_label_notes
+from callscore.evaluate.card_signature import card_signature
+from callscore.evaluate.judge_audit import with_audit
 from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
-from callscore.metrics.rounding import half_up
+from callscore.report.decision_lines import with_decision
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
+from callscore.scorecard.floors import floor_notes, with_floor
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
@@ -35,16 +38,15 @@ def scorecard(
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     final = final_weights(config, result)
-    context = CardContext(spec, final, result.floors, result.measured_by)
-    models = [
-        _model_score(model, tallies, config, context) for model, tallies in result.tallies.items()
-    ]
+    context = CardContext(spec, final, result.floors, result.origins, result.measured_by)
+    scored = [_model_score(model, of, config, context) for model, of in result.tallies.items()]
+    models = mark_judged(scored, result.judged, config.catalog)
     card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
         final_heading=final.heading,
-        signature=_signature(config, result, suites, final.over, judge_runner),
+        signature=card_signature(config, result, suites, final.over, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
@@ -63,6 +65,8 @@ def scorecard(
         else None,
     )
     card = _with_intervals(card, config, result, spec) if config.intervals else card
+    card = with_decision(card, spec, config.decide)
+    card = with_label_notes(with_audit(card, result, config.catalog), result.labels)
     if not result.scenarios:
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
@@ -72,6 +76,12 @@ def scorecard(
         result.scenarios,
         lambda language: scorecard(config, restrict_to_language(result, language), None),
     )
+
+
+def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:
+    """The same card with its decision, after something was added that may change it."""
+    tasks = {task: None for model in card.models for task in model.tasks}
+    return with_decision(card, config.catalog.spec_with(tasks), config.decide)
 
 
 def joint_scorecard(
@@ -126,6 +136,7 @@ def _with_intervals(
         config.catalog.formula,
         spec.benchmarks.criteria,
         about=f"future {spec.scores[spec.tasks[0]].unit}s",
+        decide=config.decide,
     )
 
 
@@ -165,6 +176,7 @@ class CardContext(NamedTuple):
     spec: Spec
     final: FinalWeights
     floors: Mapping[str, Floor]
+    origins: Mapping[str, str]
     measured_by: Mapping[str, str]
 
 
@@ -180,7 +192,9 @@ def _model_score(
         if task in tallies
     }
     tasks = {
-        task: with_measure_names(with_floor(entry.score, context.floors.get(task)), context)
+        task: with_measure_names(
+            with_floor(entry.score, context.floors.get(task), catalog.formula(task)), context
+        )
         for task, entry in scored.items()
     }
     benchmarks = score_benchmarks(
@@ -198,6 +212,7 @@ def _model_score(
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         calls=count_distinct([tally.call_keys for tally in tallies.values()]),
         blocked_calls=len(set[int]().union(*(tally.blocked_keys for tally in tallies.values()))),
+        origin=context.origins.get(model, ""),
     )
 
 
@@ -230,58 +245,6 @@ def _overlap_notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> l
         f"judge_overlap: {model} was judged by a model of its own family ({judges})"
         for model in _related_models(result, judge_runner)
     ]
-
-
-def _signature(
-    config: ScoreConfig,
-    result: ScoringResult,
-    suites: Sequence[Suite],
-    over: Sequence[str],
-    judge_runner: JudgeRunner | None,
-) -> str:
-    """The signature: what must be equal before two results may be compared (C-126)."""
-    judge = judge_runner.judge_signature if judge_runner is not None else None
-    embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [*result.judges, *([judge] if judge is not None else ())]
-    settings = [config.catalog.settings_of(suite) for suite in suites]
-    changed = {
-        key: value
-        for suite in suites
-        for key, value in config.catalog.changed_settings(suite).items()
-    }
-    specs = [config.catalog.spec_of(suite) for suite in suites]
-    parts = {
-        "suite": "+".join(suite.name for suite in suites),
-        "framework": "+".join(spec.framework for spec in specs),
-        "spec": "+".join(spec.digest for spec in specs),
-        **_identity(result),
-        "data": result.dataset if result.scenarios else result.dataset[:16],
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
-        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
-        "judge": "+".join(judges) or "none",
-        "embedder": embedder.signature if embedder is not None else "none",
-        "over": "+".join(over),
-        "weights": _list_numbers(config.weights) or settings[0].weights,
-        **({"workload": _list_numbers(config.workload)} if config.workload else {}),
-        "callscore": __version__,
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-def _list_numbers(numbers: Mapping[str, float]) -> str:
-    return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
-
-
-def _identity(result: ScoringResult) -> Mapping[str, str]:
-    """How scenarios were asked and read: the same for all models."""
-    return next((score.identity for score in result.scenarios.values()), {})
-
-
-def _repeats(result: ScoringResult) -> str:
-    """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (tally for tallies in result.tallies.values() for tally in tallies.values())
-    found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
-    return "+".join(map(str, found)) or "0"
 
 
 def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
@@ -331,15 +294,6 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     return [*notes, *judge_runner.answered_by.notes()]
 
 
-def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
-    """A task score with its floor        C-135"""
-    if floor is None:
-        return score
-    return msgspec.structs.replace(
-        score, trivial_floor=floor.score, trivial_strategy=floor.strategy
-    )
-
-
 def with_measure_names(score: TaskScore, context: CardContext) -> TaskScore:
     """A task score whose rows name what compared texts in place of LaBSE or mUSE        C-68"""
     named = {
@@ -350,31 +304,3 @@ def with_measure_names(score: TaskScore, context: CardContext) -> TaskScore:
     if not named:
         return score
     return msgspec.structs.replace(score, metrics={**score.metrics, **named})
-
-
-def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
-    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
-
-
-def floor_notes(
-    models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
-) -> Sequence[str]:
-    """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
-    return [
-        note for model in models for note in _floor_notes(model, tallies.get(model.model, {}), spec)
-    ]
-
-
-def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
-    for task, found in model.tasks.items():
-        score, floor = found.score, found.trivial_floor
-        if score is None or floor is None or task not in tallies:
-            continue
-        if is_distinguishable(score, floor, tallies[task].standard_error):
-            continue
-        yield (
-            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is not"
-            f" distinguishable from the {half_up(floor, 3)} of an answer that reads nothing"
-            f" ({found.trivial_strategy})"
-        )

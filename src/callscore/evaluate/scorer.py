@@ -9,10 +9,11 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.framework import NOT_CITED
-from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
+from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
     JudgedCase,
+    JudgedItems,
     MeasuredCase,
     MeasuredReply,
     ParsedCase,
@@ -20,13 +21,20 @@ from callscore.evaluate.case_steps import (
 )
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
-from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, verdict_record
+from callscore.evaluate.given_verdicts import (
+    NOTHING_GIVEN,
+    GivenVerdicts,
+    given_verdicts_on,
+    verdict_record,
+)
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement
+from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer
 from callscore.evaluate.substitutes import Substitutes
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, Record, records_of
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
@@ -74,6 +82,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether verdicts score metrics as a whole (C-100)."""
     ranges: bool = False
     """Whether undecided replies are also measured at their worst and best (C-137)."""
+    labelled: frozenset[str] = frozenset()
+    """The metrics that people have labelled (STATS §5)."""
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
     intervals: bool = True
@@ -107,10 +117,13 @@ class Scorer:
             whole=options.whole,
             estimates=options.estimates,
             ranges=options.ranges,
+            labelled=options.labelled,
         )
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
+        self.judged: dict[str, dict[str, JudgedItems]] = {}
+        """By model and metric, what a judging model decided."""
         self.uncited = 0
         """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
 
@@ -129,6 +142,7 @@ class Scorer:
         loaded: LoadedCase,
         replies: Mapping[str, Mapping[int, Reply | Failed]],
         given: GivenVerdicts,
+        labels: GivenVerdicts = NOTHING_GIVEN,
     ) -> ParsedCase:
         """Parse the replies to a case; collect the open questions about each."""
         found: dict[str, list[ParsedReply | tuple[int, Failed]]] = {}
@@ -136,7 +150,11 @@ class Scorer:
             if runs := replies.get(model):
                 parsed = found[model] = []
                 for run in sorted(runs) if len(runs) > 1 else runs:
-                    parsed.append(self._parse(loaded, model, run, runs[run], given))
+                    one = self._parse(loaded, model, run, runs[run], given)
+                    if labels and isinstance(one, ParsedReply):
+                        on_reply = labels_on(loaded.rules, labels, model, run)
+                        one = msgspec.structs.replace(one, labels=on_reply)
+                    parsed.append(one)
         if not given and not self._has_judge:
             return ParsedCase(loaded, found)
         asked = self._case_questions(loaded)
@@ -185,7 +203,9 @@ class Scorer:
             frozen = Judgement(about_case, frozen.failures)
         loaded = parsed_case.loaded
         layer = self._measurer.formulas_of(loaded.task.name).layer
-        marks = self.substitutes.of_case(loaded, layer, frozen.verdicts)
+        marks = self.substitutes.of_case(
+            loaded, layer, frozen.verdicts or _given_verdicts(parsed_case)
+        )
         measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
         for model, runs in parsed_case.replies.items():
             done = measured[model] = []
@@ -285,6 +305,9 @@ class Scorer:
                     self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
                     self._emit_verdicts(case, run.parsed, run.found)
+                for metric, items in run.judged.items():
+                    of_model = self.judged.setdefault(model, {})
+                    of_model[metric] = of_model.get(metric, JudgedItems(0)) + items
                 replies.append(run.scored)
             else:
                 group.failed += 1
@@ -343,3 +366,13 @@ def _result(case: Case, model: str, run: MeasuredReply, marks: Sequence[str]) ->
         sorted({*flags, *marks}) if marks else flags,
         metrics,
     )
+
+
+def _given_verdicts(parsed_case: ParsedCase) -> Verdicts:
+    """The verdicts in files on all replies: a dossier has those about a case with each reply."""
+    found: dict[Item, Sequence[Verdict]] = {}
+    for runs in parsed_case.replies.values():
+        for parsed in runs:
+            if isinstance(parsed, ParsedReply) and parsed.given:
+                found.update(parsed.given)
+    return found

@@ -21,6 +21,7 @@ from callscore.core.suite import Floor
 from callscore.evaluate.case_steps import (
     NOT_JUDGED,
     JudgedCase,
+    JudgedItems,
     MeasuredCase,
     ParsedCase,
     judge_case,
@@ -36,6 +37,7 @@ from callscore.evaluate.given_verdicts import (
     refuse_mixture,
 )
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.labels import LabelIndex, LabelSummary, index_labels
 from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
 from callscore.evaluate.scorer import (
     OnCase,
@@ -84,6 +86,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
+    origins: Mapping[str, str] = {}
+    """By model, its provider if no model was asked: `simulated`, `baseline` or `replay`."""
     by_code: int = 0
     """Number of verdicts from files on metrics that code computes."""
     floors: Mapping[str, Floor] = {}
@@ -94,6 +98,10 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """By metric, what compared texts in place of LaBSE or mUSE (C-68)."""
     leaks: Mapping[tuple[str, str], Sequence[str]] = {}
     """By model and kind, the cases whose replies have data that must not be written down."""
+    judged: Mapping[str, Mapping[str, JudgedItems]] = {}
+    """By model and metric, what a judging model decided."""
+    labels: LabelSummary | None = None
+    """The labels of people that correct judged values; None if there are none."""
     uncited: int = 0
     """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
     scenarios: Mapping[str, ScenarioScore] = {}
@@ -137,10 +145,15 @@ class ScoringPass:
         self._source = source or open_replies(config, self._ids)
         _check_costs(config, self._source.models)
         self._judge_runner = sinks.judge_runner
+        if sinks.judge_runner is not None:
+            sinks.judge_runner.expect(len(self._ids))
         self._given = VerdictIndex()
         if config.verdicts:
             self._given = index_verdicts(config, self._ids, self._source.models)
             refuse_mixture(self._given, sinks.judge_runner)
+        self._labels = LabelIndex()
+        if config.labels:
+            self._labels = index_labels(config, self._ids, self._source.models)
         self._progress = sinks.progress
         self._catalog = config.catalog
         self._catalog.check_settings()
@@ -149,31 +162,32 @@ class ScoringPass:
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
             raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
-        whole = self._given.whole or (
-            sinks.judge_runner is not None and sinks.judge_runner.judges_whole
-        )
-        self._scorer = Scorer(
-            self._catalog,
-            {
-                model: _common_flags(model, self._source, sinks.judge_runner)
-                for model in self._source.models
-            },
-            ScoringOptions(
-                on_result=sinks.on_result,
-                on_record=sinks.on_record,
-                on_verdict=sinks.on_verdict,
-                estimates=bool(self._given.estimates),
-                substitutes=Substitutes(sinks.judge_runner, self._given.estimates, whole=whole),
-                benchmarks=config.benchmarks or self._given.on_benchmarks,
-                has_judge=sinks.judge_runner is not None,
-                on_open=sinks.on_open,
-                intervals=config.intervals,
-                on_case=sinks.on_case,
-                ranges=self._given.worded
-                or self._given.whole
-                or (sinks.judge_runner is not None and sinks.judge_runner.judge is not None),
-                whole=whole,
-            ),
+        flags = {
+            model: _common_flags(model, self._source, sinks.judge_runner)
+            for model in self._source.models
+        }
+        self._scorer = Scorer(self._catalog, flags, self._options(config, sinks))
+
+    def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
+        """How the replies are scored, by the config and the kinds of verdicts in its files."""
+        given, judge_runner = self._given, sinks.judge_runner
+        estimates = {**config.estimates, **given.estimates}
+        whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
+        has_judge = judge_runner is not None and judge_runner.judge is not None
+        return ScoringOptions(
+            on_result=sinks.on_result,
+            on_record=sinks.on_record,
+            on_verdict=sinks.on_verdict,
+            estimates=bool(estimates),
+            substitutes=Substitutes(judge_runner, estimates, whole=whole),
+            benchmarks=config.benchmarks or given.on_benchmarks,
+            has_judge=judge_runner is not None,
+            on_open=sinks.on_open,
+            intervals=config.intervals,
+            on_case=sinks.on_case,
+            labelled=self._labels.metrics,
+            ranges=given.worded or given.whole or has_judge,
+            whole=whole,
         )
 
     @property
@@ -212,19 +226,23 @@ class ScoringPass:
             judges=sorted(self._given.judges),
             skipped=self._feed.skipped,
             unused_verdicts=self._given.unused,
+            origins=self._source.labels,
             by_code=self._given.by_code,
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
             leaks=self._scorer.leaks,
             measured_by=self._scorer.substitutes.names(),
+            judged=self._scorer.judged,
+            labels=self._labels.summary(),
             uncited=self._scorer.uncited,
         )
 
     def close(self) -> None:
         """Close the files."""
         self._source.close()
-        if self._given.lines is not None:
-            self._given.lines.close()
+        for lines in (self._given.lines, self._labels.lines):
+            if lines is not None:
+                lines.close()
 
     def _take_next(self) -> IndexedCase | None:
         indexed, self._next = self._next, next(self._cases, None)
@@ -238,13 +256,16 @@ class ScoringPass:
         return self._source.replies(indexed.position, indexed.loaded.case)
 
     def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
-        """Parse the replies to a case; look up verdicts from files."""
-        if self._given.lines is None:
-            return self._scorer.parse(indexed.loaded, replies, NOTHING_GIVEN)
-        given = read_verdicts(self._given.lines.lines(indexed.position))
-        parsed = self._scorer.parse(indexed.loaded, replies, given)
+        """Parse the replies to a case; look up verdicts and labels from files."""
+        given, labels = (
+            read_verdicts(lines.lines(indexed.position)) if lines is not None else NOTHING_GIVEN
+            for lines in (self._given.lines, self._labels.lines)
+        )
+        parsed = self._scorer.parse(indexed.loaded, replies, given, labels)
         if given:
             self._given.unused += _count_unused(given, parsed, replies)
+        if labels:
+            self._labels.unused += _count_unused(labels, parsed, replies)
         return parsed
 
     async def measure_case(

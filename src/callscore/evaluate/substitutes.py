@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,16 @@ NONE: frozenset[str] = frozenset()
 
 NameOf = Callable[[str, str | None], str | None]
 """The substitute that compares a reference in a language; None if LaBSE or mUSE does."""
+
+
+class Marks(NamedTuple):
+    """The metrics of a case that are estimates, and those of them that have no rating either."""
+
+    estimates: frozenset[str]
+    unrated: frozenset[str]
+
+
+NO_MARKS = Marks(NONE, NONE)
 
 
 class Substitutes:
@@ -45,22 +55,20 @@ class Substitutes:
         self._served: dict[str, Counter[str]] = {}
         self._cases: Counter[str] = Counter()
 
-    def of_case(
-        self, loaded: LoadedCase, layer: BenchmarkLayer | None, of_case: Verdicts
-    ) -> frozenset[str]:
+    def of_case(self, loaded: LoadedCase, layer: BenchmarkLayer | None, of_case: Verdicts) -> Marks:
         """The metrics of a case that a substitute serves, whatever the replies are        C-125"""
         needs = loaded.task.needs(loaded.reference, of_case)
+        by_rule = NONE if self._whole else frozenset(needs.by_rule)
         if not self._judged and self._name_of is None:
-            return frozenset(needs.by_rule) if needs.by_rule and not self._whole else NONE
+            return Marks(by_rule, NONE) if by_rule else NO_MARKS
         judged = self._judged.intersection(needs.judged) if self._judged else NONE
-        by_rule = () if self._whole else needs.by_rule
         compared = needs.compared
         if layer is not None:
             compared = [*compared, *layer.compared(loaded.case)]
-        found = {*judged, *by_rule, *self._compared_by(loaded, compared)}
+        unrated = {*judged, *self._compared_by(loaded, compared)}
         if self._judged:
-            found |= self._dependent(loaded, layer, judged)
-        return frozenset(found)
+            unrated |= self._dependent(loaded, layer, judged)
+        return Marks(by_rule.union(unrated), frozenset(unrated))
 
     def _compared_by(
         self, loaded: LoadedCase, compared: Iterable[tuple[str, str]]
@@ -106,18 +114,16 @@ class Substitutes:
         }
 
 
-def mark_measured(measured: Measured, marks: frozenset[str]) -> Measured:
+def mark_measured(measured: Measured, marks: Marks) -> Measured:
     """The measures of a reply, estimates where a substitute serves their metric        C-125"""
     return msgspec.structs.replace(measured, measures=mark_measures(measured.measures, marks))
 
 
-def mark_measures(measures: Mapping[str, Measure], marks: frozenset[str]) -> Mapping[str, Measure]:
+def mark_measures(measures: Mapping[str, Measure], marks: Marks) -> Mapping[str, Measure]:
     """Mark the values of some metrics as approximate."""
     changed = {
-        slug: msgspec.structs.replace(measure, approximate=True)
-        for slug in marks
-        if (measure := measures.get(slug)) is not None
-        and measure.value is not None
-        and not measure.approximate
+        slug: msgspec.structs.replace(measure, approximate=True, unrated=slug in marks.unrated)
+        for slug in marks.estimates
+        if (measure := measures.get(slug)) is not None and measure.value is not None
     }
     return {**measures, **changed} if changed else measures

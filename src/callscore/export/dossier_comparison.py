@@ -32,7 +32,7 @@ HASHED_KEYS = {
     "verdicts_sha256": (VERDICTS, "the verdicts are not those that were used"),
 }
 CARD_KEYS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
-KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by"})
+KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by", "origin", "uncalibrated"})
 """Keys of a scorecard that only a judge or a provider could produce again."""
 UNJUDGED_KEYS = frozenset(
     {"status", "reasons", "failed", "awaiting", "reason", "obstacles"}

@@ -29,7 +29,12 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
     judge = config.judge
     return Provenance(
         files=data_files(
-            {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
+            {
+                "cases": config.cases,
+                "outputs": config.outputs,
+                "verdicts": config.verdicts,
+                "labels": config.labels,
+            }
         ),
         settings={**msgspec.to_builtins(config.checked_settings()), **config.settings},
         weights=config.weights,
@@ -39,6 +44,7 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
         benchmarks=config.benchmarks,
         metrics=config.metrics,
         intervals=config.intervals,
+        decide=config.decide,
         judge=judge if isinstance(judge, tuple) else (),
         versions=versions(),
     )

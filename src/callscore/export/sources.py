@@ -12,8 +12,10 @@ import msgspec
 
 from callscore.app import NO_FILES, OutputPaths, score_files
 from callscore.config.config import EvalConfig, load_eval
+from callscore.config.decide import read_decide
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
+from callscore.core.decide import Decide
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
@@ -27,6 +29,7 @@ from callscore.export.provenance import (
     provenance_of_scoring,
 )
 from callscore.export.step_cases import CombinedCases, StepCases
+from callscore.report.decision_lines import with_decision
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
@@ -35,7 +38,7 @@ from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
-from callscore.suites.registry import NamesOf, all_suites, template_of
+from callscore.suites.registry import Catalog, NamesOf, all_suites, template_of
 
 MAX_CARD_BYTES = 500_000_000
 NAMES_KEY = "names"
@@ -53,6 +56,8 @@ class SourceRequest(msgspec.Struct, frozen=True):
     """The eval file of the run, if the store does not name it or the file was moved."""
     run: int | None = None
     """A run of the eval file other than the newest."""
+    decide: Mapping[str, Any] = {}
+    """What the recommended model is chosen by, if not as in the file (C-138)."""
 
     @property
     def files(self) -> list[Path]:
@@ -64,6 +69,23 @@ class SourceRequest(msgspec.Struct, frozen=True):
 @contextmanager
 def open_source(request: SourceRequest) -> Iterator[ReportSource]:
     """Open the requested source; UsageError if that is not possible."""
+    decide = read_decide(request.decide) if request.decide else None
+    with _open_target(request) as source:
+        yield source if decide is None else _read_as(source, decide)
+
+
+def _read_as(source: ReportSource, decide: Decide) -> ReportSource:
+    """The same source, its scorecard read in another way        C-138"""
+    spec = Catalog().spec_with(task for model in source.card.models for task in model.tasks)
+    return msgspec.structs.replace(
+        source,
+        card=with_decision(source.card, spec, decide),
+        provenance=msgspec.structs.replace(source.provenance, decide=decide),
+    )
+
+
+@contextmanager
+def _open_target(request: SourceRequest) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
         with run_source(int(target), request.store or DEFAULT_STORE, request.eval_file) as source:

@@ -6,7 +6,7 @@ Hashes detect a changed file. Scoring again detects a change after which hashes 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ import msgspec
 
 from callscore.app import score_files
 from callscore.config.score import ScoreConfig
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import CallscoreError, DataError
 from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.core.version import __version__
+from callscore.evaluate.scorecards import decide_again
 from callscore.export.dossier_comparison import CardComparison, CaseComparison
 from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
 from callscore.export.dossier_measures import MeasureRecount
@@ -30,6 +32,7 @@ from callscore.report.dossier import (
     CONTENT,
     ENVELOPE,
     INSTRUCTIONS,
+    LABELS,
     MANIFEST,
     MODELS,
     OUTPUTS,
@@ -77,6 +80,7 @@ class _Settings(msgspec.Struct):
     benchmarks: bool = False
     metrics: list[str] = []
     intervals: bool = True
+    decide: Decide = AS_RECOMMENDED
     prompts: dict[str, Any] = {}
     with_text: bool = True
 
@@ -150,6 +154,7 @@ class _Verification:
             self._check_scores()
         else:
             self._check_measures()
+        self._check_decision()
         if self._manifest.callscore != __version__:
             made = self._manifest.callscore[:40]
             self._not_checked.append(f"made by callscore {made}, recomputed with {__version__}")
@@ -251,6 +256,7 @@ class _Verification:
             cases=[self._files.path(CASES)],
             outputs=[self._files.path(OUTPUTS)],
             verdicts=[self._files.path(VERDICTS)],
+            labels=self._labels(),
             benchmarks=given.benchmarks,
             settings=given.settings,
             weights=given.weights,
@@ -260,7 +266,19 @@ class _Verification:
             repeats=given.repeats,
             metrics=given.metrics,
             intervals=given.intervals,
+            decide=given.decide,
+            estimates=_estimates_of(self._read(CARD, Scorecard)),
         )
+
+    def _check_decision(self) -> None:
+        """Read the stored scorecard again: its decision must follow from its numbers    C-138"""
+        card: Scorecard = self._read(CARD, Scorecard)
+        if list(decide_again(self._job(), card).decision) != list(card.decision):
+            self._add(CARD, "decision: is not the one that follows from its numbers")
+
+    def _labels(self) -> Sequence[Path]:
+        path = self._files.path(LABELS)
+        return [path] if path.stat().st_size else []
 
     def _check_measures(self) -> None:
         """Recompute scores from the measures of the answers; the text is not there."""
@@ -308,3 +326,13 @@ class _Verification:
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")
+
+
+def _estimates_of(card: Scorecard) -> Mapping[str, str]:
+    """The metrics that the offline judge serves, if it was the judge: estimates for every model,
+    also where no reply needed a verdict        C-125
+    """
+    from callscore.judges.offline.judge import OfflineJudge
+
+    judge = card.judging.judge if card.judging is not None else None
+    return dict.fromkeys(OfflineJudge().estimates, judge) if judge == OfflineJudge.name else {}

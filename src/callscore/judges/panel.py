@@ -14,6 +14,7 @@ import msgspec
 
 from callscore.core.case import Failed
 from callscore.core.judging import (
+    Audit,
     Item,
     Judge,
     JudgeRequest,
@@ -30,8 +31,12 @@ from callscore.judges.majority import settle
 from callscore.judges.parse import QUOTE_UNRELATED
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library
 
+REPEATED_SHARE = 0.05
+"""The share of replies that the first judge gets twice."""
 AUDITED_SHARE = 0.05
-"""The share of replies that are judged twice: by the same judge, and by the second one."""
+"""The least share of replies that the second judge checks completely, passes and failures."""
+AUDITED_REPLIES = 30
+"""Of few replies a larger share is checked: about this many of each model."""
 DISPUTED = "judges_disagree"
 RELATED = "judges_related"
 
@@ -54,6 +59,11 @@ class Panel:
         self.name = "+".join(seat.judge.name for seat in seats)
         self.signature = "+".join(seat.judge.signature for seat in seats)
         self.models = [seat.model for seat in seats]
+        self._audited_share = AUDITED_SHARE
+
+    def expect(self, replies: int) -> None:
+        """Prepare for this many replies of each model: an audit of a few would show nothing."""
+        self._audited_share = max(AUDITED_SHARE, min(1.0, AUDITED_REPLIES / max(1, replies)))
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """The first judge's verdicts, checked by others if needed."""
@@ -73,9 +83,9 @@ class Panel:
         return session.result()
 
     async def _consult_others(self, session: _Session, first: Seat, rest: list[Seat]) -> None:
-        audited = session.is_audited()
-        if audited:
+        if session.is_sampled(REPEATED_SHARE):
             await session.rejudge(first.judge)
+        audited = session.is_sampled(self._audited_share)
         risky = session.risky_questions(everything=audited)
         if not risky or not rest:
             return
@@ -85,7 +95,7 @@ class Panel:
         second = await session.ask(rest[0].judge, risky)
         if isinstance(second, Failed):
             return
-        disagreeing = session.compare(second)
+        disagreeing = session.compare(second, audited=audited)
         third: JudgeResult | Failed | None = None
         if disagreeing and len(rest) > 1:
             third = await session.ask(rest[1].judge, disagreeing)
@@ -102,6 +112,7 @@ class _Session:
         self._void: dict[Item, str] = {}
         self._disputed: list[Item] = []
         self._rejudged = self._flips = 0
+        self._audit: dict[str, Audit] = {}
         self.spent = JudgeUsage()
         self.flags: set[str] = set()
 
@@ -121,12 +132,12 @@ class _Session:
         self._verdicts = dict(_by_item(answer))
         self._void = {void.item: void.why for void in answer.void}
 
-    def is_audited(self) -> bool:
-        """Whether this reply belongs to the audit sample; deterministic per reply."""
+    def is_sampled(self, share: float) -> bool:
+        """Whether this reply belongs to a random sample of this share; deterministic per reply."""
         if self._request.repeat:
             return False
         seed = fingerprint(encode_json("audit"), encode_json(msgspec.to_builtins(self._request)))
-        return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < AUDITED_SHARE
+        return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < share
 
     async def rejudge(self, judge: Judge) -> None:
         """Send the same request to the same judge again, and count the verdicts that change."""
@@ -149,9 +160,12 @@ class _Session:
             if question.offered and self._is_risky(question, everything)
         ]
 
-    def compare(self, second: JudgeResult) -> Sequence[Question]:
+    def compare(self, second: JudgeResult, *, audited: bool) -> Sequence[Question]:
         """The questions on which the second judge disagrees; its verdicts replace void ones."""
         words = _by_item(second)
+        for question in self._request.questions if audited else ():
+            found = self._audit.get(question.metric, Audit()) + self._check(question, words)
+            self._audit[question.metric] = found
         for item in [item for item in self._void if item in words]:
             self._verdicts[item] = words[item]
             del self._void[item]
@@ -160,6 +174,20 @@ class _Session:
             for question in self._request.questions
             if (item := _item(question)) in words and not self._agree(item, words[item])
         ]
+
+    def _check(self, question: Question, others: Words) -> Audit:
+        """Whether the first judge is more lenient or stricter than the second on one item."""
+        item = _item(question)
+        if item not in self._verdicts or item not in others:
+            return Audit()
+        first, second = _word(self._verdicts[item]), _word(others[item])
+        if CANNOT_TELL in (first, second):
+            return Audit()
+        rubric = self._rubric(question)
+        if rubric.counts_as(first) == rubric.counts_as(second):
+            return Audit(1)
+        is_lenient = rubric.strictness(first) < rubric.strictness(second)
+        return Audit(1, int(is_lenient), int(not is_lenient))
 
     def settle(
         self, questions: Sequence[Question], second: JudgeResult, third: JudgeResult | None
@@ -192,6 +220,7 @@ class _Session:
             self._flips,
             self.spent.stored,
             self.spent.unusable,
+            self._audit,
         )
 
     def _is_risky(self, question: Question, everything: bool) -> bool:

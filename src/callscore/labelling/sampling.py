@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from callscore.core.case import spoken_text
@@ -51,6 +52,36 @@ def draw_stratified(strata: Mapping[str, tuple[str, ...]], number: int, seed: in
         call for key in sorted(groups) for call in generator.sample(groups[key], sizes.get(key, 0))
     }
     return [call for call in strata if call in chosen]
+
+
+Answer = tuple[str, str | None, int, str]
+"""A case, a model, a run and a metric: what is labelled as a whole."""
+
+
+def draw_answers(sizes: Mapping[Answer, int], number: int, seed: int) -> list[Answer]:
+    """Answers in random order until they have this many items, evenly over models and metrics.
+
+    All items of an answer and a metric are drawn together, and models are drawn on the same calls.
+    """
+    groups: dict[tuple[str | None, str], list[Answer]] = {}
+    for answer in sizes:
+        groups.setdefault((answer[1], answer[3]), []).append(answer)
+    for (_, metric), answers in groups.items():
+        answers.sort(key=lambda answer: _place(seed, answer[0], answer[2], metric))
+    chosen: list[Answer] = []
+    drawn = turn = 0
+    while drawn < number and any(turn < len(answers) for answers in groups.values()):
+        for answers in groups.values():
+            if turn < len(answers) and drawn < number:
+                chosen.append(answers[turn])
+                drawn += sizes[answers[turn]]
+        turn += 1
+    return chosen
+
+
+def _place(seed: int, *parts: object) -> bytes:
+    """The place of a case in the random order; the same for every model."""
+    return blake2b(repr((seed, *parts)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _allocate(sizes: Mapping[tuple[str, ...], int], number: int) -> dict[tuple[str, ...], int]:

@@ -7,11 +7,10 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.benchmark_score import BenchmarkScore, CriterionScore
 from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
-    BenchmarkScore,
     Cost,
-    CriterionScore,
     FinalScore,
     MetricScore,
     ModelScore,
@@ -21,6 +20,16 @@ from callscore.core.scorecard import (
 )
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
+from callscore.report.cell import (
+    NOT_AVAILABLE,
+    PASS,
+    TICKS,
+    TONES,
+    Cell,
+    ScorecardRow,
+    Tone,
+)
+from callscore.report.corrected_rows import corrected_row
 from callscore.report.figures import figure_of
 from callscore.report.metric_remarks import (
     ESTIMATE,
@@ -36,44 +45,7 @@ from callscore.report.numbers import (
     show_money,
     show_near_limits,
 )
-
-Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
-
-TONES: Mapping[str, Tone] = {
-    "Good": "good",
-    "Acceptable": "middling",
-    "Warning": "middling",
-    "Fail": "bad",
-    "Blocker": "blocked",
-}
-TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
-NOT_AVAILABLE = "n/a"
-PASS = "Pass"
-"""The framework's rating for a count of 0."""
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """The text of a cell.
-
-    `why` is the reason for an n/a, printed as a footnote. `brief` is a shorter text for narrow
-    columns: a rating by its first letter.
-    """
-
-    text: str
-    tone: Tone = "plain"
-    why: str = ""
-    brief: str = ""
-    interval: str = ""
-    """The 95 % interval of the value, shown where there is room."""
-    remark: str = ""
-    """What a reader of the value must know; a footnote in the terminal."""
-
-
-class ScorecardRow(msgspec.Struct, frozen=True):
-    """A template row with one cell per model."""
-
-    template: TemplateRow
-    cells: Sequence[Cell]
+from callscore.scorecard.decision import corrected_breaches
 
 
 def scorecard_rows(
@@ -96,10 +68,14 @@ def scorecard_rows(
         if not (has_benchmarks or details) and row.kind in BENCHMARK_KINDS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
+        if row.kind == "figure" and all(cell.text == NOT_AVAILABLE for cell in cells):
+            continue
         if row.key == "benchmarks" and not (has_benchmarks or details):
             row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
             cells = [Cell("not run", "quiet") for _ in card.models]
         filled.append(ScorecardRow(row, cells))
+        if (corrected := corrected_row(row, card.models)) is not None:
+            filled.append(corrected)
     return filled
 
 
@@ -361,9 +337,12 @@ def _blocker(model: ModelScore) -> Cell:
     """Return yes, no or undecided over all `[!]` rows of the model        C-87"""
     marks = [show_blocked_calls(model)] if model.blocked_calls else []
     undecided = count_undecided_gates(model)
-    if model.blockers:
+    by_people = corrected_breaches(model)
+    if by_people:
+        marks.append(f"{show_count(len(by_people), 'row')} by human labels")
+    if model.blockers or by_people:
         word, tone = "Yes", TONES["Blocker"]
-        if not any(blocker.gating for blocker in model.blockers):
+        if not by_people and not any(blocker.gating for blocker in model.blockers):
             marks.append("not gating")
     elif undecided:
         word, tone = "undecided", "middling"

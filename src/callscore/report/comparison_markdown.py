@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from callscore.core.comparison import Comparison, RowDifference
 from callscore.report import comparison_rows as cells
-from callscore.report.markdown_text import code, table
+from callscore.report.markdown_text import code, statement_items, table
 
 MARKS = {"better": "🟢", "worse": "🔴", "": ""}
 MAX_BYTES = 60_000
@@ -35,6 +35,7 @@ def _parts(comparison: Comparison, max_cases: int, *, all_rows: bool) -> Iterato
         yield ""
     yield f"> {code(comparison.conclusion, 400, in_table=False)}"
     yield ""
+    yield from statement_items(cells.state_comparison(comparison))
     headings = ["", "first", "second", "change", "95 % interval", "p (Holm)", ""]
     rows = [row for row in comparison.rows if cells.is_shown(row, all_rows=all_rows)]
     yield from table(headings, [_row(row) for row in rows])
@@ -53,7 +54,8 @@ def _parts(comparison: Comparison, max_cases: int, *, all_rows: bool) -> Iterato
 
 
 def _row(row: RowDifference) -> list[str]:
-    label = f"**{row.label}**" if row.kind in ("final", "task") else row.label
+    shown = cells.show_label(row)
+    label = f"**{shown}**" if row.kind in ("final", "task") else shown
     return [
         label,
         cells.show_value(row.first, row.unit),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from callscore.core.comparison import CaseChange, Comparison, RowDifference
 from callscore.core.interval import FEW_CALLS
-from callscore.report.cells import Tone
+from callscore.report.cell import Tone
+from callscore.report.decision import Statement, state_line
 from callscore.report.numbers import show, show_count, show_money
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -19,11 +20,23 @@ KIND_WORDS = {
 }
 
 
+def state_comparison(comparison: Comparison) -> list[Statement]:
+    """Return which of the two models to take        C-138"""
+    sides = (comparison.first, comparison.second)
+    origins = {side.model: side.origin for side in sides if side.origin}
+    return [state_line(line, origins) for line in comparison.decision]
+
+
 def is_shown(row: RowDifference, *, all_rows: bool) -> bool:
     """Whether a row is shown: score and cost rows, rows that changed, or all rows on request."""
     if all_rows or row.kind in ("final", "task", "cost"):
         return row.first is not None or row.second is not None
     return row.difference is not None and abs(row.difference) > 1e-12
+
+
+def show_label(row: RowDifference) -> str:
+    """Return the name of a row; it says if its values are corrected by labels of people."""
+    return f"{row.label} (corrected)" if row.corrected else row.label
 
 
 def show_value(number: float | None, unit: str) -> str:

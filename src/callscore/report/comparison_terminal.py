@@ -8,6 +8,7 @@ from callscore.core.comparison import Comparison, RowDifference
 from callscore.report import comparison_rows as cells
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.safe_text import plain
+from callscore.report.statement_lines import statement_lines
 
 STYLES = {"good": "green", "bad": "red", "plain": ""}
 ROOM_FOR_P = 110
@@ -25,6 +26,7 @@ def comparison_lines(
     title = f"{plain(first.label, 60)} → {plain(second.label, 60)}"
     yield from paragraph([StyledText(title, "bold")], width)
     yield from paragraph([StyledText(comparison.conclusion)], width)
+    yield from statement_lines(cells.state_comparison(comparison), width)
     if comparison.calls:
         yield from paragraph([StyledText(cells.describe_pairing(comparison), "dim")], width)
     yield []
@@ -53,7 +55,7 @@ def _cells(row: RowDifference, *, has_p: bool) -> Line:
         else []
     )
     return [
-        StyledText(indent + row.label, "bold" if row.kind == "final" else ""),
+        StyledText(indent + cells.show_label(row), "bold" if row.kind == "final" else ""),
         StyledText(cells.show_value(row.first, row.unit)),
         StyledText(cells.show_value(row.second, row.unit)),
         StyledText(cells.show_difference(row.difference, row.unit), style),

@@ -32,10 +32,11 @@ from callscore.report.source import CaseView, ReportFormat, ReportOptions, Repor
 
 CARD, RESULTS, CASES = "card.json", "results.jsonl", "cases.jsonl"
 OUTPUTS, VERDICTS, PROMPTS = "outputs.jsonl", "verdicts.jsonl", "prompts.jsonl"
+LABELS = "labels.jsonl"
 SETTINGS, MODELS, PROVENANCE = "settings.json", "models.json", "provenance.json"
 INSTRUCTIONS = "instructions.json"
 MANIFEST, STATEMENT, ENVELOPE = "manifest.json", "statement.json", "statement.dsse.json"
-STREAMED = (CASES, OUTPUTS, VERDICTS, PROMPTS, RESULTS)
+STREAMED = (CASES, OUTPUTS, VERDICTS, LABELS, PROMPTS, RESULTS)
 CONTENT = (CARD, *STREAMED, SETTINGS, MODELS, PROVENANCE, INSTRUCTIONS)
 """The files listed in the manifest and the statement; a dossier has no others."""
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -89,7 +90,9 @@ def _write_lines(
         for answer in view.answers:
             price = prices.get(answer.model)
             files[OUTPUTS].write(output_line(answer, price, without_text=without_text))
-            files[VERDICTS].writelines(verdict_lines(answer, without_text=without_text))
+            for name, verdicts in ((VERDICTS, answer.verdicts), (LABELS, answer.labels)):
+                lines = verdict_lines(answer, verdicts, without_text=without_text)
+                files[name].writelines(lines)
             files[RESULTS].write(result_line(answer))
     return instructions
 
@@ -153,6 +156,7 @@ def _documents(
         "benchmarks": provenance.benchmarks,
         "metrics": provenance.metrics,
         "intervals": provenance.intervals,
+        "decide": provenance.decide,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }

@@ -6,12 +6,13 @@ Without text, a line has ids, counts, labels, and the hash of the text that was 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.case import Prompt
+from callscore.core.judging import Verdict
 from callscore.core.run import Price
 from callscore.report.safe_text import escape_json
 from callscore.report.source import Answer, CaseView
@@ -92,10 +93,12 @@ def output_bytes(answer: Answer) -> bytes:
     return escape_json(text.encode() if answer.is_object else _ENCODE(text))
 
 
-def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
-    """Yield every verdict as a line of a verdicts file."""
+def verdict_lines(
+    answer: Answer, verdicts: Sequence[Verdict], *, without_text: bool
+) -> Iterator[bytes]:
+    """Yield verdicts on an answer, or labels, as lines of a verdicts file."""
     result = answer.result
-    for verdict in answer.verdicts:
+    for verdict in verdicts:
         record: dict[str, Any] = {
             key: value
             for key, value in msgspec.structs.asdict(verdict).items()

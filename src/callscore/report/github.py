@@ -1,11 +1,13 @@
-"""Checks for GitHub Actions: annotations of a job, and its summary."""
+"""GitHub Actions: annotations of a job, and its summary with the decision and the checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from callscore.core.checks import CheckResult, CheckStatus
-from callscore.report.markdown_text import code, table
+from callscore.core.scorecard import Scorecard
+from callscore.report.decision import state_decision
+from callscore.report.markdown_text import code, statement_items, table
 from callscore.report.safe_text import plain
 
 MAX_LENGTH = 1_000
@@ -36,6 +38,12 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def decision_markdown(card: Scorecard, name: str) -> str:
+    """Return the decision of a run, for the summary of a job        C-138"""
+    head = f"### Callscore: {code(name, 60, in_table=False)}"
+    return "\n".join([head, "", *statement_items(state_decision(card))])
 
 
 def checks_markdown(checks: Sequence[CheckResult]) -> str:

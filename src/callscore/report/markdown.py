@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import Blocker, ModelScore, Scorecard
 from callscore.core.template import TemplateRow
-from callscore.report.cells import Cell, scorecard_rows, show_score_interval, tasks_run
+from callscore.report.cell import Cell
+from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
+from callscore.report.corrected_rows import corrected_row
 from callscore.report.decision import describe_estimate, state_decision
-from callscore.report.markdown_text import code, prose, table
+from callscore.report.markdown_text import code, prose, statement_items, table
 from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 STRONG = ("section", "task", "benchmarks")
-MAX_STATEMENT_LENGTH = 500
 CASES_SHOWN = 10
 BLOCKERS_SHOWN = 5
 MODELS_SHOWN = 12
@@ -49,10 +50,7 @@ def _decision(card: Scorecard) -> Iterator[str]:
     if estimate := describe_estimate(card):
         yield f"**{estimate}**"
         yield ""
-    for statement in state_decision(card):
-        head = f"**{statement.keyword.capitalize()}** " if statement.keyword else ""
-        yield f"- {head}{prose(statement.text, MAX_STATEMENT_LENGTH)}"
-    yield ""
+    yield from statement_items(state_decision(card))
 
 
 def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
@@ -68,6 +66,9 @@ def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
         cells = filled.get((row.kind, row.key), ())
         values = [_cell(row, cell) for cell in cells] or [""] * len(card.models)
         rows.append([_label(row), *values, row.threshold.replace("|", "\\|")])
+        if (corrected := corrected_row(row, card.models)) is not None:
+            values = [_cell(row, cell) for cell in corrected.cells]
+            rows.append([_label(corrected.template), *values, ""])
     models = [code(model.model, 60) for model in card.models]
     return table(["Metric", *models, "Threshold"], rows)
 

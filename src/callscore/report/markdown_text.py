@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
+from callscore.report.decision import Statement
 from callscore.report.safe_text import plain
 
+MAX_STATEMENT_LENGTH = 800
+
 _TICKS = re.compile("`+")
-_SENTENCE = re.compile(r"[A-Za-z][A-Za-z0-9 .,;()$%×·–—?'\"-]*(: [A-Za-z0-9 .,;()$%×·–—?'\"-]*)*")
-"""Words, numbers and punctuation. A colon must be followed by a space, which excludes links."""
+_PLAIN = r"(?:[A-Za-z0-9 .,;()$%×·–—?'\"+-]|[≈=]{0,2}\[[-0-9., –]+\](?!\())*"
+_SENTENCE = re.compile(rf"(?:[A-Za-z]|[0-9]+(?= )){_PLAIN}(: {_PLAIN})*")
+"""Words, numbers, intervals in brackets and punctuation. A colon must be followed by a space, which
+excludes links; a number at the start too, which excludes lists."""
 
 
 def code(text: str, max_length: int = 80, *, in_table: bool = True) -> str:
@@ -28,6 +34,14 @@ def prose(text: str, max_length: int = 500) -> str:
     shown = plain(text, max_length)
     harmless = _SENTENCE.fullmatch(shown) is not None and "www." not in shown.lower()
     return shown if harmless else code(text, max_length, in_table=False)
+
+
+def statement_items(statements: Iterable[Statement]) -> Iterator[str]:
+    """Yield the statements of a decision as a list."""
+    for statement in statements:
+        head = prose(statement.keyword.capitalize(), 20)
+        yield f"- **{head}** {prose(statement.text, MAX_STATEMENT_LENGTH)}"
+    yield ""
 
 
 def table(headings: list[str], rows: list[list[str]]) -> list[str]:

@@ -11,6 +11,8 @@ LIMITS = "limits hold for LaBSE or mUSE only"
 
 ESTIMATE = "~"
 """Marks an estimate in narrow columns."""
+UNCALIBRATED = "u"
+"""Marks a row in narrow columns whose judge no label has checked (STATS §5)."""
 
 
 def estimate_mark(metric: MetricScore) -> str:
@@ -33,7 +35,8 @@ def limits_remark(metric: MetricScore) -> str:
 def brief_remarks(metric: MetricScore, rating: str) -> str:
     """Return tick and rating for a narrow column, with the name of another measure."""
     name = f" {metric.measured_by.partition(' ')[0]}" if metric.measured_by else ""
-    return f"{name}{rating}{' worst' if metric.bounded else ''}"
+    uncalibrated = f" {UNCALIBRATED}" if metric.uncalibrated else ""
+    return f"{name}{rating}{uncalibrated}{' worst' if metric.bounded else ''}"
 
 
 def metric_remarks(metric: MetricScore, task: TaskScore) -> str:
@@ -51,6 +54,8 @@ def metric_remarks(metric: MetricScore, task: TaskScore) -> str:
         parts.append(f"n = {metric.n}")
     if metric.measured_by or metric.approximate:
         parts.append(metric.measured_by or show_estimate(metric))
+    if metric.uncalibrated:
+        parts.append("uncalibrated")
     return f" ({', '.join(parts)})" if parts else ""
 
 

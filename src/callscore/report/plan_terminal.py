@@ -1,19 +1,25 @@
-"""A sample-size plan for the terminal: questions, the calls they need, the cost."""
+"""A sample-size plan for the terminal: what the pilot decides, and the calls for more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from callscore.core.plan import Plan, PlanLine
+from callscore.report.decision import state_line
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
+from callscore.report.statement_lines import statement_lines
 
 
 def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the plan as a table, with its assumptions."""
     have = f", {show_count(plan.calls, 'call')}" if plan.calls else ""
     title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%})"
+    decision = [state_line(line, plan.origins) for line in plan.decision]
+    yield from statement_lines(decision, width)
+    if decision:
+        yield []
     yield from paragraph([StyledText(title, "bold")], width)
     columns = [Column("to"), Column("calls", is_number=True), Column("cost", is_number=True)]
     yield from table([*columns, Column("")], [_cells(line) for line in plan.lines], width)

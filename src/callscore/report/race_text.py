@@ -2,24 +2,94 @@
 
 from __future__ import annotations
 
-from callscore.core.race import RaceCard, RaceExit
-from callscore.report.safe_text import plain
+from collections.abc import Sequence
 
-MAX_NAME_LENGTH = 40
+from callscore.core.decide import Decide
+from callscore.core.race import RaceCard, RaceExit, RacingModel
+from callscore.core.ranking import DecisionLine
+from callscore.core.scorecard import Scorecard
+from callscore.report.names import MAX_NAME_LENGTH
+from callscore.report.safe_text import plain
+from callscore.scorecard.decision import considered
 
 
 def describe_decision(race: RaceCard) -> str:
     """Describe what the race decided, after how many requests."""
-    cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
-    paid = f"after {race.requests:,} of {race.of_requests:,} requests{cost}"
+    paid = _paid(race)
     names = " and ".join(map(_name, race.tie_band))
     if race.status == "decided":
-        return f"{_name(race.decision or '')} is best: decided {paid}"
+        return f"{_name(race.decision or '')} has the best quality: decided {paid}{_risk(race)}"
     if race.status == "tie":
         return f"{names} cannot be distinguished: ended {paid}; {race.stopped}"
     if race.status == "none":
         return f"no model is valid: decided {paid}"
     return f"not decided {paid}; still in the race: {names}; {race.stopped}"
+
+
+def _paid(race: RaceCard) -> str:
+    cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
+    return f"after {race.requests:,} of {race.of_requests:,} requests{cost}"
+
+
+def race_result(race: RaceCard, rivals: Sequence[str], margin: float) -> DecisionLine:
+    """Return what a race decides: best quality, a tie, or nothing        C-138 rule 6
+
+    `rivals` are cheaper models that are not shown to be worse by more than the margin.
+    """
+    paid = _paid(race)
+    if race.status == "tie":
+        return DecisionLine("TIE", race.tie_band, f"by quality: ended {paid}; {race.stopped}")
+    if race.status == "none":
+        return DecisionLine("NONE PASSES", [], f"no model is valid: decided {paid}")
+    if race.decision is None:
+        return DecisionLine("NOT DECIDED", race.tie_band, f"in the race {paid}; {race.stopped}")
+    lost = ""
+    if rivals:
+        names = " or ".join(map(_name, rivals))
+        lost = f"; it does not decide by price: {names} may be less than {margin:g} below"
+    return DecisionLine("BEST QUALITY", [race.decision], f"decided {paid}{lost}{_risk(race)}")
+
+
+def _risk(race: RaceCard) -> str:
+    """Return what may still keep the winner out, if some of its calls are open    STATS §4.7"""
+    risk = race.risk
+    if risk is None:
+        return ""
+    enough = "one" if not risk.tolerated else str(risk.tolerated + 1)
+    verb = "is" if not risk.tolerated else "are"
+    gates = f"; not shown to hold: {', '.join(risk.open_gates)}" if risk.open_gates else ""
+    return (
+        f"; with 95 % confidence at most {100 * risk.breach_share:.1f} % of calls breach a call"
+        f" gate; {enough} of the {risk.open_calls:,} open ones {verb} enough{gates}"
+    )
+
+
+def unfinished_rivals(card: Scorecard, race: RaceCard, decide: Decide) -> Sequence[str]:
+    """The cheaper models that might be not worse than the winner if they were finished    C-138"""
+    winner = race.decision
+    if winner is None or decide.by == "quality":
+        return []
+    price = card.model(winner).cost.per_1000_calls
+    rivals = [model.model for model in considered(card)]
+
+    def is_rival(model: RacingModel) -> bool:
+        is_out = model.out is not None and model.out.why in ("call_gate", "rate_gate")
+        is_behind = model.clearly_worse and decide.margin <= race.clear_margin
+        if is_out or is_behind or model.finished or model.model not in rivals:
+            return False
+        cost = card.model(model.model).cost.per_1000_calls
+        return cost is None or price is None or cost < price
+
+    return [model.model for model in race.models if model.model != winner and is_rival(model)]
+
+
+def race_exits(race: RaceCard) -> list[DecisionLine]:
+    """Return when and why models left the race before its end."""
+    return [
+        DecisionLine("OUT", [model.model], _why_out(model.out))
+        for model in race.models
+        if model.out is not None and not model.finished
+    ]
 
 
 def describe_guarantee(race: RaceCard) -> str:
@@ -30,6 +100,10 @@ def describe_guarantee(race: RaceCard) -> str:
 
 def describe_exit(model: str, out: RaceExit) -> str:
     """Describe when and why a model left the race."""
+    return f"{_name(model)} is out {_why_out(out)}"
+
+
+def _why_out(out: RaceExit) -> str:
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {
         "worse": f"worse than {by}",
@@ -38,7 +112,7 @@ def describe_exit(model: str, out: RaceExit) -> str:
         "rate_gate": f"invalid, {out.gate} is beyond its limit",
         "withdrawn": "it cannot be asked any more",
     }
-    return f"{_name(model)} is out after {out.after_blocks} {blocks}: {why[out.why]}"
+    return f"after {out.after_blocks} {blocks}: {why[out.why]}"
 
 
 def race_notes(race: RaceCard) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from callscore.core.case import Case, Prompt, ToolCall
+from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
 from callscore.core.run import ModelSpec
@@ -37,6 +38,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why there is no reply."""
     verdicts: Sequence[Verdict] = ()
     """Verdicts of people, judges and embedders used by the measures, with their quotes."""
+    labels: Sequence[Verdict] = ()
+    """What people say about a sample of the judged items, one label each (STATS §5)."""
     given: Mapping[str, Any] | None = None
     """The reply in the structure of the expected outcome, if its own is different."""
     differences: Sequence[str] = ()
@@ -118,6 +121,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     metrics: Sequence[str] = ()
     """Metrics of other packages."""
     intervals: bool = True
+    decide: Decide = AS_RECOMMENDED
     judge: Sequence[ModelSpec] = ()
     """The models that judge; `Scorecard.judging` also names other judges."""
     versions: Mapping[str, str] = {}

@@ -11,13 +11,8 @@ from callscore.core.scorecard import (
     Scorecard,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cells import (
-    Cell,
-    ScorecardRow,
-    Tone,
-    scorecard_rows,
-    tasks_not_run,
-)
+from callscore.report.cell import Cell, ScorecardRow
+from callscore.report.cells import scorecard_rows, tasks_not_run
 from callscore.report.decision import state_decision
 from callscore.report.judging_text import judging_text
 from callscore.report.layout import (
@@ -29,7 +24,7 @@ from callscore.report.layout import (
     paragraph,
     table,
 )
-from callscore.report.metric_remarks import ESTIMATE
+from callscore.report.metric_remarks import ESTIMATE, UNCALIBRATED
 from callscore.report.numbers import show, show_count
 from callscore.report.ranking_terminal import (
     ROOM_FOR_INTERVALS,
@@ -37,20 +32,11 @@ from callscore.report.ranking_terminal import (
     zeroed_ranking_lines,
 )
 from callscore.report.safe_text import plain
+from callscore.report.statement_lines import STYLES, statement_lines
 from callscore.report.ties import sampled_unit
 
-STYLES: Mapping[Tone, str] = {
-    "plain": "",
-    "good": "green",
-    "middling": "yellow",
-    "bad": "red",
-    "blocked": "bold red",
-    "quiet": "dim",
-}
-INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6}
+INDENTS: Mapping[str, str] = {"metric": " " * 4, "figure": " " * 6, "corrected": " " * 6}
 CASES_SHOWN = 5
-KEYWORD_WIDTH = 10
-"""The indentation of the sentences of the decision."""
 
 
 class TableLayout(NamedTuple):
@@ -105,15 +91,8 @@ def scorecard_lines(
 
 
 def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
-    """Yield the statements of the decision, each indented after its keyword."""
-    for statement in state_decision(card):
-        style = STYLES[statement.tone]
-        keyword = StyledText(f"{statement.keyword:<{KEYWORD_WIDTH}}", f"bold {style}".strip())
-        indent = StyledText(" " * KEYWORD_WIDTH)
-        for number, line in enumerate(
-            paragraph([StyledText(statement.text)], max(20, width - KEYWORD_WIDTH))
-        ):
-            yield [indent if number else keyword, *line]
+    """Yield the statements of the decision, each indented after its word."""
+    yield from statement_lines(state_decision(card), width)
 
 
 def _template(
@@ -136,6 +115,8 @@ def _template(
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
         legend += f" · {ESTIMATE} estimate" if card.estimate else ""
+        if _has_uncalibrated(card):
+            legend += f" · {UNCALIBRATED} uncalibrated judge"
         yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_INTERVALS:
         yield from _about_intervals(card, width)
@@ -143,6 +124,11 @@ def _template(
         yield from _claims(card, template, width)
     has_judge = card.judging is not None and card.judging.judge is not None
     yield from _footnotes(notes, width, has_judge=has_judge)
+
+
+def _has_uncalibrated(card: Scorecard) -> bool:
+    tasks = [task for model in card.models for task in model.tasks.values()]
+    return any(metric.uncalibrated for task in tasks for metric in task.metrics.values())
 
 
 def _room(width: int, layout: TableLayout) -> int:

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from callscore.core.contrast import ModelContrast
 from callscore.core.scorecard import Scorecard
+from callscore.core.spec import TOLERANCE
 from callscore.report.numbers import show_count
+from callscore.scorecard.decision import ModelDifference
 from callscore.stats.claims import unseen_share
 
 
-def describe_tie(calls: int, needed: int | None, by: str = "", unit: str = "call") -> str:
-    """Return `cannot be distinguished with these 48 calls; about 310 would do`        STATS §8"""
-    these = f"this one {unit}" if calls == 1 else f"these {calls:,} {unit}s"
-    text = f"cannot be distinguished{by} with {these}"
-    if needed is None or needed <= calls:
-        return text
-    return f"{text}; about {round_up_calls(needed)} would do"
+def describe_separation(above: ModelDifference, one: str, other: str, unit: str = "call") -> str:
+    """Return what separates two models, or how many calls would show that        STATS §3, §8"""
+    gap = f"{abs(above.value):.3f}"
+    if above.significant:
+        first, second = (one, other) if above.value > 0 else (other, one)
+        return f"{first} is {gap}{_show_limits(above)} above {second}"
+    if abs(above.value) <= TOLERANCE:
+        return f"{one} and {other} have the same score"
+    apart = f"{one} and {other} cannot be distinguished ({above.value:+.3f}{_show_limits(above)})"
+    if above.calls_needed is None:
+        return f"{apart}; no number of {unit}s is promised, they may be equal"
+    needed = round_up_calls(above.calls_needed)
+    return f"{apart}; about {needed} {unit}s would show a difference of {gap}"
+
+
+def _show_limits(above: ModelDifference) -> str:
+    if above.ci95 is None:
+        return ""
+    low, high = sorted(map(abs, above.ci95)) if above.significant else above.ci95
+    return f" [{low:.3f}, {high:.3f}]"
 
 
 def describe_unseen(calls: int, unit: str = "call") -> str:
@@ -51,24 +64,3 @@ def show_band(band: tuple[int, int]) -> str:
     """Return a band of ranks: 2, 1–3."""
     best, worst = band
     return str(best) if best == worst else f"{best}–{worst}"
-
-
-def find_ties(card: Scorecard, of: str, model: str) -> Sequence[ModelContrast]:
-    """Return the pairs of a model whose difference is not significant."""
-    return [
-        pair
-        for pair in card.contrasts
-        if pair.of == of and model in (pair.first, pair.second) and not pair.significant
-    ]
-
-
-def other_model(pair: ModelContrast, model: str) -> str:
-    """Return the other model of a pair."""
-    return pair.second if pair.first == model else pair.first
-
-
-def calls_needed(pairs: Sequence[ModelContrast]) -> int | None:
-    """Return the calls needed to distinguish all pairs; None if one pair has no estimate."""
-    needed = [pair.calls_needed for pair in pairs]
-    known = [calls for calls in needed if calls is not None]
-    return max(known) if known and len(known) == len(needed) else None

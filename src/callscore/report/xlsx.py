@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from callscore.core.errors import MissingExtra
 from callscore.core.scorecard import ModelScore
 from callscore.core.template import TemplateRow
-from callscore.report.cells import Cell, Tone, scorecard_rows
+from callscore.report.cell import Cell, Tone
+from callscore.report.cells import scorecard_rows
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.safe_text import is_formula, plain, sanitize_lines

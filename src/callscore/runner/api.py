@@ -28,6 +28,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     resume: bool = False,
     limit: int | None = None,
     weights: Mapping[str, float] | None = None,
+    decide: Mapping[str, Any] | None = None,
+    labels: str | os.PathLike[str] | None = None,
     intervals: bool = True,
     budget_usd: float | None = None,
     preflight: bool = True,
@@ -52,6 +54,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
         weights: Weights of the tasks in the Final Score; by default as in the file.
+        decide: What the recommended model is chosen by; by default as in the file.
+        labels: A file of verdicts by people on judged items; by default as in the file.
         intervals: Give every number its 95 % interval.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
@@ -69,13 +73,13 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         on_event: Called with every event, in the thread of the event loop.
         trust_config: Allow the file to send keys to new hosts.
 
-    An interrupt stores the replies so far and raises KeyboardInterrupt. You can call it while an
-    event loop is running, as in a notebook.
+    An interrupt stores the replies so far and raises KeyboardInterrupt.
     """
     options = RunOptions(
         resume=resume,
         limit=limit,
         weights=weights or {},
+        labels=() if labels is None else (Path(labels),),
         budget_usd=budget_usd,
         preflight=preflight,
         race=race,
@@ -89,9 +93,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
-    source = config if isinstance(config, Mapping) else Path(config)
-    loaded = load_eval(source, as_path(store))
-    loaded = loaded if intervals else loaded.without_intervals()
+    loaded = load_eval(config if isinstance(config, Mapping) else Path(config), as_path(store))
+    loaded = loaded.with_options(intervals=intervals, decide=decide or {})
     return _run(loaded, options, on_event, trust_config=trust_config)
 
 

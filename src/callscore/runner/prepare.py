@@ -51,6 +51,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     limit: int | None = None
     weights: Mapping[str, float] = {}
     """Weights of the tasks in the Final Score, instead of those in the file (C-82)."""
+    labels: Sequence[Path] = ()
+    """Labels of people, instead of those in the file (STATS §5)."""
     budget_usd: float | None = None
     preflight: bool = True
     accept_changed: bool = False
@@ -94,7 +96,8 @@ class RunOptions(msgspec.Struct, frozen=True):
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse files that cannot be written or that the run reads."""
-        check_targets((*self.targets.files, self.log, self.trajectories), config.files)
+        files = (*config.files, *self.labels)
+        check_targets((*self.targets.files, self.log, self.trajectories), files)
         if self.open_items is not None:
             check_worklist(self.open_items)
 
@@ -248,7 +251,10 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
         raise UsageError("--finish-invalid needs --race")
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(
-        config.scoring, limit=options.limit, weights=options.weights or config.scoring.weights
+        config.scoring,
+        limit=options.limit,
+        weights=options.weights or config.scoring.weights,
+        labels=options.labels or config.scoring.labels,
     )
     scoring.check_options()
     config = msgspec.structs.replace(config, scoring=scoring)

@@ -27,6 +27,7 @@ from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.scorecards import decide_again
 from callscore.report.race_text import race_notes
 from callscore.runner.cases import CasePrompt, work_of
 from callscore.runner.prepare import PreparedRun
@@ -111,22 +112,21 @@ class RaceRun:
         self._prepared = prepared
         self._scoring = scoring
         self._judge_runner = judge_runner
-        self._rules = prepared.config.race
-        self._tolerance = prepared.config.scoring.checked_settings().call_gate_tolerance
+        self._config = prepared.config.race
+        scoring_config = prepared.config.scoring
         self._gates = collect_gates(
-            sorted(pool.schedule.sizes), prepared.config.scoring.catalog, pool.reference_items
+            sorted(pool.schedule.sizes), scoring_config.catalog, pool.reference_items
         )
-        self._race = Race(
-            pool.schedule,
-            [model.spec.name for model in prepared.models],
-            RaceRules(
-                alpha=self._rules.alpha,
-                margin=self._rules.margin,
-                gates=self._gates.rates,
-                call_gates=self._gates.calls,
-                tolerance=self._tolerance,
-            ),
+        self._rules = RaceRules(
+            alpha=self._config.alpha,
+            margin=self._config.margin,
+            clear_margin=scoring_config.decide.margin,
+            gates=self._gates.rates,
+            call_gates=self._gates.calls,
+            tolerance=scoring_config.checked_settings().call_gate_tolerance,
         )
+        models = [model.spec.name for model in prepared.models]
+        self._race = Race(pool.schedule, models, self._rules)
         self._prompts: dict[str, list[CasePrompt]] = {}
         """By call or scenario, the prompts of the current round."""
         self._accounts = {
@@ -198,7 +198,7 @@ class RaceRun:
 
     def _remaining_of_invalid(self) -> dict[str, list[Work]]:
         """The remaining requests of invalid models, if they are to be finished."""
-        if not (self._rules.finish_invalid or self._prepared.options.finish_invalid):
+        if not (self._config.finish_invalid or self._prepared.options.finish_invalid):
             return {}
         state = self._race.state()
         remaining = {}
@@ -289,11 +289,12 @@ class RaceRun:
             self._race.state(),
             self._schedule,
             self._rules,
+            self._config.seed,
             self._accounts,
             status,
-            self._tolerance,
         )
-        return msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        card = msgspec.structs.replace(card, race=race, notes=[*race_notes(race), *card.notes])
+        return decide_again(self._prepared.config.scoring, card)
 
 
 OpenRace = Callable[[RunScoring, JudgeCalls], AbstractContextManager[RaceRun]]

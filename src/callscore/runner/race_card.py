@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from callscore.config.file import RaceEntry
+from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed, Reply
 from callscore.core.race import RaceCard, RaceExit, RaceRisk, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
-from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit, race_notes
+from callscore.evaluate.scorecards import decide_again
+from callscore.report.names import MAX_NAME_LENGTH
+from callscore.report.race_text import describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
-from callscore.stats.race import EPSILON, Elimination, RaceState
+from callscore.stats.race import EPSILON, Elimination, RaceRules, RaceState
 from callscore.stats.rates import upper_limit
 
 STOP_REASONS = {
@@ -77,22 +79,21 @@ class ModelAccount:
         return paid / len(self._costs) * self.left
 
 
-def restore_race(card: Scorecard, race: RaceCard) -> Scorecard:
+def restore_race(card: Scorecard, race: RaceCard, scoring: ScoreConfig) -> Scorecard:
     """The scorecard of a stored run with the race it recorded, and a note that says so."""
-    return msgspec.structs.replace(
-        card, race=race, notes=[*race_notes(race), RECORDED, *card.notes]
-    )
+    notes = [*race_notes(race), RECORDED, *card.notes]
+    return decide_again(scoring, msgspec.structs.replace(card, race=race, notes=notes))
 
 
 def make_race_card(
     state: RaceState,
     schedule: Schedule,
-    rules: RaceEntry,
+    rules: RaceRules,
+    seed: int,
     accounts: Mapping[str, ModelAccount],
     status: str,
-    tolerance: float = 0.0,
 ) -> RaceCard:
-    """The section of a race in the scorecard; `tolerance` is that of call gates."""
+    """The section of a race in the scorecard; `seed` is that of the order of calls."""
     requests = sum(account.sent for account in accounts.values())
     total = sum(account.total for account in accounts.values())
     stopped = state.stopped or status
@@ -108,7 +109,7 @@ def make_race_card(
         about=schedule.about,
         alpha=rules.alpha,
         margin=rules.margin,
-        seed=rules.seed,
+        seed=seed,
         guarantee=_guarantee(schedule.about, rules.alpha, unit),
         blocks=state.blocks,
         of_blocks=len(schedule.blocks),
@@ -117,7 +118,8 @@ def make_race_card(
         saved_requests=(1 - requests / total) if total else 0.0,
         saved_cost=_saved_share(list(accounts.values())),
         models=[_model_row(model, state, accounts[model]) for model in accounts],
-        risk=_risk(state, schedule, tolerance),
+        clear_margin=rules.clear_margin,
+        risk=_risk(state, schedule, rules.tolerance),
     )
 
 

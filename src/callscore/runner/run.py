@@ -332,7 +332,8 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
             if ran.card is not None and record.race is not None:
                 from callscore.runner.race_card import restore_race
 
-                ran = msgspec.structs.replace(ran, card=restore_race(ran.card, record.race))
+                card = restore_race(ran.card, record.race, prepared.config.scoring)
+                ran = msgspec.structs.replace(ran, card=card)
             return ran
 
 

@@ -134,7 +134,7 @@ class ScenarioScoring:
                 None if self._prepared.options.on_step is None else self._emit_step,
             ),
         )
-        return scenario_tallies(scores)
+        return scenario_tallies(scores, self._replies.labels)
 
     def _emit_step(self, view: StepView) -> None:
         """Pass a step on, labelled if its provider calls no model."""

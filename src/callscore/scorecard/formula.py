@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.benchmark_score import Status
 from callscore.core.measure import Measure
-from callscore.core.scorecard import MetricScore, Status
+from callscore.core.scorecard import MetricScore
 from callscore.core.spec import TOLERANCE, Gate, MetricSpec, Part, ScoreSettings, ScoreSpec, Spec
 from callscore.core.task import Measured
 from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED
@@ -103,6 +104,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     """Gates that `formula_only` disables: a breach is shown and blocks nothing (C-87)."""
     watched: frozenset[str] = frozenset()
     """Metrics whose worst call is shown: counts, and those with a call gate."""
+    call_gate_tolerance: float = 0.0
+    """The share of calls that may breach a call gate (C-03)."""
 
 
 def _formula(spec: Spec, task: str, gates: str) -> TaskFormula:
@@ -140,15 +143,18 @@ def _picker(slugs: Sequence[str]) -> Callable[[Mapping[str, Measure]], Sequence[
     return lambda measures: (measures[slug],)
 
 
-_formulas: dict[tuple[str, str, str], TaskFormula] = {}
+_formulas: dict[tuple[str, str, str, float], TaskFormula] = {}
 
 
 def formula_for(spec: Spec, task: str, settings: ScoreSettings) -> TaskFormula:
     """The formula of a task under `gates: all | formula_only` (C-05); cached per specification."""
-    key = (spec.digest, task, settings.gates)
+    key = (spec.digest, task, settings.gates, settings.call_gate_tolerance)
     formula = _formulas.get(key)
     if formula is None:
-        formula = _formulas[key] = _formula(spec, task, settings.gates)
+        found = _formula(spec, task, settings.gates)
+        tolerance = settings.call_gate_tolerance
+        formula = msgspec.structs.replace(found, call_gate_tolerance=tolerance)
+        _formulas[key] = formula
     return formula
 
 

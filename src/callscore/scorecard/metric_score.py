@@ -59,7 +59,7 @@ def _metric_score(
     is_rated = value is not None
     if owner in breached and is_rated:
         rating = Rating.BLOCKER
-    elif _is_estimate(spec, tally):
+    elif tally.estimated or tally.unrated:
         is_rated = False  # no band and no tick rests on an estimate (C-68, C-125)
     shows_resolution = spec.shows_resolution and value is not None
     padding = _padding_of(spec, tally, value)
@@ -87,15 +87,8 @@ def _metric_score(
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
         plain=None if padding is None else padding.plain,
         claims_left_out=None if padding is None else padding.left_out,
+        decides=spec.decides,
     )
-
-
-def _is_estimate(spec: MetricSpec, tally: MetricTally) -> bool:
-    """Whether no rating and no tick may rest on the row        C-68, C-125
-
-    The limits are those of a judge's verdicts and of LaBSE or mUSE, not of what takes their place.
-    """
-    return tally.estimated > 0 or (spec.needs != "code" and tally.approximate > 0)
 
 
 def _padding_of(spec: MetricSpec, tally: MetricTally, value: float | None) -> Padding | None:

@@ -24,6 +24,7 @@ class MetricTally(msgspec.Struct):
     """Cases with nothing to count, which have a conventional value (C-13)."""
     approximate: int = 0
     estimated: int = 0
+    unrated: int = 0
     waiting: int = 0
     """Cases that lack a verdict or a similarity."""
     failed: int = 0
@@ -94,6 +95,7 @@ class MetricTally(msgspec.Struct):
             self.vacuous += measure.vacuous
             self.approximate += measure.approximate
             self.estimated += measure.estimated
+            self.unrated += measure.unrated
             self.left_out += measure.left_out
             return
         absence = measure.absence
@@ -147,5 +149,6 @@ def mean_of_runs(runs: Sequence[Measure]) -> Measure:
         vacuous=all(run.vacuous for run in values),
         approximate=any(run.approximate for run in values),
         estimated=any(run.estimated for run in values),
+        unrated=any(run.unrated for run in values),
         left_out=math.fsum(run.left_out for run in values) / len(values),
     )

@@ -14,11 +14,18 @@ import msgspec
 
 from callscore.core.measure import UNDECIDED, Measure
 from callscore.core.spec import Criterion
-from callscore.core.task import Measured
 from callscore.scorecard import criteria
-from callscore.scorecard.criteria import CriterionMeasures, CriterionTally
-from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
-from callscore.scorecard.metric_tally import MetricTally, mean_of_runs
+from callscore.scorecard.criteria import CriterionTally
+from callscore.scorecard.formula import TaskFormula, gate_flags
+from callscore.scorecard.metric_tally import MetricTally
+from callscore.scorecard.scored_reply import (
+    ScoredReply,
+    add_labels,
+    case_measure,
+    is_malformed,
+    run_score,
+    secondary_of,
+)
 from callscore.stats.contributions import (
     NO_VALUE,
     Charge,
@@ -30,17 +37,6 @@ from callscore.stats.contributions import (
 
 def _no_keys() -> array[int]:
     return array("Q")
-
-
-class ScoredReply(msgspec.Struct, frozen=True, gc=False):
-    """One run of one case, measured and scored, with what it cost."""
-
-    measured: Measured
-    score: CaseScore
-    benchmarks: CriterionMeasures = {}
-    """The criteria of the second layer; empty if it does not run."""
-    extremes: tuple[ScoredReply, ScoredReply] | None = None
-    """The reply as if its open items had the worst and the best verdicts (C-137)."""
 
 
 class TaskTally(msgspec.Struct):
@@ -128,7 +124,7 @@ class TaskTally(msgspec.Struct):
         by_case: list[Mapping[str, Measure]] = []
         for replies in cases:
             layers = [reply.benchmarks for reply in replies]
-            consistency = criteria.consistency_of([_run_score(reply) for reply in replies], ddof)
+            consistency = criteria.consistency_of([run_score(reply) for reply in replies], ddof)
             by_case.append(criteria.add_case(self.benchmarks, layers, consistency, limits))
         if self.contributions is not None:
             for slug in dict.fromkeys(slug for case in by_case for slug in case):
@@ -176,9 +172,17 @@ class TaskTally(msgspec.Struct):
         else:
             self._add_runs(formula, [runs for _, runs in cases])
         self._add_secondary(cases)
-        for at, (case_id, runs) in enumerate(cases):
+        self._add_other_verdicts(formula, cases)
+
+    def _add_other_verdicts(
+        self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[ScoredReply]]]
+    ) -> None:
+        """Add what the last cases would be with other verdicts: of people, or on open items."""
+        for from_end, (case_id, runs) in zip(range(len(cases), 0, -1), cases, strict=True):
             if any(reply.extremes is not None for reply in runs):
-                self._add_open(formula, case_id, runs, len(cases) - at)
+                self._add_open(formula, case_id, runs, from_end)
+            if self.contributions is not None and any(reply.labels for reply in runs):
+                add_labels(formula, runs, self.contributions, from_end)
 
     def _add_open(
         self, formula: TaskFormula, case_id: str, runs: Sequence[ScoredReply], from_end: int
@@ -188,14 +192,16 @@ class TaskTally(msgspec.Struct):
             self.open_cases = OpenCases()
         found = self.open_cases
         found.cases += 1
-        decided = {slug: _case_measure(slug, runs) for slug in formula.slugs}
+        decided = {slug: case_measure(slug, runs) for slug in formula.slugs}
         undecided = [slug for slug, case in decided.items() if case.absence in UNDECIDED]
         for side, tally in enumerate((found.worst, found.best)):
             replies = [run.extremes[side] if run.extremes else run for run in runs]
             tally.add_extreme(formula, case_id, replies, undecided)
+            if any(reply.score.status == "invalid" for reply in replies):
+                tally.blocked_keys.add(self.call_keys[-from_end])
             if side == 0 and self.contributions is not None:
                 flags = gate_flags([reply.score for reply in replies])
-                measures = {slug: _case_measure(slug, replies) for slug in undecided}
+                measures = {slug: case_measure(slug, replies) for slug in undecided}
                 self.contributions.add_open(from_end, flags, measures)
 
     def add_extreme(
@@ -207,7 +213,7 @@ class TaskTally(msgspec.Struct):
     ) -> None:
         """Add what a case would add to the undecided metrics, and its breaches."""
         for slug in undecided:
-            tally, case = self._metric(slug), _case_measure(slug, replies)
+            tally, case = self._metric(slug), case_measure(slug, replies)
             tally.add([case])
             if slug in formula.watched:
                 tally.watch_runs([reply.measured.measures[slug] for reply in replies], case)
@@ -236,7 +242,7 @@ class TaskTally(msgspec.Struct):
             tally = self._metric(slug)
             measures = []
             for replies in cases:
-                case = _case_measure(slug, replies)
+                case = case_measure(slug, replies)
                 measures.append(case)
                 if slug in formula.watched:
                     tally.watch_runs([reply.measured.measures[slug] for reply in replies], case)
@@ -252,13 +258,13 @@ class TaskTally(msgspec.Struct):
         """Add the secondary figures of the metrics, those of several runs as their mean."""
         columns: dict[str, list[Measure]] = {}
         for _, replies in cases:
-            for key, case in _secondary_of(replies).items():
+            for key, case in secondary_of(replies).items():
                 columns.setdefault(key, []).append(case)
         for key, measures in columns.items():
             self._metric(key).add([case for case in measures if case.value is not None])
 
     def _count_flags(self, reply: ScoredReply) -> None:
-        if not _is_malformed(reply.score):
+        if not is_malformed(reply.score):
             for flag in reply.measured.flags:
                 if ":" not in flag:
                     self.flags[flag] = self.flags.get(flag, 0) + 1
@@ -266,7 +272,7 @@ class TaskTally(msgspec.Struct):
     def _add_breach(self, case_id: str, reply: ScoredReply) -> None:
         score = reply.score
         self.blocked.add(case_id)
-        if _is_malformed(score):
+        if is_malformed(score):
             for cause in reply.measured.flags[:1]:
                 self.malformed[cause] = self.malformed.get(cause, 0) + 1
         if score.call_breaches:
@@ -338,37 +344,5 @@ def _join_open(one: OpenCases | None, other: OpenCases | None) -> OpenCases | No
     return OpenCases(one.cases + other.cases, one.worst + other.worst, one.best + other.best)
 
 
-def _case_measure(slug: str, replies: Sequence[ScoredReply]) -> Measure:
-    """The measure of a case, from those of its runs        C-07"""
-    runs = [reply.measured.measures[slug] for reply in replies]
-    return runs[0] if len(runs) == 1 else mean_of_runs(runs)
-
-
-def _secondary_of(replies: Sequence[ScoredReply]) -> Mapping[str, Measure]:
-    if len(replies) == 1:
-        return replies[0].measured.secondary
-    by_run = [reply.measured.secondary for reply in replies if reply.measured.secondary]
-    return {
-        key: mean_of_runs([secondary[key] for secondary in by_run if key in secondary])
-        for key in dict.fromkeys(key for secondary in by_run for key in secondary)
-    }
-
-
 def _add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
-
-
-def _is_malformed(score: CaseScore) -> bool:
-    return any(slug.endswith(STRUCTURE) for slug in score.call_breaches)
-
-
-def _run_score(reply: ScoredReply) -> Measure:
-    """The ungated task score of one run; a malformed reply counts 0        C-98"""
-    score = reply.score
-    if _is_malformed(score):
-        return Measure(0.0)
-    if score.ungated_score is None:
-        why = f"a run has no task score: {', '.join(score.reasons)}"
-        return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
-    approximate = any(measure.approximate for measure in reply.measured.measures.values())
-    return Measure(score.ungated_score, approximate=approximate)

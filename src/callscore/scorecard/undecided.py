@@ -68,6 +68,7 @@ def _complete(tally: TaskTally, side: TaskTally) -> TaskTally:
         breaches=breaches,
         blocked=tally.blocked | side.blocked,
         call_blocked=tally.call_blocked | side.call_blocked,
+        blocked_keys=tally.blocked_keys | side.blocked_keys,
         breaching_runs={**runs, **tally.breaching_runs},
         open_cases=None,
     )

@@ -65,11 +65,11 @@ class ClaimedScores(NamedTuple):
     finals: Mapping[ScoreKey, FinalValues]
 
 
-def claim_scores(models: Sequence[ClaimInput]) -> list[ClaimedScores]:
-    """The claim limits of every model; all have the same weightings of the same calls."""
+def claim_scores(models: Sequence[ClaimInput], alpha: float = ALPHA) -> list[ClaimedScores]:
+    """The claim limits of every model, each one-sided at 1 − α; all have the same weightings."""
     found: list[ClaimedScores] = []
     for start in range(0, len(models), MODELS_AT_A_TIME):
-        found += _claim_some(models[start : start + MODELS_AT_A_TIME])
+        found += _claim_some(models[start : start + MODELS_AT_A_TIME], alpha)
     return found
 
 
@@ -82,7 +82,7 @@ def difference_limits(
     return None if low is None or high is None else Interval(low, high)
 
 
-def _claim_some(models: Sequence[ClaimInput]) -> list[ClaimedScores]:
+def _claim_some(models: Sequence[ClaimInput], alpha: float) -> list[ClaimedScores]:
     import numpy as np
 
     lines, where = np.unique(
@@ -102,7 +102,8 @@ def _claim_some(models: Sequence[ClaimInput]) -> list[ClaimedScores]:
             values.add(call, products[own], of_batch, filled)
         filled += products.shape[1]
     return [
-        values.summary(_counts(model.shape)) for model, values in zip(models, gathered, strict=True)
+        values.summary(_counts(model.shape), alpha)
+        for model, values in zip(models, gathered, strict=True)
     ]
 
 
@@ -212,13 +213,13 @@ class _Gathered:
                 _fill(self.worst, {key: unreadable[key]}, filled)
                 _fill(self.gain, {key: of_final}, filled)
 
-    def summary(self, without: Collection[ScoreKey]) -> ClaimedScores:
+    def summary(self, without: Collection[ScoreKey], alpha: float) -> ClaimedScores:
         """The limits of every value, and the final scores themselves."""
         limits = {}
         for key, values in self.low.items():
             if key in without:
                 continue
-            low, high = lower_limit(values, ALPHA), upper_limit(self.high[key], ALPHA)
+            low, high = lower_limit(values, alpha), upper_limit(self.high[key], alpha)
             if low is not None and high is not None:
                 limits[key] = Interval(low, high)
         finals = {key: FinalValues(self.worst[key], self.gain[key]) for key in self.worst}

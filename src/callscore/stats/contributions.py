@@ -186,6 +186,25 @@ class OpenCase(NamedTuple):
     measures: Mapping[str, Measure]
 
 
+BLOCKED_SHARE = "blocked"
+"""Instead of a slug, for labels: whether a call gate blocks a case."""
+
+
+class Labelled(NamedTuple):
+    """A case with items that a judge decided, and how far people labelled them    STATS §5"""
+
+    items: int
+    labelled: int
+    judged: Measure
+    people: Measure
+    """With the words of people on the labelled items, and those of the judge on the others."""
+
+    @property
+    def weight(self) -> float:
+        """The labelled share of the items."""
+        return self.labelled / self.items
+
+
 class TaskContributions:
     """The contributions of the cases of one task and one model, in the order of scoring.
 
@@ -202,6 +221,8 @@ class TaskContributions:
         """By slug of a metric or of a criterion."""
         self.strata: Mapping[str, TaskContributions] = {}
         """The same cases by stratum, if metrics are means of the strata."""
+        self.labels: dict[str, dict[int, Labelled]] = {}
+        """By metric and place, the cases that a judge decided, if people labelled a sample."""
         self.open: dict[int, OpenCase] = {}
         """By place, the cases with undecided items, as if these were at their worst (C-137)."""
 
@@ -235,6 +256,10 @@ class TaskContributions:
             known = {slug: found for slug, found in measures.items() if found.value is not None}
             self.open[len(self.keys) - from_end] = OpenCase(flags, known)
 
+    def add_label(self, slug: str, from_end: int, labelled: Labelled) -> None:
+        """Record a judged case; counted from the last case (1)."""
+        self.labels.setdefault(slug, {})[len(self.keys) - from_end] = labelled
+
     def at_worst(self) -> TaskContributions:
         """The same cases, with undecided ones at their worst        C-137"""
         found = TaskContributions()
@@ -261,7 +286,11 @@ class TaskContributions:
         """Append the cases of another scoring pass."""
         self.complete()
         other.complete()
-        self.open.update({len(self.keys) + place: case for place, case in other.open.items()})
+        first = len(self.keys)
+        self.open.update({first + place: case for place, case in other.open.items()})
+        for slug, cases in other.labels.items():
+            own_cases = self.labels.setdefault(slug, {})
+            own_cases.update({first + place: case for place, case in cases.items()})
         for slug, column in other.columns.items():
             own = self.columns.get(slug)
             if own is None:

@@ -50,7 +50,6 @@ class LabelSums(NamedTuple):
     """Σ judge² over the labelled items."""
     others: Floats
     judge_alone: Floats
-    squares_alone: Floats
 
 
 def judge_helps(correlation: float | None, labels: int) -> bool:
@@ -59,16 +58,20 @@ def judge_helps(correlation: float | None, labels: int) -> bool:
 
 
 def judge_weights(sums: LabelSums) -> Floats:
-    """λ = cov(human, judge) / ((1 + n/N)·var(judge)), within 0 and 1; 0 without other items"""
+    """λ = cov(human, judge) / ((1 + n/N)·var(judge)), within 0 and 1; 0 without other items
+
+    Both are those of the labelled items: a judge that agrees with every label is then trusted
+    completely, and the estimate is its own mean. So is one that says the same about all of them.
+    """
     import numpy as np
 
     n, alone = sums.labels, sums.others
     with np.errstate(divide="ignore", invalid="ignore"):
-        shared = (sums.products - sums.human * sums.judge / n) / (n - 1)
-        judge, both = sums.judge + sums.judge_alone, n + alone
-        spread = (sums.squares + sums.squares_alone - judge * judge / both) / (both - 1)
-        weights = shared / ((1 + n / alone) * spread)
-    usable = np.isfinite(weights) & (alone > 0) & (spread > 1e-12)
+        shared = sums.products - sums.human * sums.judge / n
+        spread = sums.squares - sums.judge * sums.judge / n
+        slope = np.where(spread > 1e-9, shared / spread, 1.0)
+        weights = slope / (1 + n / alone)
+    usable = np.isfinite(weights) & (alone > 0)
     return np.where(usable, np.clip(weights, 0.0, 1.0), 0.0)
 
 
@@ -157,7 +160,7 @@ def _sums_by_call(
     for y, f, call in zip(human, judge, labelled_calls, strict=True):
         lines[:5, place[call]] += (1, y, f, y * f, f * f)
     for f, call in zip(judge_alone, other_calls, strict=True):
-        lines[5:, place[call]] += (1, f, f * f)
+        lines[5:, place[call]] += (1, f)
     return CallMatrix(ResamplingUnits(np.arange(size, dtype=np.uint64), size), {}, lines)
 
 

@@ -16,6 +16,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
 from callscore.core.spreadsheet_cells import escape_formula, unescape_formula
+from callscore.core.verdict_rules import BY_CODE
 from callscore.store.files import (
     MAX_LINE_BYTES,
     Line,
@@ -98,6 +99,48 @@ def _csv_writer(file: BinaryIO) -> Iterator[OnOpen]:
     text.detach()
 
 
+def read_open_items(path: Path) -> Iterator[OpenItem]:
+    """The items of a worklist, with or without an answer; of a verdicts file, without theirs."""
+    objects = ((line.place, _object(line)) for line in lines_of([path]))
+    for place, record in _rows(path) if _is_csv(path) else objects:
+        missing = [name for name in NEEDED if record.get(name) in (None, "")]
+        if missing:
+            raise DataError(
+                "missing; expected a worklist of `--open-items`, or a verdicts file",
+                field=missing[0],
+                place=place,
+            )
+        if record.get("by") != BY_CODE:
+            yield _blank_item(record)
+
+
+def _object(line: Line) -> Mapping[str, Any]:
+    try:
+        record = strict_json.decode(line.raw, max_bytes=len(line.raw)).value
+    except strict_json.JsonFault as error:
+        raise DataError(f"{error}; expected a JSON object", place=line.place) from None
+    if not isinstance(record, dict):
+        raise DataError("is not an object; expected a JSON object", place=line.place)
+    return record
+
+
+def _blank_item(record: Mapping[str, Any]) -> OpenItem:
+    words = record.get("words") or ()
+    if isinstance(words, str):
+        words = words.split(WORD_SEPARATOR)
+    model, run = record.get("model"), str(record.get("run") or 1)
+    return OpenItem(
+        case_id=str(record["case_id"]),
+        model=str(model) if model not in (None, "") else None,
+        run=int(run) if run.isdecimal() else 1,
+        metric=str(record["metric"]),
+        item=str(record["item"]),
+        **{name: str(record.get(name) or "") for name in ("text", "compare_with", "question")},
+        words=tuple(map(str, words)),
+        quote_from=str(record.get("quote_from") or ""),
+    )
+
+
 class VerdictLines:
     """The verdicts in files (JSON Lines and CSV) by case.
 
@@ -160,6 +203,20 @@ def _is_unfilled(line: Line) -> bool:
 
 
 def _csv_lines(path: Path) -> Iterator[Line]:
+    for number, names, cells in _csv_cells(path):
+        if record := _record(names, cells):
+            yield Line(path, number, 0, msgspec.json.encode(record))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every row of a CSV file by column, with its place."""
+    for number, names, cells in _csv_cells(path):
+        values = zip(names, map(unescape_formula, cells), strict=False)
+        yield f"{path}:{number}", dict(values)
+
+
+def _csv_cells(path: Path) -> Iterator[tuple[int, Sequence[str], Sequence[str]]]:
+    """Every row of a CSV file: its number, the names of the columns, and its cells."""
     import csv
     import io
 
@@ -172,9 +229,7 @@ def _csv_lines(path: Path) -> Iterator[Line]:
             _check_header(path, names)
             rows = csv.reader(text, delimiter=separator, strict=True)
             for cells in rows:
-                if record := _record(names, cells):
-                    raw = msgspec.json.encode(record)
-                    yield Line(path, rows.line_num + 1, 0, raw)
+                yield rows.line_num + 1, names, cells
         except UnicodeDecodeError:
             raise DataError("is not UTF-8; expected a CSV file in UTF-8", place=str(path)) from None
         except csv.Error as error:

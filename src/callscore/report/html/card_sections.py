@@ -19,7 +19,7 @@ from callscore.report.html.parts import (
     section,
     table,
 )
-from callscore.report.judging_text import show_flip_rate
+from callscore.report.judging_text import show_disagreement, show_flip_rate
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
@@ -140,10 +140,9 @@ def _judge_facts(
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
-        sent = f"{show_count(judging.requests, 'request')} sent"
-        stored = f", {judging.stored} from the store" if judging.stored else ""
-        yield "Judged", f"{judging.items} items; {sent}{stored}"
+        yield "Judged", f"{judging.items} items{_requests(judging)}"
         yield "Verdicts that changed when asked again", show_flip_rate(judging)
+        yield "Disagreement of a second judge", show_disagreement(judging)
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
@@ -155,7 +154,15 @@ def _judge_facts(
     if verdicts:
         judges = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in judges[:12])
-    yield "Agreement with people", "not part of a scorecard; callscore judge calibrate measures it"
+    yield "Agreement with people", "callscore judge calibrate measures it; --labels corrects scores"
+
+
+def _requests(judging: Judging) -> str:
+    """What was sent in this run, and what came from the store        C-140"""
+    if not (judging.requests or judging.stored):
+        return ""
+    stored = f", {judging.stored} from the store" if judging.stored else ""
+    return f"; {show_count(judging.requests, 'request')} sent{stored}"
 
 
 def _undecided_gates(card: Scorecard) -> str:

@@ -10,8 +10,9 @@ from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
 from callscore.report.blocker_text import count_undecided_gates
-from callscore.report.cells import TONES, show_score_interval, tasks_run
-from callscore.report.decision import describe_estimate, state_decision
+from callscore.report.cell import TONES
+from callscore.report.cells import show_score_interval, tasks_run
+from callscore.report.decision import Statement, describe_estimate, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_interval, show_money
@@ -24,7 +25,6 @@ from callscore.report.svg.cost_quality import (
 )
 from callscore.report.ties import show_band
 
-MAX_STATEMENT_LENGTH = 600
 MAX_NOT_DRAWN = 6
 """Models without a point that a caption names."""
 NO_INTERVAL = "no interval"
@@ -47,23 +47,26 @@ def first_screen(
 
 def _decision(card: Scorecard) -> Html:
     estimate = describe_estimate(card)
-    statements = [
-        tag(
-            "li",
-            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}")
-            if statement.keyword
-            else None,
-            tag("span", plain(statement.text, MAX_STATEMENT_LENGTH)),
-        )
-        for statement in state_decision(card)
-    ]
     return tag(
         "div",
         tag("p", estimate, class_="estimate") if estimate else None,
         tag("h2", "Decision"),
-        tag("ul", statements, class_="verdict"),
+        statement_list(state_decision(card)),
         class_="words",
     )
+
+
+def statement_list(statements: Sequence[Statement]) -> Html:
+    """Return the statements of a decision, each after its word."""
+    items = [
+        tag(
+            "li",
+            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}"),
+            tag("span", statement.text),
+        )
+        for statement in statements
+    ]
+    return tag("ul", items, class_="verdict")
 
 
 def _picture(card: Scorecard) -> Html:

@@ -6,20 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore
 from callscore.core.template import TemplateRow
-from callscore.report.cells import (
-    PASS,
-    TONES,
-    Cell,
-    ScorecardRow,
-    scorecard_rows,
-    show_score_interval,
-    tasks_run,
-)
+from callscore.report.cell import PASS, TONES, Cell, ScorecardRow
+from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.metric_remarks import limits_remark, show_estimate
-from callscore.report.numbers import show, show_near_limits
+from callscore.report.numbers import show, show_count, show_near_limits
 from callscore.report.safe_text import plain
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
 
@@ -86,6 +79,8 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
         show_score_interval(metric, metric.unit),
         f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
         limits_remark(metric) or show_estimate(metric),
+        "uncalibrated" if metric.uncalibrated else "",
+        f"worst case of {show_count(metric.open_calls, 'open call')}" if metric.bounded else "",
     ]
     return tag(
         "td",

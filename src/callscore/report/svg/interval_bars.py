@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from callscore.core.interval import Interval
-from callscore.report.cells import Tone
+from callscore.report.cell import Tone
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_interval
 from callscore.report.safe_text import plain

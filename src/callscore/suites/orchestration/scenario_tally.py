@@ -17,7 +17,8 @@ from callscore.core.spec import ScoreSettings
 from callscore.core.task import SCENARIO, Measured
 from callscore.scorecard.formula import CaseScore, formula_for
 from callscore.scorecard.model_score import score_task
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,

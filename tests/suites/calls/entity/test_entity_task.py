@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from calls_suite import formula_of
 from callscore.core.case import Case, Reply
 from callscore.scorecard.formula import score_case
-from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.scorecard.scored_reply import ScoredReply
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls.entity.task import OFFERED, EntityOutput, EntityTask
 from callscore.suites.calls.spec import make_settings, metric_names
 from entity_cases import CONFIG, TASK, entity_case, fault, flags, measure_answer, outcome, values

@@ -1,4 +1,7 @@
-"""Entities reported without understanding: the whole list, nothing, and what is said literally."""
+"""Entities reported without understanding: the whole list, nothing, and what is said literally.
+
+Keywords and topics may be reported by different strategies (C-135).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from callscore.core.case import spoken_text
-from callscore.metrics.text import contains
-from callscore.scorecard.formula import TaskFormula
+from callscore.metrics.text import contains, plain_apostrophes
 from callscore.suites.calls.entity.entity_list import configured_keys
 from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct_entities
 from callscore.suites.calls.entity.reference import (
@@ -17,9 +19,10 @@ from callscore.suites.calls.entity.reference import (
     TOPIC_F1,
     EntityReference,
 )
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, name_mixture
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
+KINDS = ("keywords", "topics")
 
 
 class _EntityReport(NamedTuple):
@@ -29,62 +32,61 @@ class _EntityReport(NamedTuple):
     topics: frozenset[str]
 
 
-class _StrategyCounts:
-    """The counts of one strategy."""
+class _ReportCounts:
+    """What one strategy finds of one kind of entities."""
 
     def __init__(self) -> None:
-        self.f1: dict[str, Counter[tuple[int, int]]] = {KEYWORD_F1: Counter(), TOPIC_F1: Counter()}
-        self.configured = self.reported = 0
-        self.silent = self.calls = 0
+        self.f1: Counter[tuple[int, int]] = Counter()
+        self.reported = 0
 
-    def add(self, reference: EntityReference, given: _EntityReport) -> None:
+    def add(self, expected: frozenset[str], found: frozenset[str]) -> None:
         """Count one call."""
-        absent = reference.absent
-        for slug, expected, found in (
-            (KEYWORD_F1, reference.keywords, given.keywords),
-            (TOPIC_F1, reference.topics, given.topics),
-        ):
-            if slug not in absent:
-                self.f1[slug][_f1(expected, found)] += 1
-        if ADHERENCE in absent:
-            return
-        self.calls += 1
-        self.configured += len(given.keywords & reference.configured)
-        self.configured += len(given.topics & reference.configured)
-        number = len(given.keywords) + len(given.topics)
-        self.reported += number
-        self.silent += not number and bool(reference.keywords or reference.topics)
-
-    def strategy(self, name: str) -> Strategy:
-        """The rows over all calls."""
-        rows = {slug: mean_share(counts) for slug, counts in self.f1.items()}
-        adherence = share(self.configured, self.reported)
-        if adherence is None and self.calls:
-            rows[ADHERENCE] = 0.0 if self.silent else 1.0
-        else:
-            rows[ADHERENCE] = adherence
-        return Strategy(name, rows, {ADHERENCE: adherence})
+        self.f1[_f1(expected, found)] += 1
+        self.reported += len(found)
 
 
 class EntityFloor(FloorTally):
     """Counts what each strategy would find."""
 
     def __init__(self) -> None:
-        self._strategies = {name: _StrategyCounts() for name in (WHOLE, NOTHING, LITERAL)}
+        names = (WHOLE, NOTHING, LITERAL)
+        self._keywords = {name: _ReportCounts() for name in names}
+        self._topics = {name: _ReportCounts() for name in names}
+        self._calls = self._expecting = 0
+        """Calls with a configured list, and those of them that expect an entity."""
 
     def add(self, reference: EntityReference) -> None:
         """Count the entities of one call."""
         listed = _configured_entities(reference)
-        self._strategies[WHOLE].add(reference, listed)
-        self._strategies[NOTHING].add(reference, _EntityReport(NO_ENTITIES, NO_ENTITIES))
         spoken = _spoken_entities(reference, listed.keywords | listed.topics)
-        self._strategies[LITERAL].add(
-            reference, _EntityReport(listed.keywords & spoken, listed.topics & spoken)
-        )
+        for counts, slug, expected, every in (
+            (self._keywords, KEYWORD_F1, reference.keywords, listed.keywords),
+            (self._topics, TOPIC_F1, reference.topics, listed.topics),
+        ):
+            if slug not in reference.absent:
+                counts[WHOLE].add(expected, every)
+                counts[NOTHING].add(expected, NO_ENTITIES)
+                counts[LITERAL].add(expected, every & spoken)
+        if ADHERENCE not in reference.absent:
+            self._calls += 1
+            self._expecting += bool(reference.keywords or reference.topics)
 
-    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The rows of each strategy."""
-        return [way.strategy(name) for name, way in self._strategies.items()]
+    def strategies(self) -> Iterable[Strategy]:
+        """Every way to report keywords with every way to report topics."""
+        for of_keywords, keywords in self._keywords.items():
+            for of_topics, topics in self._topics.items():
+                rows = {
+                    KEYWORD_F1: mean_share(keywords.f1),
+                    TOPIC_F1: mean_share(topics.f1),
+                    ADHERENCE: self._adherence(keywords.reported + topics.reported),
+                }
+                yield Strategy(name_mixture(KINDS, (of_keywords, of_topics)), rows)
+
+    def _adherence(self, reported: int) -> float | None:
+        """1 if anything is reported, as all of it is configured; else 0 where it is due    C-13"""
+        if not self._calls:
+            return None
+        return 1.0 if reported or not self._expecting else 0.0
 
 
 def _configured_entities(reference: EntityReference) -> _EntityReport:
@@ -93,22 +95,17 @@ def _configured_entities(reference: EntityReference) -> _EntityReport:
     keywords, topics = config.get("keywords"), config.get("topics")
     if keywords is None and topics is None:
         both = reference.configured
-        found = _EntityReport(both, both)
-    else:
-        found = _EntityReport(_entity_keys(keywords, reference), _entity_keys(topics, reference))
-    is_absent = reference.case.is_absent
-    return _EntityReport(
-        NO_ENTITIES if is_absent("detected_keywords") else found.keywords,
-        NO_ENTITIES if is_absent("detected_topics") else found.topics,
-    )
+        return _EntityReport(both, both)
+    return _EntityReport(_entity_keys(keywords, reference), _entity_keys(topics, reference))
 
 
 def _spoken_entities(reference: EntityReference, entities: frozenset[str]) -> frozenset[str]:
     """The entities that a search for their forms finds in the transcript, in any case.
 
-    A trivial answer does not normalise, which would take longer than everything else.
+    A trivial answer does not normalise more, which would take longer than everything else.
     """
-    said = spoken_text(reference.case.transcript).casefold()
+    text = plain_apostrophes(spoken_text(reference.case.transcript).casefold())
+    said = text.replace("_", " ").replace("-", " ")
     found = [key for key in entities if contains(said, key)]
     found += [key for form, key in reference.aliases.items() if contains(said, form)]
     return entities.intersection(found)

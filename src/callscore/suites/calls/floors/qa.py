@@ -1,27 +1,31 @@
-"""Forms filled in without reading: always full marks, always zero, the question's usual mark."""
+"""Forms filled in without reading: always full marks, always zero, the question's usual mark.
+
+PASS_FAIL and SCORE questions may be filled in by different strategies (C-135).
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from callscore.scorecard.formula import TaskFormula
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, name_mixture, share
 from callscore.suites.calls.qa.measures import EVIDENCE, Mark, is_correct, normalised_gap
 from callscore.suites.calls.qa.reference import ExpectedQuestion, QAReference
 
 MOST_COUNTED = 20_000
 """Distinct counts by question; beyond this number all questions are counted together, to bound
 memory."""
-FALSE_PASS = "qa.false_pass_rate"
+ACCURACY, GAP = "qa.question_score_accuracy", "qa.score_gap_accuracy"
+FULL, ZERO, USUAL = "always full marks", "always zero", "the question's usual mark"
+KINDS = ("SCORE", "PASS_FAIL")
 
 
 class _AskedQuestion(NamedTuple):
-    """A question as every call asks it."""
+    """A question as every call asks it, by its text."""
 
-    id: str
+    text: str
     max_score: float
     pass_fail: bool
 
@@ -34,8 +38,13 @@ class _HumanMark(NamedTuple):
     questions: int
 
 
+MarkOf = Callable[[_HumanMark], float]
+
+
 class QAFloor(FloorTally):
     """Counts the marks that people gave, by question."""
+
+    judged = frozenset({EVIDENCE})
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, float, bool, float | None, int]] = Counter()
@@ -54,13 +63,15 @@ class QAFloor(FloorTally):
         self._any_reason = self._any_reason or not reference.reasons_absent
         counts, number = self._counts, len(applicable)
         is_full = len(counts) >= MOST_COUNTED
+        texts = {} if is_full else _texts_of(reference.case.config.get("questions"))
         for q in applicable:
-            counts["" if is_full else q.id, q.max_score, q.pass_fail, q.score, number] += 1
+            text = "" if is_full else texts.get(q.id, q.id)
+            counts[text, q.max_score, q.pass_fail, q.score, number] += 1
 
     def _human_marks(self) -> Iterable[tuple[_HumanMark, int]]:
-        for (name, scale, kind, score, number), count in self._counts.items():
+        for (text, scale, kind, score, number), count in self._counts.items():
             assert score is not None  # only applicable questions are counted
-            yield _HumanMark(_AskedQuestion(name, scale, kind), score, number), count
+            yield _HumanMark(_AskedQuestion(text, scale, kind), score, number), count
 
     @property
     def failures(self) -> tuple[int, int]:
@@ -71,54 +82,76 @@ class QAFloor(FloorTally):
         failed = sum(count for human, count in pass_fail if human.score == 0)
         return failed, sum(count for _, count in pass_fail)
 
-    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """Each way to mark, without reasons and with a quoted line as reason."""
+    def strategies(self) -> Iterable[Strategy]:
+        """Every way to mark PASS_FAIL questions with every way to mark SCORE questions."""
         usual = self._usual_marks()
-        marks: Mapping[str, Callable[[_AskedQuestion], float]] = {
-            "always full marks": lambda asked: asked.max_score,
-            "always zero": lambda asked: 0.0,
-            "the question's usual mark": usual.__getitem__,
+        ways: Mapping[str, MarkOf] = {
+            FULL: lambda human: human.question.max_score,
+            ZERO: lambda human: 0.0,
+            USUAL: lambda human: usual[human.question, human.score],
         }
-        for name, mark in marks.items():
-            for reasons, evidence in ((", a quoted line as reason", 1.0), (", no reasons", 0.0)):
-                yield self._strategy(name + reasons, mark, evidence)
+        parts = {name: self._parts(mark) for name, mark in ways.items()}
+        for of_score in ways:
+            for of_pass_fail in ways:
+                right, close = (
+                    [*parts[of_score][row][False], *parts[of_pass_fail][row][True]]
+                    for row in (ACCURACY, GAP)
+                )
+                rows = {
+                    ACCURACY: share(math.fsum(right), self._calls),
+                    GAP: share(math.fsum(close), self._calls),
+                    EVIDENCE: 1.0 if self._any_reason else None,
+                }
+                yield Strategy(name_mixture(KINDS, (of_score, of_pass_fail)), rows)
 
-    def _usual_marks(self) -> Mapping[_AskedQuestion, float]:
-        """The mark that people gave most often to each question; of several the lowest."""
+    def _usual_marks(self) -> Mapping[tuple[_AskedQuestion, float], float]:
+        """For a question and its mark in one call, the usual mark in all other calls        C-135
+
+        Of several the lowest; full marks if no other call asks the question.
+        """
         given: dict[_AskedQuestion, Counter[float]] = {}
         for human, count in self._human_marks():
             given.setdefault(human.question, Counter())[human.score] += count
         return {
-            asked: min(marks, key=lambda mark: (-marks[mark], mark))
+            (asked, mark): _usual_mark(asked, marks, mark)
             for asked, marks in given.items()
+            for mark in marks
         }
 
-    def _strategy(
-        self, name: str, mark: Callable[[_AskedQuestion], float], evidence: float
-    ) -> Strategy:
-        right: list[float] = []
-        close: list[float] = []
-        asked = passed = 0
-        for human, count in self._human_marks():
-            given = _make_mark(human, mark(human.question))
-            right.append(count * is_correct(given, self._margin) / human.questions)
-            close.append(count * (1 - normalised_gap(given)) / human.questions)
-            if human.question.pass_fail:
-                asked += count
-                is_full = given.given == human.question.max_score
-                passed += count * (human.score == 0 and is_full)
-        rows = {
-            "qa.question_score_accuracy": share(math.fsum(right), self._calls),
-            "qa.score_gap_accuracy": share(math.fsum(close), self._calls),
-            EVIDENCE: evidence if self._any_reason else None,
+    def _parts(self, mark: MarkOf) -> Mapping[str, Mapping[bool, list[float]]]:
+        """The terms of both rows under one strategy, by whether the question is PASS_FAIL."""
+        found: dict[str, dict[bool, list[float]]] = {
+            row: {True: [], False: []} for row in (ACCURACY, GAP)
         }
-        return Strategy(name, rows, {FALSE_PASS: share(100 * passed, asked)})
+        for human, count in self._human_marks():
+            given, kind = _make_mark(human, mark(human)), human.question.pass_fail
+            found[ACCURACY][kind].append(count * is_correct(given, self._margin) / human.questions)
+            found[GAP][kind].append(count * (1 - normalised_gap(given)) / human.questions)
+        return found
+
+
+def _texts_of(questions: Any) -> Mapping[str, str]:
+    """The text of every question of a form, by its id; an id alone is its own text."""
+    if not isinstance(questions, list):
+        return {}
+    return {
+        str(asked.get("question_id")): text
+        for asked in questions
+        if isinstance(asked, Mapping) and isinstance(text := asked.get("question"), str)
+    }
+
+
+def _usual_mark(asked: _AskedQuestion, marks: Counter[float], left_out: float) -> float:
+    others = {mark: count - (mark == left_out) for mark, count in marks.items()}
+    if not any(others.values()):
+        return asked.max_score
+    return min(others, key=lambda mark: (-others[mark], mark))
 
 
 def _make_mark(human: _HumanMark, mark: float) -> Mark:
     asked = human.question
     kind = "PASS_FAIL" if asked.pass_fail else "SCORE"
     question = ExpectedQuestion(
-        asked.id, human.score, asked.max_score, asked.pass_fail, kind, reason=""
+        asked.text, human.score, asked.max_score, asked.pass_fail, kind, reason=""
     )
     return Mark(question, mark)

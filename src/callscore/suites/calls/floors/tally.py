@@ -21,13 +21,14 @@ class Strategy(NamedTuple):
 
     name: str
     rows: Mapping[str, float | None]
-    """Every weighted metric; None if no case has it."""
-    gated: Mapping[str, float | None] = {}
-    """The values that gates test; None if there is nothing to count."""
+    """Every weighted metric, judged ones at their most lenient; None if no case has it."""
 
 
 class FloorTally(ABC):
     """Adds up the references of a task's cases."""
+
+    judged: frozenset[str] = frozenset()
+    """The rows that a judge or an embedder decides, for which a floor takes the model's own."""
 
     @property
     def failures(self) -> tuple[int, int]:
@@ -39,25 +40,28 @@ class FloorTally(ABC):
         """Count one case by the reference of its task."""
 
     @abstractmethod
-    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The rows of every strategy over all cases so far."""
+    def strategies(self) -> Iterable[Strategy]:
+        """The rows of every strategy, and of every mixture of strategies, over all cases so far."""
 
 
-def best_floor(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:
-    """max over unblocked strategies of the task's formula        C-135"""
+def best_floor(tally: FloorTally, formula: TaskFormula) -> Floor:
+    """max over strategies and their mixtures of the task's formula        C-135
+
+    Gates do not matter: a strategy that they block on one more call would make the floor jump.
+    """
     found = Floor(None, None)
-    for strategy in strategies:
+    for strategy in tally.strategies():
         score = task_score(formula.score, strategy.rows)
-        if score is None or _is_blocked(strategy, formula):
-            continue
-        if found.score is None or score > found.score:
-            found = Floor(score, strategy.name)
+        if score is not None and (found.score is None or score > found.score):
+            found = Floor(score, strategy.name, strategy.rows, tally.judged)
     return found
 
 
-def _is_blocked(strategy: Strategy, formula: TaskFormula) -> bool:
-    values = ((gate, strategy.gated.get(gate.slug)) for gate in formula.gates)
-    return any(value is not None and gate.rule.is_breached(value) for gate, value in values)
+def name_mixture(kinds: Sequence[str], ways: Sequence[str]) -> str:
+    """The name of a strategy that answers each kind in its own way."""
+    if len(set(ways)) == 1:
+        return ways[0]
+    return "; ".join(f"{kind}: {way}" for kind, way in zip(kinds, ways, strict=True))
 
 
 def share(part: float, whole: float) -> float | None:
@@ -102,10 +106,11 @@ class CallFloors:
     def found(self) -> Mapping[str, Floor]:
         """The floor of every task that has a case."""
         return {
-            task: self._note_sampling(best_floor(tally.strategies(formula), formula))
+            task: self._note_sampling(
+                best_floor(tally, formula_for(load_spec(), task, self._settings))
+            )
             for task, tally in self._tallies.items()
             if tally is not None
-            for formula in (formula_for(load_spec(), task, self._settings),)
         }
 
     def _note_sampling(self, floor: Floor) -> Floor:

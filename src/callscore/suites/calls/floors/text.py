@@ -1,6 +1,7 @@
-"""Calls labelled without reading: the most frequent label and emotion, every field empty.
+"""Calls labelled without reading: one label and the most frequent emotion, every field empty.
 
-What a judge would decide (purpose, highlights, claims) gets the most lenient verdict.
+What a judge would decide (purpose, highlights, claims) is that of the model if it was judged,
+otherwise it gets the most lenient verdict.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.text.measures import CLASSES
@@ -27,6 +27,8 @@ LENIENT = (
 
 class TextFloor(FloorTally):
     """Counts labels, emotions and fields that people gave."""
+
+    judged = frozenset(LENIENT)
 
     def __init__(self, settings: Settings) -> None:
         self._divide_by_three = settings.macro_f1 == "divide_by_3"
@@ -52,34 +54,32 @@ class TextFloor(FloorTally):
         for slug in LENIENT:
             self._judged[slug] += slug not in absent
 
-    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The only strategy: the most frequent label and emotion, every field empty."""
+    def strategies(self) -> Iterable[Strategy]:
+        """Every label for all sentences, each with the most frequent emotion and empty fields."""
         rows: dict[str, float | None] = {
             slug: 1.0 if self._judged[slug] else None for slug in LENIENT
         }
-        rows |= self._sentiment_rows()
         rows[FIELDS] = share(self._fields[False], self._fields.total())
         named = {name for top in self._emotions for name in top}
         usual = max((self._count_calls_with(name) for name in named), default=0)
         rows[EMOTION] = share(usual, self._emotions.total())
-        return [Strategy("the usual label and emotion, every field empty", rows)]
+        for at, label in enumerate(CLASSES):
+            name = f"every sentence {label}, the usual emotion, every field empty"
+            yield Strategy(name, {**rows, **self._sentiment_rows(at)})
 
     def _count_calls_with(self, emotion: str) -> int:
         """The calls in which this emotion is the greatest, or one of the greatest."""
         return sum(count for top, count in self._emotions.items() if emotion in top)
 
-    def _sentiment_rows(self) -> dict[str, float | None]:
-        totals = [
-            sum(count * labels[at] for labels, count in self._labels.items())
-            for at in range(len(CLASSES))
-        ]
-        usual, calls = totals.index(max(totals)), self._labels.total()
-        right = (count * labels[usual] / sum(labels) for labels, count in self._labels.items())
-        f1 = (count * self._f1(labels, usual) for labels, count in self._labels.items())
+    def _sentiment_rows(self, at: int) -> dict[str, float | None]:
+        """Both rows if every sentence has the label at this place."""
+        calls = self._labels.total()
+        right = (count * labels[at] / sum(labels) for labels, count in self._labels.items())
+        f1 = (count * self._f1(labels, at) for labels, count in self._labels.items())
         return {ACCURACY: share(math.fsum(right), calls), MACRO_F1: share(math.fsum(f1), calls)}
 
-    def _f1(self, labels: Sequence[int], usual: int) -> float:
+    def _f1(self, labels: Sequence[int], at: int) -> float:
         """(2 n / (n + N)) / classes that occur, if one label is used everywhere        C-52"""
-        classes = sum(map(bool, labels)) + (not labels[usual])
+        classes = sum(map(bool, labels)) + (not labels[at])
         divisor = len(CLASSES) if self._divide_by_three else classes
-        return 2 * labels[usual] / (labels[usual] + sum(labels)) / divisor
+        return 2 * labels[at] / (labels[at] + sum(labels)) / divisor

@@ -1,17 +1,18 @@
-"""The source copied as translation; facts and judged metrics get the most lenient value.
+"""The source written twice in place of a translation.
 
-The source contains the facts of the call, so all of them count as preserved.
+Twice, because a single copy counts as no translation (C-66). The source contains the facts of the
+call, so all of them count as preserved. Meaning and fluency are the model's own if it was judged;
+otherwise meaning is the share of the human's words that the source has, and fluency is 1.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.metrics.text import contains, n2, plain_apostrophes, search_form
-from callscore.scorecard.formula import TaskFormula
+from callscore.metrics.text import contains, plain_apostrophes, search_form
 from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
-from callscore.suites.calls.items import is_empty
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
@@ -19,20 +20,20 @@ from callscore.suites.calls.translation.judge_questions import (
     PROPER_NOUNS,
 )
 from callscore.suites.calls.translation.reference import NOUNS, TERMS, TranslationReference
-from callscore.suites.calls.translation.sentence_match import SourceSentence, is_near
+from callscore.suites.calls.translation.sentence_match import SourceSentence
 from callscore.suites.calls.translation.terms import TermTranslation
 
-LONGEST_SHORT = 64
-"""Longer sources that equal their translation are near it too, unless they have few letters."""
 COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
 
 
 class TranslationFloor(FloorTally):
     """Counts what is right in a copy of the source."""
 
+    judged = frozenset({MEANING, FLUENCY})
+
     def __init__(self) -> None:
-        self._sentences: Counter[tuple[int, int]] = Counter()
-        """Calls by (sentences that may be copied, all sentences)."""
+        self._overlaps: list[float] = []
+        """By call, the mean overlap of a sentence."""
         self._terms: list[int] = [0, 0]
         self._calls_with_terms = 0
         self._nouns: Counter[tuple[int, int]] = Counter()
@@ -41,8 +42,8 @@ class TranslationFloor(FloorTally):
         """Count one call."""
         if not reference.sentences:
             return
-        translated = sum(map(may_copy, reference.sentences.values()))
-        self._sentences[translated, len(reference.sentences)] += 1
+        overlaps = [word_overlap(sentence) for sentence in reference.sentences.values()]
+        self._overlaps.append(math.fsum(overlaps) / len(overlaps))
         if TERMS in reference.terms:
             kept, total = _count_kept(TERMS, reference)
             self._calls_with_terms += 1
@@ -52,30 +53,29 @@ class TranslationFloor(FloorTally):
             kept, total = _count_kept(NOUNS, reference)
             self._nouns[(kept, total) if total else (1, 1)] += 1
 
-    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+    def strategies(self) -> Iterable[Strategy]:
         """The only strategy."""
-        calls = self._sentences.total()
+        calls = len(self._overlaps)
         terms = share(*self._terms)
+        certain = 1.0 if calls else None
         rows = {
-            COMPLETENESS: mean_share(self._sentences),
-            MEANING: mean_share(self._sentences),
-            FLUENCY: share(sum(n for (done, _), n in self._sentences.items() if done), calls),
+            COMPLETENESS: certain,
+            MEANING: share(math.fsum(self._overlaps), calls),
+            FLUENCY: certain,
             DOMAIN_TERMS: terms if terms is not None else 1.0 if self._calls_with_terms else None,
             PROPER_NOUNS: mean_share(self._nouns),
-            CRITICAL_FACTS: 1.0 if calls else None,
+            CRITICAL_FACTS: certain,
         }
-        return [Strategy("the source copied", rows, {DOMAIN_TERMS: terms})]
+        return [Strategy("the source written twice", rows)]
 
 
-def may_copy(sentence: SourceSentence) -> bool:
-    """Whether the source counts as a translation of itself        C-66"""
-    source, human = sentence.source, sentence.translation
-    if source == human or is_near(source, human):
-        return True
-    if is_empty(source):
-        return False
-    is_long = len(source) > LONGEST_SHORT
-    return not any(map(str.isalpha, source)) or (not is_long and n2(source) == n2(human))
+def word_overlap(sentence: SourceSentence) -> float:
+    """The share of the human's words that the source has as well; 1 if the human has none"""
+    if sentence.source == sentence.translation:
+        return 1.0
+    human = set(sentence.translation.casefold().split())
+    shared = human.intersection(sentence.source.casefold().split())
+    return len(shared) / len(human) if human else 1.0
 
 
 def _count_kept(part: str, reference: TranslationReference) -> tuple[int, int]:

@@ -1,0 +1,134 @@
+"""What keeps a model out of the decision: the value, its interval and its limit        C-138"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.scorecard import Blocker, MetricScore, ModelScore
+from callscore.core.spec import MetricSpec, Spec, holds
+from callscore.report.numbers import show, show_count, show_interval
+from callscore.scorecard.decision import (
+    FAIL,
+    corrected_breaches,
+    decisive_final,
+    failing_rows,
+    final_floor,
+    is_below_floor,
+)
+from callscore.stats.rates import binomial_interval
+
+NOT_CERTAIN = "not certain: "
+
+
+def describe_obstacles(
+    model: ModelScore, spec: Spec, *, tolerance: float = 0.0, allow_fail: bool = False
+) -> str:
+    """Return the first obstacle of a model with its numbers, and how many there are besides.
+
+    `tolerance` is the share of calls that may breach a call gate.
+    """
+    blockers = [_describe_blocker(blocker, model, spec, tolerance) for blocker in model.blockers]
+    blockers += [_describe_correction(slug, model, spec) for slug in corrected_breaches(model)]
+    failing = [] if allow_fail else failing_rows(model)
+    rows = [_describe_row(slug, metric, spec) for slug, metric in failing]
+    floor = list(_describe_floor(model))
+    first, *_ = [*blockers, *rows, *floor, ""]
+    more = []
+    if len(blockers) > 1:
+        more.append(show_count(len(blockers) - 1, "more blocker"))
+    if rows and blockers:
+        more.append(f"{show_count(len(rows), 'row')} rated {FAIL}")
+    elif len(rows) > 1:
+        more.append(f"{show_count(len(rows) - 1, 'more row')} rated {FAIL}")
+    if floor and (blockers or rows):
+        more.append("below its floor")
+    return "; ".join([first, *more])
+
+
+def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec, tolerance: float) -> str:
+    """Return `QA, Compliance False Pass Rate: 16.88 % [9.30–27.10], limit 3 %`."""
+    metric, task = spec.metrics.get(blocker.metric), model.tasks.get(blocker.task)
+    if metric is None or task is None:  # of a package that is not installed
+        return f"{blocker.metric}: {blocker.value:.4g}, limit {blocker.limit:g}"
+    name = f"{_task(blocker.task, spec)}, {metric.label}"
+    if metric.gate is not None and metric.gate.kind == "call":
+        share = _share_of_calls(len(blocker.cases), task.n)
+        return f"{name}: {share}, {_limit(100 * tolerance, 'percent')}"
+    row = task.metrics.get(blocker.metric)
+    interval = None if row is None else row.ci95
+    is_sure = interval is None or not _includes(interval, blocker.limit, metric)
+    shown = f"{show(blocker.value, metric.unit)}{_interval(interval, metric.unit)}"
+    text = f"{name}: {shown}, {_limit(blocker.limit, metric.unit)}"
+    return text if is_sure else NOT_CERTAIN + text
+
+
+def _describe_correction(slug: str, model: ModelScore, spec: Spec) -> str:
+    """Return a row that keeps its gate as judged, and breaches it as people judge    STATS §5"""
+    task, rule = slug.partition(".")[0], spec.metrics.get(slug)
+    metric = next(of.metrics[slug] for of in model.tasks.values() if slug in of.metrics)
+    fixed = metric.corrected
+    assert fixed is not None  # only such rows are corrected
+    name = f"{_task(task, spec)}, {slug if rule is None else rule.label}"
+    limit = "" if rule is None or rule.gate is None else f", {_limit(rule.gate.limit, metric.unit)}"
+    shown = f"{show(fixed.value, metric.unit)}{_interval(fixed.ci95, metric.unit)}"
+    return f"{name}: {shown} corrected by {show_count(fixed.labels, 'label')}{limit}"
+
+
+def _share_of_calls(breaching: int, calls: int) -> str:
+    """Return `1 of 300 calls, 0.33 % [0.0–1.8]`; one call alone has no interval."""
+    number = f"{breaching} of {show_count(calls, 'call')}"
+    if calls < 2:
+        return number
+    low, high = (100 * end for end in binomial_interval(breaching, calls))
+    return f"{number}, {show(100 * breaching / calls, 'percent')} [{low:.1f}–{high:.1f}]"
+
+
+def _describe_row(slug: str, metric: MetricScore, spec: Spec) -> str:
+    """Return `QA, Question Score Accuracy: 0.847 [0.790–0.900], limit 0.9`."""
+    rule, fixed = spec.metrics.get(slug), metric.corrected
+    value, ci95 = (metric.value or 0.0, metric.ci95) if fixed is None else (fixed.value, fixed.ci95)
+    if rule is None:
+        return f"{slug}: {show(value, metric.unit)}"
+    shown = f"{show(value, metric.unit)}{_interval(ci95, metric.unit)}"
+    text = f"{_task(slug.partition('.')[0], spec)}, {rule.label}: {shown}"
+    limit = _fail_limit(rule)
+    if limit is None:
+        return f"{text}, rated {FAIL}"
+    text += f", {_limit(limit, metric.unit)}"
+    if ci95 is not None and any(_is_rated_better(rule, end) for end in ci95):
+        return NOT_CERTAIN + text
+    return text
+
+
+def _describe_floor(model: ModelScore) -> Iterator[str]:
+    floor, final = final_floor(model), decisive_final(model)
+    if floor is not None and final is not None and is_below_floor(model):
+        yield f"Final {show(final)}, below the {show(floor)} of an answer that reads nothing"
+
+
+def _task(task: str, spec: Spec) -> str:
+    return spec.scores[task].label if task in spec.scores else task
+
+
+def _limit(limit: float, unit: str) -> str:
+    return f"limit {limit:g}{' %' if unit == 'percent' else ''}"
+
+
+def _interval(interval: Sequence[float] | None, unit: str) -> str:
+    return "" if interval is None else f" {show_interval((interval[0], interval[1]), unit)}"
+
+
+def _includes(interval: tuple[float, float], limit: float, metric: MetricSpec) -> bool:
+    """Whether a value within the interval would not breach the gate."""
+    gate = metric.gate
+    return gate is not None and not all(holds(end, gate.comparison, limit) for end in interval)
+
+
+def _fail_limit(rule: MetricSpec) -> float | None:
+    """The limit of the last rating above Fail."""
+    limits = [band.limit for band in rule.bands if band.rating.value != FAIL]
+    return limits[-1] if limits else None
+
+
+def _is_rated_better(rule: MetricSpec, value: float) -> bool:
+    return any(band.holds(value) for band in rule.bands if band.rating.value != FAIL)
