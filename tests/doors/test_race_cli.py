@@ -92,7 +92,7 @@ def test_a_stored_race_is_scored_again_and_reported_with_the_result_it_recorded(
     assert done.returncode == 0, done.stderr
     assert read_json(reported) == read_json(again)
     done = run("report", path, "--format", "md")
-    assert "good (simulated): best in the race" in done.stdout
+    assert "- **Recommended** good (simulated)" in done.stdout
 
 
 def test_a_finished_race_is_completed_without_paying_twice(tmp_path: Path) -> None:

@@ -59,6 +59,6 @@ class Judging(msgspec.Struct, frozen=True):
 
     @property
     def is_silent(self) -> bool:
-        """Whether a judging model was asked and gave no usable verdict at all."""
-        was_asked = self.requests or self.stored
-        return bool(was_asked and self.items) and self.verdicts == 0
+        """Whether a judge was asked and gave no usable verdict; built-in rules may abstain."""
+        by_rules = self.judge is not None and self.judge.startswith("offline")
+        return self.items > 0 and self.verdicts == 0 and not by_rules
