@@ -62,7 +62,14 @@ class Slow:
     def find_spec(self, name, path=None, target=None):
         if name == where:
             wait()
+        if name == "callscore.cli.validate" and where == "a class":
+            type("Slow", (), {"attribute": type("Named", (), {"__set_name__": wait})()})
+        if name == "callscore.cli.validate" and where == "a text":
+            exec("wait()", {"wait": wait})
 sys.meta_path.insert(0, Slow())
+if where == "a text":
+    from callscore.cli.safe_echo import say
+    say("", err=True)  # what it imports runs texts as well
 if where == "the message":
     import click
     click.echo = wait
@@ -71,13 +78,17 @@ main()
 """
 
 
-@pytest.mark.parametrize("where", ["click", "callscore.cli.validate", "the message"])
+@pytest.mark.parametrize(
+    "where", ["click", "callscore.cli.validate", "a class", "a text", "the message"]
+)
 def test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback(
     tmp_path: Path, where: str
 ) -> None:
+    (tmp_path / "slowly.py").write_text(SLOWLY)
     words = [where, "validate", str(tmp_path / "none.jsonl")]
     with subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, *words],
+        [sys.executable, "-m", "slowly", *words],
+        cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -49,6 +49,14 @@ COMMANDS: Mapping[str, str] = {
 CRASHED = 70
 
 
+class SignalledInterrupt(KeyboardInterrupt):
+    """A signal asked the command to end.
+
+    A class of its own: after a plain KeyboardInterrupt inside `exec("…")`, as in the making of a
+    named tuple, CPython kills the process by SIGINT at its end, whatever its exit code.
+    """
+
+
 class LazyGroup(click.Group):
     """A group that imports a command only to run it."""
 
@@ -131,7 +139,7 @@ def _run_command() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _interrupt)
         with ask_user_with(ask_at_terminal):
-            callscore(standalone_mode=False)
+            _call()
     except CallscoreError as error:
         _print_error(str(error))
         sys.exit(error.exit_code)
@@ -148,11 +156,29 @@ def _run_command() -> None:
         sys.exit(StoreError.exit_code)
 
 
+def _call() -> None:
+    """Run the command; an error that an interrupt caused is the interrupt."""
+    try:
+        callscore(standalone_mode=False)
+    except Exception as error:
+        if _is_of_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
+
+
 def _interrupt(*_: object) -> None:
     """Shut down in order; a second interrupt exits at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, exit_at_once)
-    raise KeyboardInterrupt
+    raise SignalledInterrupt
+
+
+def _is_of_interrupt(error: BaseException) -> bool:
+    """Whether an interrupt caused an error: Python 3.11 wraps one in the body of a class."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause is not None
 
 
 def _describe_os_error(error: OSError) -> str:
