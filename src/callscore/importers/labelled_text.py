@@ -114,7 +114,7 @@ def names_role(label: str) -> bool:
 def count_labels(lines: Iterable[LabelledLine | None], known: Collection[str] = ()) -> set[str]:
     """The labels that count: words of roles, labels that recur, and `known` ones.
 
-    A sentence can have a colon, too (`One thing: it blinks red`). So a label that stands once is
+    A sentence can have a colon, too (`One thing: it blinks red`). So a label that occurs once is
     no speaker, unless the other speakers of the call have names and it looks like one.
     """
     times: dict[Form, Counter[str]] = {"colon": Counter(), "dash": Counter(), "brackets": Counter()}

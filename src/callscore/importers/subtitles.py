@@ -72,7 +72,7 @@ def read_subtitles(source: Source, context: ImportContext) -> ImportIterator:
 
 
 def _cues(lines: Sequence[str], *, is_vtt: bool) -> Iterator[Cue]:
-    """The cues of a file; what stands outside them (numbers, ids, notes, styles) has no text."""
+    """The cues of a file; what is outside them (numbers, ids, notes, styles) has no text."""
     times = [_TIMES.fullmatch(line) or _SBV_TIMES.fullmatch(line) for line in lines]
     begins = [at for at, match in enumerate(times) if match is not None]
     for number, (at, until) in enumerate(
