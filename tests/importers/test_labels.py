@@ -51,14 +51,14 @@ def test_a_colon_in_unlabelled_subtitles_swallows_nothing() -> None:
         assert {turn.speaker for turn in call.turns} == {"unknown"}
 
 
-def test_a_label_that_stands_once_counts_if_it_is_the_word_of_a_role() -> None:
+def test_a_label_that_occurs_once_counts_if_it_is_the_word_of_a_role() -> None:
     call = read_call(
         "a.srt", srt((0, 1, "Agent: Hello."), (1, 2, "Customer: Hi."), (2, 3, "Note: no."))
     )
     assert spoken(call) == [("agent", "Hello."), ("customer", "Hi. Note: no.")]
 
 
-def test_a_name_counts_if_it_recurs_and_then_another_name_that_stands_once() -> None:
+def test_a_name_counts_if_it_recurs_and_then_another_name_that_occurs_once() -> None:
     cues = ((0, 1, "Maria: Hello."), (1, 2, "John: I lost my card."), (2, 3, "Maria: I see."))
     assert [turn.label for turn in read_call("a.srt", srt(*cues)).turns] == [
         "Maria",
