@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
 
 REDACTED = "redacted"
-"""The folder with redacted copies of case files, next to the store."""
+"""The folder with redacted copies of case files and scenarios, next to the store."""
 NOT_IN_HASH = ("store", "budget_usd", "attempts", "decide")
 """Keys that change no score."""
 ABOUT = ("pool", "future")
@@ -122,12 +122,20 @@ def _read_config(
     data = _data(document, file.data)
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     cases = _case_files(document, data.calls)
-    if redact is not None or file.redact not in (None, False):
-        cases = _redacted_copies(document, cases, redact or file.redact, kept.parent / REDACTED)
+    redacted = kept.parent / REDACTED
+    redact = redact or _redact_options(document, file.redact)
+    if redact is not None:
+        from callscore.config.redaction import stored_copies
+
+        cases = stored_copies(cases, redacted, redact)
     scenarios: Sequence[ScenarioData] = ()
     settings = ScenarioSettings()
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
+        if redact is not None:
+            from callscore.config.scenario_redaction import stored_scenarios
+
+            scenarios = stored_scenarios(scenarios, redacted, redact)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
     if data.scenarios is not None:
@@ -191,15 +199,13 @@ def _models(
     return own_prompts(document, file.prompts, models)
 
 
-def _redacted_copies(
-    document: Document, cases: Sequence[Path], redact: Any, folder: Path
-) -> tuple[Path, ...]:
-    """Redacted copies of case files; `redact` are the options, or the entry of the file."""
-    from callscore.config.redaction import RedactOptions, redact_options, stored_copies
+def _redact_options(document: Document, entry: Any) -> RedactOptions | None:
+    """What the file says about redaction; None if it is not wanted."""
+    if entry in (None, False):
+        return None
+    from callscore.config.redaction import redact_options
 
-    if not isinstance(redact, RedactOptions):
-        redact = redact_options(document, redact)
-    return stored_copies(cases, folder, redact)
+    return redact_options(document, entry)
 
 
 def _scenarios(
