@@ -46,7 +46,7 @@ def test_27_5_scenarios_are_redacted_before_they_are_sent(
         )
         assert done.returncode == 0, done.stderr
         sent = "\n".join(json.dumps(request.json) for request in stub.requests)
-    for secret in ("jo.blake", "555-0132", "4111", "5550132"):
+    for secret in ("jo.blake", "555-0132", "4111 1111", "4155550132"):
         assert secret not in sent
         for file in tmp_path.rglob("*"):
             if file.is_file() and "scenarios/EN" not in str(file.relative_to(tmp_path)):

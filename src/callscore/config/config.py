@@ -121,21 +121,17 @@ def _read_config(
     _check_values(document, file, {model.name for model in models})
     data = _data(document, file.data)
     kept = store or path.parent / (file.store or DEFAULT_STORE)
-    cases = _case_files(document, data.calls)
-    redacted = kept.parent / REDACTED
-    redact = redact or _redact_options(document, file.redact)
-    if redact is not None:
-        from callscore.config.redaction import stored_copies
-
-        cases = stored_copies(cases, redacted, redact)
+    cases: Sequence[Path] = _case_files(document, data.calls)
     scenarios: Sequence[ScenarioData] = ()
     settings = ScenarioSettings()
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
-        if redact is not None:
-            from callscore.config.scenario_redaction import stored_scenarios
+    wanted = redact or file.redact
+    if wanted not in (None, False):
+        from callscore.config.redaction import redacted_data
 
-            scenarios = stored_scenarios(scenarios, redacted, redact)
+        folder = kept.parent / REDACTED
+        cases, scenarios = redacted_data(document, wanted, folder, cases, scenarios)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
     if data.scenarios is not None:
@@ -197,15 +193,6 @@ def _models(
     from callscore.config.prompts import own_prompts
 
     return own_prompts(document, file.prompts, models)
-
-
-def _redact_options(document: Document, entry: Any) -> RedactOptions | None:
-    """What the file says about redaction; None if it is not wanted."""
-    if entry in (None, False):
-        return None
-    from callscore.config.redaction import redact_options
-
-    return redact_options(document, entry)
 
 
 def _scenarios(

@@ -43,7 +43,7 @@ class RedactionReport(msgspec.Struct):
 
 
 class Placeholder(NamedTuple):
-    """A placeholder, and the kind of what it stands for."""
+    """A placeholder, and the kind of what it replaces."""
 
     text: str
     kind: DataKind
