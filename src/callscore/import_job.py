@@ -24,6 +24,7 @@ from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.readers import read_form
 from callscore.importers.json_lines import convert_outputs, convert_to_case, convert_to_transcript
 from callscore.importers.source import Source
+from callscore.importers.turn_fields import parse_map
 from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
 from callscore.privacy.redactor import Placeholders
 from callscore.report.numbers import show_count
@@ -38,6 +39,7 @@ class ImportJob(msgspec.Struct, frozen=True):
     out: Path
     format: str | None = None
     roles: Sequence[str] = ()
+    fields: Sequence[str] = ()
     lang: str | None = None
     form: Path | None = None
     gold: Sequence[Path] = ()
@@ -152,7 +154,7 @@ def run_import(job: ImportJob) -> ImportResult:
     """Import every file and write the output; raises if nothing could be imported."""
     job.check()
     report = ImportReport()
-    options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
+    options = ImportOptions(job.format, parse_roles(job.roles), job.lang, parse_map(job.fields))
     converter = _make_converter(job)
     redactor = job.redact.redactor() if job.redact is not None else None
     written = 0

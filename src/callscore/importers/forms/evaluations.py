@@ -8,8 +8,8 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.importers.source import Source
-from callscore.importers.table_calls import CALL
 from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
+from callscore.importers.turn_fields import CALL
 from callscore.metrics.forms.form import (
     NOT_APPLICABLE,
     Evaluation,
