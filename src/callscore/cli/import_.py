@@ -48,7 +48,7 @@ SHOWN = 5
     "without a name is ignored ('Team='). May be repeated.",
 )
 @click.option(
-    "--allow-unmarked", is_flag=True, help="Leave out questions that nobody marked on any call."
+    "--allow-unmarked", is_flag=True, help="Leave out questions without a mark on any call."
 )
 @click.option("--task", help="Write cases of this task, from the expected answers of a data set.")
 @click.option(
