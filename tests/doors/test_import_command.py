@@ -161,7 +161,7 @@ def test_c139_a_renamed_column_never_turns_a_model_that_passes_everyone_into_the
     assert "OUT" in words and not words & {"RECOMMENDED", "LIKELY"}
 
 
-def test_c139_what_nobody_marked_is_not_asked_not_scored_and_counted(tmp_path: Path) -> None:
+def test_c139_what_is_not_marked_is_not_asked_not_scored_and_counted(tmp_path: Path) -> None:
     write_marked_calls(tmp_path, empty=3)
 
     done = import_marks(tmp_path)
@@ -193,7 +193,7 @@ def test_c139_a_call_without_any_mark_is_left_out_and_counted(tmp_path: Path) ->
     assert done.stdout.endswith("23 cases\n")
 
 
-def test_c139_a_question_that_nobody_marked_is_an_error_unless_it_is_allowed(
+def test_c139_a_question_without_any_mark_is_an_error_unless_it_is_allowed(
     tmp_path: Path,
 ) -> None:
     write_marked_calls(tmp_path, empty=24)

@@ -304,7 +304,7 @@ def test_questions_whose_condition_is_not_met_do_not_apply() -> None:
     form = read_form(table(TABLE))
     assert hidden(form, {"verify": 0}) == {"solve"}
     assert hidden(form, {"verify": 1}) == set()
-    assert hidden(form, {}) == set()  # nobody marked it: it stays open
+    assert hidden(form, {}) == set()  # not marked: it stays open
 
 
 def test_a_table_is_a_form() -> None:
