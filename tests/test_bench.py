@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +17,8 @@ def test_a_bench_runs_to_its_end_on_tiny_sizes(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bench", "--tiny", name],
         cwd=ROOT,
-        env=dict(os.environ),
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr
