@@ -20,6 +20,7 @@ NOT_COUNTED = ("undefined", "absent", "malformed")
 """Reasons of a measure without a value that adds nothing to a rate."""
 
 Runs = Sequence[MeasuredReply | tuple[int, Failed]]
+CallsByModel = Mapping[str, Sequence[str]]
 
 
 class RaceGates(NamedTuple):
@@ -40,6 +41,18 @@ class CaseObservation(NamedTuple):
     most: float
     counts: Mapping[str, tuple[float, float] | None]
     breached: frozenset[str]
+
+
+class ObservedCall(NamedTuple):
+    """What a race reads of one model on one call."""
+
+    cases: Sequence[CaseObservation]
+    replies: Sequence[Reply]
+    """The replies that were paid."""
+    scored: frozenset[str] = frozenset()
+    """The tasks of which a reply has a score."""
+    unscored: Mapping[str, Sequence[str]] = {}
+    """By task, the metrics without a value in a reply without a score."""
 
 
 class ReferenceItems:
@@ -113,6 +126,25 @@ def observe_case(task: str, runs: Runs, repeats: int, gates: RaceGates) -> CaseO
         if gate.task == task
     }
     return CaseObservation(task, least, most, counts, breached)
+
+
+def observe_cases(
+    cases: Sequence[tuple[str, Runs]], repeats: int, gates: RaceGates
+) -> ObservedCall:
+    """The cases of one call, each with its task and its runs."""
+    replies = [
+        (task, run) for task, runs in cases for run in runs if isinstance(run, MeasuredReply)
+    ]
+    return ObservedCall(
+        [observe_case(task, runs, repeats, gates) for task, runs in cases],
+        [run.parsed.reply for _, run in replies],
+        frozenset(task for task, run in replies if run.scored.score.status != "incomplete"),
+        {
+            task: run.scored.score.reasons
+            for task, run in replies
+            if run.scored.score.status == "incomplete"
+        },
+    )
 
 
 def observe_score(task: str, score: float | None) -> CaseObservation:
