@@ -118,7 +118,7 @@ def _why_out(out: RaceExit) -> str:
 
 
 def race_name(unit: str | msgspec.UnsetType | None) -> str:
-    """Return the name of a race: `race`, or `race of scenarios` beside the race of a run."""
+    """Return the name of a race: `race`, or `race of scenarios` if it is not the first of a run."""
     return f"race of {unit}s" if unit else "race"
 
 

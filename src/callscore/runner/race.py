@@ -32,7 +32,7 @@ from callscore.report.race_text import race_name, race_notes
 from callscore.runner.cases import CasePrompt, work_of
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_card import ModelAccount, describe_changes, make_race_card
-from callscore.runner.race_observations import CallsByModel, collect_gates, observe_call
+from callscore.runner.race_observations import DrawnCalls, collect_gates, observe_call
 from callscore.runner.race_pool import RacePool
 from callscore.runner.scoring import RunScoring, ScoringPart, run_until_stopped
 from callscore.stats.race import Race, RaceRules
@@ -118,9 +118,8 @@ class Contest:
         self._race = Race(pool.schedule, list(self._handles), self._rules)
         self._before = self._race.state()
         """As it was before the current round."""
-        self._missing: CallsByModel = {}
-        self._prompts: dict[str, list[CasePrompt]] = {}
-        """By call or scenario, the prompts of the current round."""
+        self._drawn = DrawnCalls({}, {}, self._gates)
+        """The calls of the current round."""
         self._accounts = {
             name: ModelAccount(prepared.total(model, pool.source))
             for name, model in self._handles.items()
@@ -132,15 +131,14 @@ class Contest:
     def plan_round(self) -> dict[str, list[Work]]:
         """The requests of the next round by model; empty if the race has stopped."""
         self._before = self._race.state()
-        self._missing = self._race.missing_calls()
-        self._prompts = {
-            call: self._pool.cases(call) for calls in self._missing.values() for call in calls
-        }
+        missing = self._race.missing_calls()
+        prompts = {call: self._pool.cases(call) for calls in missing.values() for call in calls}
+        self._drawn = DrawnCalls(missing, prompts, self._gates)
         return {
             model: self._work_of_model(
-                model, [prompt for call in calls for prompt in self._prompts[call]]
+                model, [prompt for call in calls for prompt in prompts[call]]
             )
-            for model, calls in self._missing.items()
+            for model, calls in missing.items()
         }
 
     def _work_of_model(self, model: str, prompts: Sequence[CasePrompt]) -> list[Work]:
@@ -155,7 +153,7 @@ class Contest:
 
     async def score_round(self, judge_runner: JudgeRunner | None) -> None:
         """Score the calls of the round and add them to the race."""
-        observed = await self._part.observe(self._missing, self._prompts, self._gates, judge_runner)
+        observed = await self._part.observe(self._drawn, judge_runner)
         mean = self._pool.about == "future"
         for (model, call), found in observed.items():
             self._race.observe(model, call, observe_call(found.cases, mean=mean))

@@ -12,6 +12,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.judging import NO_VERDICTS
 from callscore.evaluate.case_steps import MeasuredReply
 from callscore.evaluate.cases import LoadedCase
+from callscore.runner.cases import CasePrompt
 from callscore.stats.race import CallOutcome
 from callscore.stats.race_gates import RateGate
 from callscore.suites.registry import Catalog
@@ -20,7 +21,6 @@ NOT_COUNTED = ("undefined", "absent", "malformed")
 """Reasons of a measure without a value that adds nothing to a rate."""
 
 Runs = Sequence[MeasuredReply | tuple[int, Failed]]
-CallsByModel = Mapping[str, Sequence[str]]
 
 
 class RaceGates(NamedTuple):
@@ -31,6 +31,16 @@ class RaceGates(NamedTuple):
     """The tasks of call gates, by slug."""
     floors: frozenset[str]
     """Rate gates whose rate must be at least the limit: they count the missing items."""
+
+
+class DrawnCalls(NamedTuple):
+    """The calls of one round of a race."""
+
+    calls: Mapping[str, Sequence[str]]
+    """By model, the calls that it was asked about."""
+    prompts: Mapping[str, Sequence[CasePrompt]]
+    """By call, its cases."""
+    gates: RaceGates
 
 
 class CaseObservation(NamedTuple):

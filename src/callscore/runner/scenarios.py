@@ -30,13 +30,7 @@ from callscore.evaluate.scenarios import (
 )
 from callscore.evaluate.scorer import OnResult
 from callscore.evaluate.scoring_pass import ScoringResult
-from callscore.runner.cases import CasePrompt
-from callscore.runner.race_observations import (
-    CallsByModel,
-    ObservedCall,
-    RaceGates,
-    observe_score,
-)
+from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_score
 from callscore.runner.scenario_exports import (
     OutputFolder,
     Trajectories,
@@ -81,11 +75,7 @@ class ScenarioScoring:
         )
 
     async def observe(
-        self,
-        calls: CallsByModel,
-        prompts: Mapping[str, Sequence[CasePrompt]],
-        gates: RaceGates,
-        judge_runner: JudgeRunner | None,
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], ObservedCall]:
         """Every scenario with its score in each language."""
         scorer = self._race_scorer
@@ -93,7 +83,7 @@ class ScenarioScoring:
             scorer = self._race_scorer = self._open_scorer(self._replies.of_model)
         judged: VerdictsByPart = {}
         if judge_runner is not None and judge_runner.judge is not None:
-            judged = await judge_scenarios(scorer, calls, judge_runner)
+            judged = await judge_scenarios(scorer, drawn.calls, judge_runner)
         return {
             (model, scenario): ObservedCall(
                 [
@@ -103,12 +93,12 @@ class ScenarioScoring:
                 ],
                 [
                     reply
-                    for prompt in prompts[scenario]
+                    for prompt in drawn.prompts[scenario]
                     for reply in self._replies.of_model(model, prompt.case.id).values()
                     if isinstance(reply, Reply)
                 ],
             )
-            for model, scenarios in calls.items()
+            for model, scenarios in drawn.calls.items()
             for scenario in scenarios
         }
 

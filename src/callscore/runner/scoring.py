@@ -25,12 +25,7 @@ from callscore.evaluate.scorecards import joint_scorecard
 from callscore.evaluate.scoring_pass import ScoringPass, ScoringResult, Sinks
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
 from callscore.runner.prepare import PreparedRun
-from callscore.runner.race_observations import (
-    CallsByModel,
-    ObservedCall,
-    RaceGates,
-    observe_cases,
-)
+from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_cases
 from callscore.runner.replies import RunReplies
 
 SCORED_TOGETHER = 16
@@ -67,11 +62,7 @@ class ScoringPart(Protocol):
         ...
 
     async def observe(
-        self,
-        calls: CallsByModel,
-        prompts: Mapping[str, Sequence[CasePrompt]],
-        gates: RaceGates,
-        judge_runner: JudgeRunner | None,
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], ObservedCall]:
         """By model and call, what a race reads; `finish` scores the calls again with the others."""
         ...
@@ -126,18 +117,14 @@ class CaseScoring:
             await self._replies.all_in.wait()
 
     async def observe(
-        self,
-        calls: CallsByModel,
-        prompts: Mapping[str, Sequence[CasePrompt]],
-        gates: RaceGates,
-        judge_runner: JudgeRunner | None,
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
     ) -> Mapping[tuple[str, str], ObservedCall]:
         """Every case of the calls, measured on its own."""
         models = {
-            call: [model for model, of_model in calls.items() if call in of_model]
-            for call in prompts
+            call: [model for model, of_model in drawn.calls.items() if call in of_model]
+            for call in drawn.prompts
         }
-        cases = [(call, prompt) for call, of_call in prompts.items() for prompt in of_call]
+        cases = [(call, prompt) for call, of_call in drawn.prompts.items() for prompt in of_call]
         measured = await asyncio.gather(
             *(self._measure(prompt, models[call], judge_runner) for call, prompt in cases)
         )
@@ -148,12 +135,12 @@ class CaseScoring:
             (model, call): observe_cases(
                 [
                     (prompt.case.task, by_case[prompt.case.id].replies.get(model, ()))
-                    for prompt in prompts[call]
+                    for prompt in drawn.prompts[call]
                 ],
                 self._repeats,
-                gates,
+                drawn.gates,
             )
-            for model, of_model in calls.items()
+            for model, of_model in drawn.calls.items()
             for call in of_model
         }
 
