@@ -71,7 +71,7 @@ def _read_turns(
 ) -> ImportIterator:
     call = fields.call
     groups = group_rows(table, call) if call else iter([("", list(table.rows))])
-    notes = [f"turns read with {fields.describe()}"]
+    notes = [] if fields.is_plain else [f"turns read with {fields.describe()}"]
     if fields.speaker is None:
         notes.append("the file names no speakers; its turns have no role")
     for call_id, rows in groups:

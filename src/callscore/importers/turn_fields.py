@@ -92,6 +92,14 @@ class TurnFields(msgspec.Struct, frozen=True):
             end = None if length is None else start + length
         return start, end
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the fields have their own names, and nothing else could be meant."""
+        times = [field for field in (self.start, self.end) if field is not None]
+        names = {self.text, self.speaker or "speaker", *(field.name for field in times)}
+        is_usual = {name.casefold() for name in names} <= {"text", "speaker", "start", "end"}
+        return is_usual and not self.other_texts and all(one.per_second == 1 for one in times)
+
     def describe(self) -> str:
         """The mapping, as it is given with `--map`, and what else could have been meant."""
         chosen = {
