@@ -12,6 +12,7 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import Measure
+from callscore.core.prompt_template import VARIABLES, case_values
 
 if TYPE_CHECKING:
     from callscore.core.noise import FakeReply, JsonOutcome, Noise
@@ -119,6 +120,15 @@ class Task(Protocol[Reference, Output]):
     def needs(self, reference: Reference, of_case: Verdicts) -> Needs:
         """What any reply to the case may need, given the verdicts on the case itself."""
         return Needs()
+
+    # Hooks of custom prompts (`prompts` of an eval file)
+
+    prompt_variables: Mapping[str, bool] = VARIABLES
+    """The names that custom prompts may use, and whether each of them contains the call."""
+
+    def prompt_values(self, case: Case, prompt: Prompt) -> Mapping[str, str]:
+        """The text of each variable; `prompt` is what `prompt` returned for the case."""
+        return case_values(case, prompt)
 
     # Hooks of the data, the records, and the providers `simulated` and `baseline`
 

@@ -14,6 +14,7 @@ from callscore.core.judging import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
+from callscore.suites.registry import default_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,8 @@ def _models(
         from callscore.judges.document import DocumentJudge
         from callscore.judges.llm import Sender
 
-        return DocumentJudge(list(map(Sender, providers, senders))), models
+        framework = default_suite().verdict_rules.framework_judge()
+        return DocumentJudge(list(map(Sender, providers, senders)), framework), models
     judges = map(LLMJudge, providers, repeat(library), senders, map(_asking, specs))
     return Panel(list(map(Seat, judges, models)), library), models
 

@@ -213,7 +213,8 @@ def _metrics_of(case: Case, *, benchmarks: bool) -> int:
     """The metrics of a task that may be scored as a whole (`style: document`)."""
     suite = suite_of(case.task)
     kinds = (f"{case.task}.", "bench.") if benchmarks else (f"{case.task}.",)
-    return sum(slug.startswith(kinds) for slug in (suite.verdict_rules.whole() if suite else ()))
+    judged = suite.verdict_rules.framework_judge().metrics if suite else ()
+    return sum(slug.startswith(kinds) for slug in judged)
 
 
 class _ModelCount:

@@ -320,7 +320,8 @@ def open_models(
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
                 provider = pool.provider(spec, sending=sending)
             if spec.name in config.prompts:
-                provider = PromptedProvider(provider, config.prompts[spec.name])
+                tasks = config.scoring.catalog.tasks()
+                provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
             reached.append(ModelHandle(priced, provider))
     return reached
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from callscore.core.case import Case, Malformed
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdicts
+from callscore.core.prompt_template import VARIABLES, as_json, case_values
 from callscore.core.task import Faults, ItemCount, Task
 from callscore.suites.calls.prompt import CONFIG_KEYS, prompt_file
 
@@ -26,6 +29,15 @@ class CallTask(Task[Reference, Output]):
     def outcome_keys(self) -> Sequence[str]:
         """The keys of the documented reply, which an expected outcome has as well."""
         return tuple(prompt_file(self.name).schema["properties"])
+
+    prompt_variables = {**VARIABLES, "form": False}
+
+    def prompt_values(self, case: Case, prompt: Prompt) -> Mapping[str, str]:
+        """The config as the prompt has it (C-123, C-130), and the form of the reply."""
+        document = msgspec.json.decode(prompt.messages[-1].content)
+        form = as_json(document["form"]) if "form" in document else ""
+        config = as_json(document["config"])
+        return {**case_values(case, prompt), "config": config, "form": form}
 
     def has_item(self, reference: Reference, output: Output | Malformed, item: Item) -> bool:
         """Whether the case or the reply has the item that a verdict names."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, JsonObject, Message, Prompt, clock, turns
+from callscore.core.case import Case, JsonObject, Message, Prompt, turn_fields, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
 from callscore.suites.calls.parse import ReplyForm, Structure, form_from_schema
@@ -103,9 +103,7 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     config |= asked
     document: dict[str, Any] = {
         "config": {key: value for key, value in config.items() if value is not OMITTED},
-        "transcript": [
-            _turn_fields(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))
-        ],
+        "transcript": list(map(turn_fields, turns(case.transcript))),
     }
     if case.lang:
         document["language"] = case.lang
@@ -118,16 +116,6 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     data = msgspec.json.encode(document).decode()
     system = file.system(has_form=has_form)
     return Prompt((Message("system", system), Message("user", data)), schema)
-
-
-def _turn_fields(turn: dict[str, Any]) -> dict[str, Any]:
-    """A turn as the prompt has it; its time as mm:ss, as reasons are to cite it."""
-    fields: dict[str, Any] = {
-        key: turn[key] for key in ("id", "speaker", "start", "text") if key in turn
-    }
-    if "start" in fields:
-        fields["start"] = clock(fields["start"])
-    return fields
 
 
 def schema_of(

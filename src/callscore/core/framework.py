@@ -1,14 +1,11 @@
-"""The framework's own judge: its system prompt and the metrics that need judgement, verbatim.
+"""The judge that a framework describes, and the words of its five-key records (C-100).
 
-Used by `style: document` and for verdicts given as five-key records (C-100).
+Used by `style: document` and for verdicts given as five-key records.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 
@@ -40,28 +37,14 @@ class JudgedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ""
 
 
-class _MetricsFile(msgspec.Struct, frozen=True):
-    metrics: Mapping[str, JudgedMetric]
+class FrameworkJudge(msgspec.Struct, frozen=True):
+    """What the framework of a suite asks its judge, verbatim."""
 
-
-@lru_cache(maxsize=1)
-def judged_metrics() -> Mapping[str, JudgedMetric]:
-    """The metrics that a judge may score, by slug."""
-    return msgspec.toml.decode(_read("metrics.toml"), type=_MetricsFile).metrics
-
-
-@lru_cache(maxsize=1)
-def judge_prompt() -> str:
-    """The framework's judge system prompt."""
-    return _read("judge_prompt.txt").decode().rstrip("\n")
-
-
-@lru_cache(maxsize=1)
-def framework_digest() -> str:
+    prompt: str = ""
+    """The system prompt."""
+    metrics: Mapping[str, JudgedMetric] = {}
+    """The metrics that it may score, by slug."""
+    scored_with: Mapping[str, Sequence[str]] = {}
+    """By the metric that has questions: all metrics that are scored with it, itself included."""
+    digest: str = ""
     """A hash of the text that a judge is given."""
-    content = _read("judge_prompt.txt") + b"\0" + _read("metrics.toml")
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _read(name: str) -> bytes:
-    return Path(__file__).with_name(name).read_bytes()
