@@ -40,6 +40,16 @@ SHOWN = 5
     multiple=True,
     help="Filled-in evaluations of the form; may be repeated.",
 )
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="HEADING=NAME",
+    help="What headings of a table of marks mean: 'Call=call_id,Q3=Verification'; a heading "
+    "without a name is ignored ('Team='). May be repeated.",
+)
+@click.option(
+    "--allow-unmarked", is_flag=True, help="Leave out questions without a mark on any call."
+)
 @click.option("--task", help="Write cases of this task, from the expected answers of a data set.")
 @click.option(
     "--config",
@@ -66,6 +76,8 @@ def import_(
     lang: str | None,
     form: Path | None,
     gold: tuple[Path, ...],
+    columns: tuple[str, ...],
+    allow_unmarked: bool,
     task: str | None,
     config: Path | None,
     outputs: Path | None,
@@ -94,6 +106,8 @@ def import_(
         lang=lang,
         form=form,
         gold=gold,
+        columns=columns,
+        allow_unmarked=allow_unmarked,
         task=task,
         config=config,
         outputs=outputs,

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
+from callscore.metrics.forms.arithmetic import FormTotal, total
+from callscore.metrics.forms.conditions import chosen_by_points, hidden_questions
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.metrics.forms.form import Form
 from callscore.report.details.decoded_case import (
@@ -64,14 +65,14 @@ class FormTotals:
             if decoded.given is None:
                 forms.unreadable += 1
                 continue
-            given = _marks(decoded.given)
+            given = {key: mark for key, mark in _marks(decoded.given).items() if key in expected}
             forms.pairs += [
                 (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
                 for key, score in expected.items()
                 if key in given
             ]
             if form is not None:
-                hidden = hidden_questions(form, expected)
+                hidden = hidden_questions(form, chosen_by_points(form, expected))
                 forms.hidden_answered += sum(given.get(key) is not None for key in hidden)
                 forms.totals.append(FormPair(total(form, expected), total(form, given)))
 

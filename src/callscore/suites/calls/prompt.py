@@ -24,7 +24,7 @@ from callscore.suites.calls.structure import SCALAR, Shape
 NEVER_SHOWN = frozenset({"critical_facts"})
 """Config keys that would give the answer away (C-123)."""
 OMITTED = msgspec.UNSET
-"""Replaces a config key that the prompt leaves out, as the transcript has its content."""
+"""Replaces a config key that the prompt leaves out, as its content is elsewhere in the prompt."""
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
 """The schema of a value whose name the framework does not document."""
 

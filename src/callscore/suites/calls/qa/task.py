@@ -15,7 +15,7 @@ from callscore.core.task import Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
-from callscore.suites.calls.prompt import asked_questions, build_prompt, reply_form
+from callscore.suites.calls.prompt import OMITTED, asked_questions, build_prompt, reply_form
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.form_schema import bind_to_form
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
@@ -56,7 +56,10 @@ class QATask(CallTask[QAReference, QAOutput]):
     def prompt(self, case: Case) -> Prompt:
         """The form and the transcript."""
         structure, questions = structure_of(case, self._sources), asked_questions(case)
-        prompt = build_prompt(case, {"questions": questions}, structure)
+        asked: dict[str, Any] = {"questions": questions}
+        if _is_imported_form(case.config.get("form")):
+            asked["form"] = OMITTED
+        prompt = build_prompt(case, asked, structure)
         if self.settings.schema != "form" or prompt.schema is None:
             return prompt
         return msgspec.structs.replace(prompt, schema=bind_to_form(prompt.schema, questions))
@@ -128,6 +131,11 @@ class QATask(CallTask[QAReference, QAOutput]):
                 ),
             },
         )
+
+
+def _is_imported_form(value: object) -> bool:
+    """Whether a config key holds the form that `questions` were taken from (C-130, C-139)."""
+    return isinstance(value, dict) and "sections" in value
 
 
 def _malformed_measures(reasons_absent: bool, output: Malformed) -> Measured:
