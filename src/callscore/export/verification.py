@@ -74,7 +74,7 @@ class VerificationResult(msgspec.Struct, frozen=True):
     not_checked: Sequence[str] = ()
     """Descriptions of what could not be checked, with reasons."""
     is_authenticated: bool = False
-    """Whether a given key confirms who made the dossier. Scoring again cannot: whoever invents
+    """Whether a given key confirms who made the dossier. Scoring again cannot: one who invents
     replies can score them, too."""
 
 

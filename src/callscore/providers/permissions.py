@@ -21,7 +21,7 @@ _WRITTEN_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 CALLS = "calls"
-"""Stands for data without a key, in the list of hosts."""
+"""The entry for data without a key, in the list of hosts."""
 
 
 class _File(msgspec.Struct, omit_defaults=True):
