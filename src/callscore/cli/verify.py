@@ -52,6 +52,4 @@ def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: floa
     if found.is_authenticated:
         say("Consistent, and signed by the given key: everything that was checked is the same.")
     else:
-        say(
-            "Consistent, not authenticated: what was checked is the same, whoever made the dossier."
-        )
+        say("Consistent, not authenticated: what was checked is the same; anyone can make one.")
