@@ -257,11 +257,6 @@ class RaceScorer(ScenarioScorer, Protocol):
         ...
 
 
-def scenario_of_step(case_id: str) -> str:
-    """The scenario of a step, the same in all languages: `8` of `EN/8#4`."""
-    return case_id.partition("/")[2].rpartition("#")[0]
-
-
 class FollowUps(Protocol):
     """Steps that depend on earlier replies: requested in rounds."""
 
