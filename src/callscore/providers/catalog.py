@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -115,6 +116,15 @@ def leaves_machine(spec: ModelSpec) -> bool:
     from callscore.providers.addresses import is_loopback
 
     return spec.base_url is None or not is_loopback(URL(spec.base_url))
+
+
+def host_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> str:
+    """The host that a model is reached at; empty where nothing is sent, or a package decides."""
+    if spec.base_url is None and is_plugin(spec):
+        return ""
+    from yarl import URL
+
+    return URL(spec.base_url or _api(spec, Secrets(environment)).base_url).host or ""
 
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
