@@ -36,7 +36,7 @@ def test_the_page_says_where_calls_went_and_what_was_kept(tmp_path: Path) -> Non
     assert "s model simulated nowhere: answers are simulated from the references" in said
     assert "placeholders in the transcripts: card 2, phone 2" in said
     assert "until `callscore purge`" in said
-    assert "nobody: no labels were given" in said
+    assert "none: no labels were given" in said
     assert "Not asked s (simulated)" in said
     assert "(1 of 2 models simulated)</h1>" in html
 

@@ -69,7 +69,7 @@ def _facts(source: ReportSource, collection: CaseCollection) -> Iterator[tuple[s
             "requests' hashes, replies and verdicts, in the store of the run, until "
             "`callscore purge`; they are not deleted by themselves",
         )
-    yield "Labelled by", _counted(collection.labels) or "nobody: no labels were given"
+    yield "Labelled by", _counted(collection.labels) or "none: no labels were given"
     if collection.verdicts:
         yield "Judged by", _counted(collection.verdicts)
     origins = origins_of(card.models)
