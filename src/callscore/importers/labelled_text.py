@@ -187,16 +187,15 @@ def has_speaker_labels(text: str) -> bool:
     found = [split_label(line) for line in lines]
     counting = count_labels(found)
     labelled = [line for line in found if line is not None and line.label in counting]
-    headings = sum(not line.text for line in labelled)
-    named = {line.label for line in labelled}
-    if len(named) > MAX_SPEAKERS or not any(
-        names_role(label) or _looks_like_name(label) for label in named
-    ):
+    named = [one for one in labelled if names_role(one.label) or _looks_like_name(one.label)]
+    labels = {line.label for line in labelled}
+    if not named or len(labels) > MAX_SPEAKERS:
         return False
     share = MIN_LABELLED_SHARE
-    if len({role_of(label) for label in named} - {None}) > 1:
+    if len({role_of(label) for label in labels} - {None}) > 1:
         share = MIN_SHARE_OF_ROLES
-    return len(labelled) >= share * (len(lines) - headings)
+    headings = sum(not line.text for line in named)
+    return len(named) >= share * (len(lines) - headings)
 
 
 def read_labelled_text(source: Source, context: ImportContext) -> ImportIterator:
