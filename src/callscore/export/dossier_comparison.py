@@ -38,7 +38,6 @@ UNJUDGED_KEYS = frozenset(
     | {"provisional_range", "open_calls"}
 )
 """Keys that tell a failed verdict from one never requested; verification requests none."""
-DOCUMENTS = "orchestration"
 OF_THE_RUN = frozenset({"directory", "file_path", "warnings", "free_running", "signature"})
 """Keys of document 001 that name folders of the run, or replies that a dossier does not have."""
 SIGNATURE_PARTS = (
@@ -165,6 +164,10 @@ class CardComparison:
     def __init__(self, stored: Scorecard, recomputed: Scorecard, *, lenient: bool) -> None:
         self._stored = stored.to_dict()
         self._recomputed = recomputed.to_dict()
+        self._documents = [
+            msgspec.json.decode(msgspec.json.encode(card.documents or None))
+            for card in (stored, recomputed)
+        ]
         self._ignored = KEYS_NOT_RECOMPUTED | UNJUDGED_KEYS if lenient else KEYS_NOT_RECOMPUTED
 
     def differences(self) -> list[str]:
@@ -184,9 +187,7 @@ class CardComparison:
         )
         differences += [
             _describe_difference(path, one, other)
-            for path, one, other in find_differences(
-                self._stored.get(DOCUMENTS), self._recomputed.get(DOCUMENTS), DOCUMENTS, OF_THE_RUN
-            )
+            for path, one, other in find_differences(*self._documents, "documents", OF_THE_RUN)
         ]
         return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), recomputed.get(part))
