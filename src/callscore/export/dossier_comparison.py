@@ -187,7 +187,9 @@ class CardComparison:
         )
         differences += [
             _describe_difference(path, one, other)
-            for path, one, other in find_differences(*self._documents, "documents", OF_THE_RUN)
+            for path, one, other in find_differences(
+                self._documents[0], self._documents[1], "documents", OF_THE_RUN
+            )
         ]
         return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), recomputed.get(part))
