@@ -117,7 +117,7 @@ class Source:
             tokens = yaml.scan(self.text, Loader=yaml.CSafeLoader)
             if any(isinstance(token, yaml.AliasToken) for token in tokens):
                 return None
-            return yaml.load(self.text, Loader=yaml.CSafeLoader)
+            return yaml.CSafeLoader(self.text).get_single_data()
         except (yaml.YAMLError, RecursionError, ValueError):
             return None
 
