@@ -23,6 +23,21 @@ def imported_form(config: Mapping[str, Any]) -> Form | None:
         return None
 
 
+def imported_question(config: Mapping[str, Any], question_id: str) -> FormQuestion | None:
+    """One question of the imported form, without converting the others."""
+    raw = config.get("form")
+    sections = raw.get("sections") if isinstance(raw, Mapping) else None
+    for section in sections if isinstance(sections, list | tuple) else ():
+        questions = section.get("questions") if isinstance(section, Mapping) else None
+        for question in questions if isinstance(questions, list | tuple) else ():
+            if isinstance(question, Mapping) and question.get("id") == question_id:
+                try:
+                    return msgspec.convert(question, FormQuestion)
+                except msgspec.ValidationError:
+                    return None
+    return None
+
+
 def offered_answers(question: FormQuestion) -> list[str]:
     """The options of a question in the order of the form; N/A where the form allows it."""
     words = [one.text for one in question.options if not one.is_na and one.score is not None]
