@@ -289,8 +289,6 @@ def _write_questions(book: _WorkbookWriter, questions: QuestionCounter) -> None:
     columns = (
         ("Question", 12),
         ("Text", 60),
-        ("Section", 18),
-        ("Critical", 26),
         ("Model", 24),
         ("Asked", 8),
         ("Agreement", 11),
@@ -298,14 +296,14 @@ def _write_questions(book: _WorkbookWriter, questions: QuestionCounter) -> None:
         ("False fails", 12),
         ("N/A differs", 12),
         ("Unanswered", 12),
+        ("Section", 18),
+        ("Critical", 26),
     )
     sheet = book.sheet("Questions", columns)
     lines = (
         (
             question.id,
             question.shown.text,
-            question.shown.section,
-            question.shown.critical,
             model,
             count.asked,
             count.agreement,
@@ -313,13 +311,15 @@ def _write_questions(book: _WorkbookWriter, questions: QuestionCounter) -> None:
             count.false_fail,
             count.not_applicable,
             count.unanswered,
+            question.shown.section,
+            question.shown.critical,
         )
         for question in questions.worst_first()
         for model, count in question.models.items()
     )
-    written, _ = book.rows(sheet, lines, {6: NUMBER})
+    written, _ = book.rows(sheet, lines, {4: NUMBER})
     if written:
-        _colour_scale(sheet, 6, written)
+        _colour_scale(sheet, 4, written)
 
 
 def _write_form(book: _WorkbookWriter, source: ReportSource, totals: FormTotals) -> None:
@@ -355,9 +355,11 @@ def _write_marks(
         case = decode_case(view)
         totals.add(case)
         questions.add(case)
-        if sheet is None:
-            sheet = book.sheet("Marks", columns, frozen=3)
-        for one in reader.marks(case).questions:
+        marked = reader.marks(case)
+        if marked.whole is None:  # without a form there are no words to show
+            continue
+        sheet = sheet or book.sheet("Marks", columns, frozen=3)
+        for one in marked.questions:
             if written == LAST_ROW:
                 break
             written += 1
