@@ -197,6 +197,8 @@ class RaceRound(msgspec.Struct, frozen=True):
     of_requests: int
     saved: int
     """Requests that eliminated models are not sent."""
+    name: str = "race"
+    """`race of scenarios`, if the run has a race of calls too."""
 
 
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting
