@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
+from callscore.cli.form_summary import FormSummary
 from callscore.cli.html_report import HtmlReport
 from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
 from callscore.cli.purge import PurgeAfterRun
@@ -175,17 +177,18 @@ def run(
     )
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
+    form = FormSummary(config)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         HtmlReport(html, config) as report,
-        closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
+        closing(prepare(config, form.add_to(report.add_to(options)), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
         again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
         ran = _run(prepared, rescore, purge, again)
-        end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
+        end = _RunEnd(json_file, junit, form, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
 
 
@@ -305,7 +308,14 @@ def _show_estimate(prepared: PreparedRun) -> None:
 
 
 @ignore_broken_pipe()
-def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
+def _show(
+    prepared: PreparedRun,
+    ran: RunResult,
+    json_file: Path | None,
+    form: FormSummary,
+    *,
+    all_rows: bool,
+) -> None:
     from callscore.cli import output
     from callscore.cli.orchestration import write_result_files
     from callscore.report.orchestration_terminal import (
@@ -325,7 +335,7 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
     is_race = prepared.options.race
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows)
+        output.print_card(ran.card, title, all_rows=all_rows, form=partial(form.lines, ran.card))
     if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():
@@ -343,6 +353,7 @@ class _RunEnd(NamedTuple):
 
     json_file: Path | None
     junit: Path | None
+    form: FormSummary
     all_rows: bool
     is_complete: bool
     """Whether a task without a score is an error."""
@@ -355,7 +366,7 @@ class _RunEnd(NamedTuple):
         tallies: Sequence[ScoringResult],
     ) -> None:
         """Show the scores, write the files, and raise unless every check passes."""
-        _show(prepared, ran, self.json_file, all_rows=self.all_rows)
+        _show(prepared, ran, self.json_file, self.form, all_rows=self.all_rows)
         report.write(prepared, ran)
         self._check(prepared, ran, tallies)
 

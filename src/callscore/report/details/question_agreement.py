@@ -41,6 +41,14 @@ class AgreementCounts(msgspec.Struct):
         """agreed / asked"""
         return self.agreed / self.asked if self.asked else None
 
+    @property
+    def in_words(self) -> str:
+        """The agreement in a few words, with the passes that the human did not give."""
+        if not self.asked:
+            return "not asked"
+        words = "1 false pass" if self.false_pass == 1 else f"{self.false_pass} false passes"
+        return f"{self.agreed} of {self.asked}" + (f", {words}" if self.false_pass else "")
+
 
 class QuestionAgreement(msgspec.Struct):
     """A question of a form, identified by id and text, with the counts of each model."""
@@ -54,6 +62,9 @@ class QuestionAgreement(msgspec.Struct):
         """agreed / asked, over all models"""
         asked = sum(count.asked for count in self.models.values())
         return sum(count.agreed for count in self.models.values()) / asked if asked else 1.0
+
+
+NOT_ASKED = AgreementCounts()
 
 
 class QuestionCounter:
