@@ -115,7 +115,7 @@ def worded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers = []
     for call, (verify, solve) in GIVEN.items():
         (folder / f"{call}.txt").write_text("Agent: Hello\nCustomer: Hi\nAgent: Bye\n")
-        marks = [
+        marks: list[dict[str, object]] = [
             {"question_id": "verify", "score": verify, "max_score": 5, "type": "PASS_FAIL"},
             {"question_id": "solve", "score": solve, "max_score": 10, "type": "SCORE"},
         ]
