@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
-from callscore.cli.form_summary import FormSummary
 from callscore.cli.html_report import HtmlReport
 from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
 from callscore.cli.purge import PurgeAfterRun
@@ -22,6 +21,7 @@ from callscore.cli.trust import trust_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from callscore.cli.form_summary import FormSummary
     from callscore.config.config import EvalConfig
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
@@ -177,18 +177,17 @@ def run(
     )
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
-    form = FormSummary(config)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         HtmlReport(html, config) as report,
-        closing(prepare(config, form.add_to(report.add_to(options)), sending=sending)) as prepared,
+        closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
         again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
         ran = _run(prepared, rescore, purge, again)
-        end = _RunEnd(json_file, junit, form, all_rows=all_rows, is_complete=require_complete)
+        end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
 
 
@@ -353,7 +352,6 @@ class _RunEnd(NamedTuple):
 
     json_file: Path | None
     junit: Path | None
-    form: FormSummary
     all_rows: bool
     is_complete: bool
     """Whether a task without a score is an error."""
@@ -366,7 +364,7 @@ class _RunEnd(NamedTuple):
         tallies: Sequence[ScoringResult],
     ) -> None:
         """Show the scores, write the files, and raise unless every check passes."""
-        _show(prepared, ran, self.json_file, self.form, all_rows=self.all_rows)
+        _show(prepared, ran, self.json_file, report.form, all_rows=self.all_rows)
         report.write(prepared, ran)
         self._check(prepared, ran, tallies)
 
