@@ -39,7 +39,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     for model in (one.model for one in source.card.models):
         if model in totals.models:
             lines += _model_lines(model, totals.models[model])
-    if totals.models:
+    if any(forms.totals for forms in totals.models.values()):
         lines += ["## By question", "", *_question_lines(questions, source), ""]
     yield "\n".join(lines).encode()
 

@@ -296,10 +296,11 @@ def _write_questions(book: _WorkbookWriter, questions: QuestionCounter) -> None:
         ("False fails", 12),
         ("N/A differs", 12),
         ("Unanswered", 12),
-        ("Section", 18),
-        ("Critical", 26),
     )
-    sheet = book.sheet("Questions", columns)
+    found = questions.worst_first()
+    has_form = any(question.shown.section or question.shown.critical for question in found)
+    of_form = (("Section", 18), ("Critical", 26)) if has_form else ()
+    sheet = book.sheet("Questions", (*columns, *of_form))
     lines = (
         (
             question.id,
@@ -311,10 +312,10 @@ def _write_questions(book: _WorkbookWriter, questions: QuestionCounter) -> None:
             count.false_fail,
             count.not_applicable,
             count.unanswered,
-            question.shown.section,
-            question.shown.critical,
+            question.shown.section or None,
+            question.shown.critical or None,
         )
-        for question in questions.worst_first()
+        for question in found
         for model, count in question.models.items()
     )
     written, _ = book.rows(sheet, lines, {4: NUMBER})
