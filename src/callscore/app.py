@@ -27,8 +27,8 @@ from callscore.engine.api_call import api_function
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
+from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
+from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
@@ -209,9 +209,9 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """All paths."""
         return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
 
-    def check(self, inputs: Iterable[Path]) -> None:
-        """Refuse files that cannot be written or that the job reads."""
-        check_targets(self.files, inputs)
+    def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
+        """Refuse files that cannot be written or that the job reads; `others` are written too."""
+        check_targets((*self.files, *others), inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
 
