@@ -21,7 +21,7 @@ from callscore.config.score import (
 from callscore.core.consent import trust_every_config
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Embedder, Judge
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
@@ -159,7 +159,7 @@ def _score_given(
             raise _with_record_number(error, folder) from None
 
 
-def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
+def _judge(given: JudgeSource) -> str | Judge | tuple[JudgeSpec, ...]:
     if isinstance(given, os.PathLike):
         given = os.fspath(given)
     if isinstance(given, (str, Mapping, Sequence)):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
-from callscore.core.framework import NOT_CITED
+from callscore.core.framework import NOT_CITED, FiveKeyRecord
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
@@ -32,7 +32,7 @@ from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer, ScoringOptions
 from callscore.evaluate.substitutes import Substitutes
 from callscore.report.source import CaseView
-from callscore.scorecard.five_key_records import ModelReply, Record, records_of
+from callscore.scorecard.five_key_records import ModelReply, records_of
 from callscore.scorecard.scored_reply import ScoredReply
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
@@ -41,7 +41,7 @@ from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites.registry import Catalog
 
 OnResult = Callable[[CaseResult], None]
-OnRecord = Callable[[Record], None]
+OnRecord = Callable[[FiveKeyRecord], None]
 OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
 Tallies = dict[str, dict[str, TaskTally]]
