@@ -115,5 +115,5 @@ trust_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_trust,
-    help="Allow the file to send keys to new hosts.",
+    help="Allow the file to send keys and calls to new hosts, and files outside its project.",
 )

@@ -47,6 +47,11 @@ from callscore.store.files import lines_of
 
 MAX_LISTED = 20
 """Differences of one kind that are listed; the rest is counted."""
+UNSIGNED = (
+    "which models answered (names, versions, parameters, whether simulated), where replies, "
+    f"verdicts and labels come from, their flags, and {PROVENANCE}"
+)
+"""What scoring again cannot find out; only a signature can vouch for it."""
 
 
 class DossierDifference(msgspec.Struct, frozen=True):
@@ -68,6 +73,9 @@ class VerificationResult(msgspec.Struct, frozen=True):
     """Descriptions of what was recomputed."""
     not_checked: Sequence[str] = ()
     """Descriptions of what could not be checked, with reasons."""
+    is_authenticated: bool = False
+    """Whether a given key confirms who made the dossier. Scoring again cannot: one who invents
+    replies can score them, too."""
 
 
 class _Settings(msgspec.Struct):
@@ -144,6 +152,7 @@ class _Verification:
         self._differences: list[DossierDifference] = []
         self._checked: list[str] = []
         self._not_checked: list[str] = []
+        self._is_authenticated = False
 
     def run(self, key: Path | None) -> VerificationResult:
         """Run all checks and return the differences in the order of the files."""
@@ -158,7 +167,9 @@ class _Verification:
         if self._manifest.callscore != __version__:
             made = self._manifest.callscore[:40]
             self._not_checked.append(f"made by callscore {made}, recomputed with {__version__}")
-        return VerificationResult(self._differences, self._checked, self._not_checked)
+        return VerificationResult(
+            self._differences, self._checked, self._not_checked, self._is_authenticated
+        )
 
     def _read(self, name: str, kind: type[Any]) -> Any:
         try:
@@ -190,18 +201,20 @@ class _Verification:
         if ENVELOPE not in self._files.digests:
             if key is not None:
                 self._add(ENVELOPE, "is missing: the dossier is not signed")
+            self._not_checked.append(f"{UNSIGNED}: the dossier is not signed")
             return
         raw = self._files.path(ENVELOPE).read_bytes()
         if key is None:
             ids = ", ".join(f"sha256:{e.keyid[:16]}…" for e in read_envelope(raw).signatures)
             self._not_checked.append(
-                f"the signature by {ids}: its public key was not given (--key)"
+                f"{UNSIGNED}: the public key of the signature by {ids} was not given (--key)"
             )
             return
         wrong = check_envelope(raw, self._files.path(STATEMENT).read_bytes(), key)
         if wrong is not None:
             self._add(ENVELOPE, wrong)
-        self._checked.append("the signature")
+        self._is_authenticated = wrong is None
+        self._checked.append("the signature, which covers every file")
 
     def _check_costs(self) -> None:
         """Recompute costs as tokens × price, where the dossier says `cost_from: price`."""
@@ -322,7 +335,6 @@ class _Verification:
         )
         if cases.has_unjudged:
             self._not_checked.append("why some items have no verdict")
-        self._not_checked.append(f"{PROVENANCE}: only its hash is checked")
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")
