@@ -195,7 +195,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """One line per case, model and run."""
     records: Path | None = None
     """One line per case, model, run and metric (C-100)."""
-    verdicts: Path | None = None
+    save_verdicts: Path | None = None
     """The verdicts of judge and embedder, as a verdicts file."""
     card: Path | None = None
     """The scorecard as JSON; written by the caller."""
@@ -207,7 +207,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     @property
     def files(self) -> Sequence[Path | None]:
         """All paths."""
-        return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
+        return tuple(getattr(self, name) for name in self.__struct_fields__)
 
     def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
@@ -225,14 +225,14 @@ def open_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> 
     with (
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
-        line_writer(targets.verdicts) as on_verdict,
+        line_writer(targets.save_verdicts) as on_verdict,
         worklist_writer(targets.open_items) if targets.open_items else nullcontext() as on_open,
     ):
         yield Sinks(
             on_result,
             on_record if targets.records is not None else None,
             (lambda given: on_verdict(to_file_record(given)))
-            if targets.verdicts is not None
+            if targets.save_verdicts is not None
             else None,
             progress,
             on_open,

@@ -109,7 +109,7 @@ def score(
     if records is not None and mode == "compat":
         raise UsageError("compat has no records of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
-    scored = _score(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
+    scored = _score(job, OutputPaths(records=records, save_verdicts=save_verdicts, html=html))
     document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
