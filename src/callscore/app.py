@@ -35,7 +35,6 @@ from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
-from callscore.suites.registry import AllFloors
 
 
 class DataFrame(Protocol):
@@ -298,6 +297,7 @@ class CaseCheck(msgspec.Struct, frozen=True):
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case like scoring, without stopping at the first problem."""
     from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
+    from callscore.scorecard.floors import DataFloors
 
     config = read_single_cases(ScoreConfig(cases=paths), need_output=False)
     tasks = tasks_for(config)
@@ -305,7 +305,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
-    floors = AllFloors(config.catalog)
+    floors = DataFloors(config.catalog.formula)
     statistics = DataStatistics()
     for line in lines_of(config.case_sources):
         try:
@@ -318,7 +318,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        floors.add(loaded.suite, case.task, loaded.reference)
+        floors.add(loaded.task, loaded.reference)
         statistics.add(case)
         found_in = loaded.task.warnings(case, loaded.reference)
         warnings += [warning.with_place(line.place, case.id) for warning in found_in]

@@ -26,6 +26,7 @@ from callscore.importers.forms.marks import MarkOptions, parse_columns
 from callscore.importers.forms.readers import read_form
 from callscore.importers.json_lines import convert_outputs, convert_to_case, convert_to_transcript
 from callscore.importers.source import Source
+from callscore.importers.turn_fields import parse_map
 from callscore.metrics.forms.conditions import chosen_by_people, hidden_questions
 from callscore.metrics.forms.form import (
     Evaluation,
@@ -47,6 +48,7 @@ class ImportJob(msgspec.Struct, frozen=True):
     out: Path
     format: str | None = None
     roles: Sequence[str] = ()
+    fields: Sequence[str] = ()
     lang: str | None = None
     form: Path | None = None
     gold: Sequence[Path] = ()
@@ -207,7 +209,7 @@ def run_import(job: ImportJob) -> ImportResult:
     """Import every file and write the output; raises if nothing could be imported."""
     job.check()
     report = ImportReport()
-    options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
+    options = ImportOptions(job.format, parse_roles(job.roles), job.lang, parse_map(job.fields))
     converter = _make_converter(job)
     redactor = job.redact.redactor() if job.redact is not None else None
     written = 0

@@ -98,6 +98,40 @@ def test_bad_roles_are_refused_with_an_example(tmp_path: Path) -> None:
     assert "expected LABEL=ROLE" in done.stderr
 
 
+def test_corrected_transcripts_of_callscore_can_be_given_a_form(tmp_path: Path) -> None:
+    (tmp_path / "call-1.vtt").write_bytes(WITH_TIMES["voices.vtt"][1]())
+    (tmp_path / "form.csv").write_text(FORM)
+    (tmp_path / "gold.csv").write_text("call_id,greet\ncall-1,Yes\n")
+    transcripts, out = tmp_path / "transcripts.jsonl", tmp_path / "cases.jsonl"
+    assert run("import", tmp_path / "call-1.vtt", "-o", transcripts).returncode == 0
+    redacted = tmp_path / "redacted.jsonl"
+    redacted.write_text(transcripts.read_text().replace("bill", "[REDACTED]"))
+
+    done = run(
+        "import", redacted, "--form", tmp_path / "form.csv", "--gold", tmp_path / "gold.csv",
+        "-o", out,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert lines(out)[0]["call_id"] == "call-1"
+    assert "[REDACTED]" in out.read_text()
+
+
+def test_a_file_of_no_known_format_is_read_with_a_map(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("doc,direction,segment\nc1,customer,Hello\nc1,agent,Hi\n")
+    out = tmp_path / "t.jsonl"
+    refused = run("import", tmp_path / "a.csv", "-o", out)
+    assert refused.returncode == 2
+    assert "--map text=NAME" in refused.stderr
+
+    mapping = "text=segment,speaker=direction,call_id=doc"
+    done = run("import", tmp_path / "a.csv", "-o", out, "--map", mapping)
+
+    assert done.returncode == 0, done.stderr
+    assert "turns read with text=segment,speaker=direction" in done.stdout
+    assert lines(out)[0]["id"] == "c1"
+
+
 MARKS_FORM = (
     "id,question,options,critical,na allowed\n"
     "greeting,Did the agent greet the customer?,Yes=5; No=0,,\n"

@@ -28,6 +28,14 @@ SHOWN = 5
     metavar="LABEL=ROLE",
     help="The roles of speakers: 'SPEAKER_00=agent,SPEAKER_01=customer'; may be repeated.",
 )
+@click.option(
+    "--map",
+    "fields",
+    multiple=True,
+    metavar="FIELD=NAME",
+    help="The names of fields in files of no known format: 'text=utterance,speaker=who,start=at'; "
+    "also end, call_id, lang and turns (the list).",
+)
 @click.option("--lang", help="The language of calls whose file does not name it.")
 @click.option(
     "--form",
@@ -73,6 +81,7 @@ def import_(
     out: Path,
     format_name: str | None,
     roles: tuple[str, ...],
+    fields: tuple[str, ...],
     lang: str | None,
     form: Path | None,
     gold: tuple[Path, ...],
@@ -103,6 +112,7 @@ def import_(
         out=out,
         format=format_name,
         roles=roles,
+        fields=fields,
         lang=lang,
         form=form,
         gold=gold,

@@ -1,4 +1,4 @@
-"""Asks whether a config may send a key to a new host (S-14)."""
+"""Asks whether a config may send a key or calls to a new host, or files outside it (S-14)."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ trust_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_trust,
-    help="Allow the file to send keys to new hosts.",
+    help="Allow the file to send keys and calls to new hosts, and files outside its project.",
 )

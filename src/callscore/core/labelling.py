@@ -85,6 +85,6 @@ class NoLabelling(UsageError):
 
     def __init__(self, task: str) -> None:
         super().__init__(
-            f"cases of the task {task!r} cannot be labelled: its suite does not define a "
-            "`labelling` of it; expected another task"
+            f"cases of the task {task!r} cannot be labelled: it has no `labelling`; expected "
+            "another task"
         )

@@ -10,8 +10,8 @@ import msgspec
 from callscore.core.case import Case, Malformed
 from callscore.core.judging import Audit, Item, Verdicts
 from callscore.core.measure import MALFORMED, Measure
-from callscore.core.suite import BenchmarkLayer, Metric
-from callscore.core.task import Measured
+from callscore.core.suite import Metric
+from callscore.core.task import BenchmarkLayer, Measured
 from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
@@ -60,12 +60,7 @@ class ReplyMeasurer:
         """How replies to a task are scored."""
         found = self._of_task.get(task)
         if found is None:
-            suite = self._catalog.suite_of(task)
-            layer = None
-            if self._benchmarks:
-                layer = suite.benchmarks(self._catalog.settings_of(suite))
-            if layer is not None and task not in layer.tasks:
-                layer = None
+            layer = self._catalog.tasks()[task].benchmarks() if self._benchmarks else None
             found = self._of_task[task] = TaskFormulas(self._catalog.formula(task), layer)
         return found
 

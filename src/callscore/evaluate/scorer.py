@@ -338,12 +338,12 @@ class Scorer:
                 self._on_verdict(verdict_record(case.id, model, run, verdict))
 
     def _record(self, loaded: LoadedCase, measured: MeasuredReply, on_record: OnRecord) -> None:
-        case, parsed, scored = loaded.case, measured.parsed, measured.scored
-        author = ModelReply(parsed.model, parsed.run, parsed.reply)
+        parsed, scored = measured.parsed, measured.scored
+        author = ModelReply(loaded.case, parsed.model, parsed.run, parsed.reply)
         measures = {**scored.measured.measures, **scored.benchmarks}
         verdicts = measured.verdicts
         faults = loaded.task.explain(loaded.reference, parsed.output, verdicts)
-        for record in records_of(loaded.suite, case, author, measures, verdicts, faults):
+        for record in records_of(loaded.suite, loaded.task, author, measures, verdicts, faults):
             on_record(record)
 
 

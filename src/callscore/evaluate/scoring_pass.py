@@ -16,8 +16,8 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item
-from callscore.core.scenarios import ScenarioScore
-from callscore.core.suite import Floor
+from callscore.core.scenarios import ScenarioPart, ScenarioScore, StepVerdicts
+from callscore.core.task import Floor
 from callscore.evaluate.case_steps import (
     NOT_JUDGED,
     JudgedCase,
@@ -50,8 +50,8 @@ from callscore.evaluate.scorer import (
 )
 from callscore.evaluate.substitutes import Substitutes
 from callscore.scorecard.final import check_weighted_tasks
+from callscore.scorecard.floors import DataFloors
 from callscore.store.worklists import OnOpen
-from callscore.suites.registry import AllFloors
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -106,6 +106,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
+    judged_steps: Mapping[ScenarioPart, StepVerdicts] = {}
+    """What a judge decided about steps of scenarios."""
 
 
 OnScoringResult = Callable[[ScoringResult], None]
@@ -157,7 +159,7 @@ class ScoringPass:
         self._progress = sinks.progress
         self._catalog = config.catalog
         self._catalog.check_settings()
-        self._floors = AllFloors(self._catalog, len(self._ids))
+        self._floors = DataFloors(self._catalog.formula, len(self._ids))
         self._cases = iter(self._feed)
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
@@ -247,9 +249,7 @@ class ScoringPass:
     def _take_next(self) -> IndexedCase | None:
         indexed, self._next = self._next, next(self._cases, None)
         if indexed is not None:
-            self._floors.add(
-                indexed.loaded.suite, indexed.loaded.case.task, indexed.loaded.reference
-            )
+            self._floors.add(indexed.loaded.task, indexed.loaded.reference)
         return indexed
 
     def _replies(self, indexed: IndexedCase) -> CaseReplies:

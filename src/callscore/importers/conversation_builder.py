@@ -44,6 +44,8 @@ class ImportContext(msgspec.Struct, frozen=True):
     """The id of a call without an id."""
     roles: Mapping[str, Role] = {}
     lang: str | None = None
+    fields: Mapping[str, str] = {}
+    """The names that the fields of turns have, where the user gives them."""
 
 
 def build_conversation(

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.errors import DataError, UsageError
 from callscore.importers.conversation import Conversation, Role, SkippedPart
 from callscore.importers.conversation_builder import ImportContext
-from callscore.importers.formats import detect_format, find_format
+from callscore.importers.formats import Format, detect_format, find_format
 from callscore.importers.roles import ROLES
 from callscore.importers.source import MAX_BYTES, Source
 
@@ -22,6 +22,8 @@ class ImportOptions(msgspec.Struct, frozen=True):
     """Read every file as this format instead of detecting it."""
     roles: Mapping[str, Role] = {}
     lang: str | None = None
+    fields: Mapping[str, str] = {}
+    """The names of the fields of turns; with any, files are read as turns, not as a vendor's."""
 
 
 class FileReport(msgspec.Struct):
@@ -108,9 +110,9 @@ def import_files(
 
 def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Iterator[Conversation]:
     source = _read_source(path)
-    format_ = find_format(options.format) if options.format else detect_format(source)
+    format_ = _format_of(source, options)
     entry.format = format_.title
-    context = ImportContext(str(path), source.stem, options.roles, options.lang)
+    context = ImportContext(str(path), source.stem, options.roles, options.lang, options.fields)
     for part in format_.read(source, context):
         if isinstance(part, SkippedPart):
             entry.skipped.append(part)
@@ -121,6 +123,15 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
         yield part
     if not entry.calls and not entry.problem:
         entry.problem = f"was read as {format_.title} and contains no call"
+
+
+def _format_of(source: Source, options: ImportOptions) -> Format:
+    if options.format:
+        return find_format(options.format)
+    if options.fields:
+        has_values = source.json is not None or source.json_lines or source.yaml is not None
+        return find_format("turns" if has_values else "table")
+    return detect_format(source)
 
 
 def _read_source(path: Path) -> Source:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,12 +24,12 @@ _TIME = (
 )
 _NAME = r"[^\W_][^:：\n\[\](){}<>*|]{0,39}?"
 _BEFORE = (
-    rf"\s*(?:[-•]\s+)?(?:>>+\s*)?(?:[\[(]?(?P<before>{_TIME})(?:\s*(?:-->|-|–)\s*(?P<until>{_TIME}))?"
+    rf"\s*(?P<bullet>[-•*]\s+|\d+\.\s+)?(?:>>+\s*)?(?:[\[(]?(?P<before>{_TIME})(?:\s*(?:-->|-|–)\s*(?P<until>{_TIME}))?"
     r"[\])]?\s*[-–|]?\s*)?"
 )
 _COLON = re.compile(
     rf"""{_BEFORE}
-    (?P<bold>\*\*|__|\*)?(?P<label>{_NAME})\s*
+    (?P<bold>\*\*|__|\*)?(?P<label>{_NAME})\s*(?:\([^()\d]{{1,40}}\)\s*)?
     (?:[\[(](?P<after>{_TIME})[\])]\s*)?
     (?:(?P=bold))?\s*[:：]\s*(?:\*\*|__|\*)?(?:(?<=[\s*_：])|$)(?P<text>.*)""",
     re.VERBOSE,
@@ -48,7 +48,11 @@ _SPEAKER_NUMBER = re.compile(
 )
 MIN_LABELLED_SHARE = 0.4
 """The least share of lines with a speaker label."""
+MIN_SHARE_OF_ROLES = 0.1
+"""The same, if the labels are the words of two roles: turns can have many lines."""
 MAX_LABEL_WORDS = 4
+MAX_SPEAKERS = 20
+"""More labels than this are the keys of a config, not speakers."""
 
 
 Form = Literal["colon", "dash", "brackets", "heading"]
@@ -67,6 +71,8 @@ class LabelledLine(msgspec.Struct, frozen=True):
     text: str
     start: float | None
     end: float | None
+    style: tuple[bool, bool, bool] = (False, False, False)
+    """Whether it follows a bullet, begins with a capital, and has only capitals."""
 
 
 def split_label(line: str) -> LabelledLine | None:
@@ -91,7 +97,8 @@ def _labelled(form: Form, match: re.Match[str], text: str) -> LabelledLine | Non
     if form == "dash" and not (label.isupper() or names_role(label)):
         return None
     start = _parse_time(parts.get("before") or parts.get("after"))
-    return LabelledLine(form, label, text.strip(), start, _parse_time(parts.get("until")))
+    style = (bool(parts.get("bullet")), label[0].isupper(), label.isupper())
+    return LabelledLine(form, label, text.strip(), start, _parse_time(parts.get("until")), style)
 
 
 def _parse_time(text: str | None) -> float | None:
@@ -117,9 +124,13 @@ def count_labels(lines: Iterable[LabelledLine | None], known: Collection[str] = 
     A sentence can have a colon, too (`One thing: it blinks red`). So a label that occurs once is
     no speaker, unless the other speakers of the call have names and it looks like one.
     """
+    found = [line for line in lines if line is not None]
+    styles = {line.style for line in found if names_role(line.label)}
+    is_labelled_by_role = len({line.label for line in found if names_role(line.label)}) > 1
     times: dict[Form, Counter[str]] = {"colon": Counter(), "dash": Counter(), "brackets": Counter()}
-    for line in lines:
-        if line is not None:
+    for line in found:
+        # lists of facts (`- Price: 40`) in a call whose speakers are roles
+        if not is_labelled_by_role or line.style in styles:
             times["colon" if line.form == "heading" else line.form][line.label] += 1
     given = {name.casefold() for name in known}
     colon, dash, brackets = times["colon"], times["dash"], times["brackets"]
@@ -158,9 +169,16 @@ _REMARKS = frozenset((
 
 def is_labelled_text(source: Source) -> bool:
     """Whether the file is text with speaker labels."""
-    if source.is_archive or source.json is not None:
+    if source.is_archive or source.json is not None or _is_nested(source.yaml):
         return False
     return has_speaker_labels(source.text)
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a YAML value has objects in objects, as no transcript has."""
+    items = value if isinstance(value, list) else [value]
+    members = [one for item in items if isinstance(item, dict) for one in item.values()]
+    return any(isinstance(one, dict | list) for one in members)
 
 
 def has_speaker_labels(text: str) -> bool:
@@ -170,7 +188,15 @@ def has_speaker_labels(text: str) -> bool:
     counting = count_labels(found)
     labelled = [line for line in found if line is not None and line.label in counting]
     headings = sum(not line.text for line in labelled)
-    return bool(labelled) and len(labelled) >= MIN_LABELLED_SHARE * (len(lines) - headings)
+    named = {line.label for line in labelled}
+    if len(named) > MAX_SPEAKERS or not any(
+        names_role(label) or _looks_like_name(label) for label in named
+    ):
+        return False
+    share = MIN_LABELLED_SHARE
+    if len({role_of(label) for label in named} - {None}) > 1:
+        share = MIN_SHARE_OF_ROLES
+    return len(labelled) >= share * (len(lines) - headings)
 
 
 def read_labelled_text(source: Source, context: ImportContext) -> ImportIterator:

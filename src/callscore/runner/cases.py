@@ -15,7 +15,7 @@ from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
 from callscore.core.scenarios import FollowUps, ScenarioCases, StoredReplies
-from callscore.core.suite import Suite
+from callscore.core.suite import Suite, names_in
 from callscore.core.task import SCENARIO
 from callscore.evaluate.cases import (
     Contradictions,
@@ -240,7 +240,7 @@ def _add_prompt(indexed: IndexedCase) -> CasePrompt:
 def _add_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
     """Add the names in a line, for every suite that has a case so far."""
     for suite in suites:
-        names.setdefault(suite.name, {}).update(dict.fromkeys(suite.names_in(line.raw)))
+        names.setdefault(suite.name, {}).update(dict.fromkeys(names_in(suite, line.raw)))
 
 
 class ScenarioSteps:

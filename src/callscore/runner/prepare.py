@@ -330,15 +330,18 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
     specs += judge if isinstance(judge, tuple) else ()
     if not specs:
         return
-    from callscore.providers.catalog import check_access
+    from callscore.providers.catalog import check_access, leaves_machine
     from callscore.providers.secrets import Secrets
 
-    problems = []
+    problems, secrets = [], Secrets(environment)
     for spec in specs:
         try:
-            check_access(spec, Secrets(environment))
+            check_access(spec, secrets)
         except ConfigError as error:
             problems.append(str(error))
+    if any(map(leaves_machine, specs)):
+        for path in config.outside:
+            secrets.permissions.check_file(path)
     if problems:
         raise ConfigError("; ".join(dict.fromkeys(problems)))
 

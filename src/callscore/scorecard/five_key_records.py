@@ -15,7 +15,7 @@ from callscore.core.measure import Measure
 from callscore.core.spec import Spec
 from callscore.core.strict_json import Parsed, read_object
 from callscore.core.suite import Suite
-from callscore.core.task import Faults
+from callscore.core.task import Faults, Task
 from callscore.scorecard.explain import summarise_items
 from callscore.scorecard.record_part import Outcomes, relevant_parts
 
@@ -46,8 +46,9 @@ class Grounds(NamedTuple):
 
 
 class ModelReply(msgspec.Struct, frozen=True):
-    """The reply of one run of a model."""
+    """The reply of one run of a model to a case."""
 
+    case: Case
     model: str
     run: int
     reply: Reply
@@ -55,13 +56,14 @@ class ModelReply(msgspec.Struct, frozen=True):
 
 def records_of(
     suite: Suite,
-    case: Case,
+    task: Task[Any, Any],
     author: ModelReply,
     measures: Mapping[str, Measure],
     verdicts: Verdicts,
     faults: Faults,
 ) -> Iterator[Record]:
     """A record for every measure, in the order of the measures."""
+    case = author.case
     observed = _observed_output(author.reply)
     outcomes = Outcomes(case.expected_outcome, observed)
     for slug, measure in measures.items():
@@ -71,7 +73,7 @@ def records_of(
         fields = [] if whole is not None else _most_informative(given)
         expected = _cited_values(case.expected_outcome, [v.expected_outcome_field for v in fields])
         found = _cited_values(observed, [v.model_output_field for v in fields])
-        part = suite.record_part(slug, case.task)
+        part = task.record_part(slug)
         if whole is not None:
             expected, found = whole.text, whole.quote
         relevant = relevant_parts(outcomes, slug, part, against)

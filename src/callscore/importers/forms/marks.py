@@ -11,7 +11,6 @@ import msgspec
 
 from callscore.core.errors import DataError, UsageError
 from callscore.importers.source import Source
-from callscore.importers.table_calls import CALL
 from callscore.importers.tables import (
     Table,
     TableRow,
@@ -21,6 +20,7 @@ from callscore.importers.tables import (
     normalise_column,
     read_tables,
 )
+from callscore.importers.turn_fields import CALL
 from callscore.metrics.forms.form import (
     NOT_APPLICABLE,
     Evaluation,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ takes.
 """
 ELEMENT_BYTES = 80
 """The size of the element around a case."""
+PLACEHOLDER = re.compile(r"\[([A-Z_]+)_\d+\]")
+"""What redaction writes in place of personal data: `[PHONE_1]`."""
 NO_SCORE = 2.0
 """Sorts cases without any score last."""
 
@@ -98,6 +101,9 @@ class CaseCollection:
         self.plan_count = 0
         self.statuses: dict[str, dict[str, int]] = {model: {} for model in self.models}
         self.verdicts: dict[str, int] = {}
+        self.labels: dict[str, int] = {}
+        self.placeholders: dict[str, int] = {}
+        """Placeholders of redaction in transcripts, by kind."""
         self.total = 0
         self._with_text = not options.without_text
         scores = self._find_worst(source, options.max_bytes)
@@ -168,6 +174,11 @@ class CaseCollection:
             counts[status] = counts.get(status, 0) + 1
             for verdict in decoded.answer.verdicts:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
+            for label in decoded.answer.labels:
+                self.labels[label.by] = self.labels.get(label.by, 0) + 1
+        for turn in turns(case.view.case.transcript):
+            for kind in PLACEHOLDER.findall(turn.text) if "_" in turn.text else ():
+                self.placeholders[kind] = self.placeholders.get(kind, 0) + 1
 
 
 def _size(rendered: RenderedCase) -> int:

@@ -12,11 +12,13 @@ from callscore.core.case import Case, Malformed
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdicts
 from callscore.core.prompt_template import VARIABLES, as_json, case_values
-from callscore.core.task import Faults, ItemCount, Task
+from callscore.core.task import BenchmarkLayer, Faults, ItemCount, RecordPart, Task
 from callscore.suites.calls.prompt import CONFIG_KEYS, prompt_file
+from callscore.suites.calls.spec import Settings
 
 if TYPE_CHECKING:
     from callscore.core.case import Prompt
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import FakeReply, JsonOutcome, Noise
 
 Reference = TypeVar("Reference")
@@ -25,6 +27,8 @@ Output = TypeVar("Output")
 
 class CallTask(Task[Reference, Output]):
     """The hooks of a task of document 003."""
+
+    settings: Settings
 
     def outcome_keys(self) -> Sequence[str]:
         """The keys of the documented reply, which an expected outcome has as well."""
@@ -80,6 +84,25 @@ class CallTask(Task[Reference, Output]):
         module: Any = import_module(f"callscore.suites.calls.{self.name}.explain")
         found: Faults = module.faults(reference, output, verdicts)
         return found
+
+    def benchmarks(self) -> BenchmarkLayer | None:
+        """The eleven benchmarks."""
+        from callscore.suites.calls.benchmarks.layer import CallBenchmarks
+        from callscore.suites.calls.benchmarks.words import criteria_of
+
+        return CallBenchmarks(self.settings) if criteria_of(self.name) else None
+
+    def labelling(self) -> Labelling:
+        """The label sheet of the task."""
+        from callscore.suites.calls.labelling import LABELLINGS
+
+        return LABELLINGS[self.name]
+
+    def record_part(self, slug: str) -> RecordPart:
+        """The part of the reply that a metric or a benchmark is about."""
+        from callscore.suites.calls.record_parts import part_of
+
+        return part_of(slug, self.name)
 
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """Keywords and word lists, in the form of the schema."""
