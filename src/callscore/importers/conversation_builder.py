@@ -63,7 +63,7 @@ def build_conversation(
             if len(spoken) > MAX_TURNS:
                 raise DataError(
                     f"call {details.call_id or context.fallback_id!r} has more than {MAX_TURNS:,} "
-                    "turns; expected one call of at most so many",
+                    "turns; expected one call",
                     place=context.source,
                 )
         else:
