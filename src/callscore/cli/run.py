@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +21,7 @@ from callscore.cli.trust import trust_option
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from callscore.cli.form_summary import FormSummary
     from callscore.config.config import EvalConfig
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
@@ -305,7 +307,14 @@ def _show_estimate(prepared: PreparedRun) -> None:
 
 
 @ignore_broken_pipe()
-def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
+def _show(
+    prepared: PreparedRun,
+    ran: RunResult,
+    json_file: Path | None,
+    form: FormSummary,
+    *,
+    all_rows: bool,
+) -> None:
     from callscore.cli import output
     from callscore.cli.orchestration import write_result_files
     from callscore.report.orchestration_terminal import (
@@ -325,7 +334,7 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
     is_race = prepared.options.race
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows)
+        output.print_card(ran.card, title, all_rows=all_rows, form=partial(form.lines, ran.card))
     if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():
@@ -355,7 +364,7 @@ class _RunEnd(NamedTuple):
         tallies: Sequence[ScoringResult],
     ) -> None:
         """Show the scores, write the files, and raise unless every check passes."""
-        _show(prepared, ran, self.json_file, all_rows=self.all_rows)
+        _show(prepared, ran, self.json_file, report.form, all_rows=self.all_rows)
         report.write(prepared, ran)
         self._check(prepared, ran, tallies)
 

@@ -16,7 +16,7 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item
-from callscore.core.scenarios import ScenarioScore
+from callscore.core.scenarios import ScenarioPart, ScenarioScore, StepVerdicts
 from callscore.core.task import Floor
 from callscore.evaluate.case_steps import (
     NOT_JUDGED,
@@ -106,6 +106,8 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
+    judged_steps: Mapping[ScenarioPart, StepVerdicts] = {}
+    """What a judge decided about steps of scenarios."""
 
 
 OnScoringResult = Callable[[ScoringResult], None]

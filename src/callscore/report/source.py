@@ -155,6 +155,15 @@ class PromptBuilder(Protocol):
         ...
 
 
+class ScenarioArchive(msgspec.Struct, frozen=True):
+    """What the scores of scenarios follow from, besides the replies, for a dossier."""
+
+    settings: Mapping[str, Any]
+    files: Callable[[], Iterator[Mapping[str, Any]]]
+    """Every scenario, card and prompt file: `kind`, `part`, `lang`, `name`, `text`."""
+    verdicts: Callable[[], Iterator[Mapping[str, Any]]]
+
+
 class ReportSource(msgspec.Struct, frozen=True):
     """Everything a report may show; missing parts are None or empty and described in `absent`."""
 
@@ -169,6 +178,8 @@ class ReportSource(msgspec.Struct, frozen=True):
     """Results of recorded scenarios as document 001, by model."""
     prompts: PromptBuilder | None = None
     """Builds the prompt of a case; None if the suite is unknown."""
+    scenarios: ScenarioArchive | None = None
+    """The scenarios of a run with their verdicts; None if it has none."""
 
 
 class DossierSignature(NamedTuple):

@@ -122,7 +122,8 @@ class ScenarioScoring:
                 None if self._prepared.options.on_step is None else self._emit_step,
             ),
         )
-        return scenario_tallies(scores, self._replies.labels)
+        added_up = scenario_tallies(scores, self._replies.labels)
+        return msgspec.structs.replace(added_up, judged_steps=self._judged)
 
     def _emit_step(self, view: StepView) -> None:
         """Pass a step on, labelled if its provider calls no model."""
