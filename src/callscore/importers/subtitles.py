@@ -21,14 +21,14 @@ MAX_PAUSE = 2.0
 ROLLING_SHARE = 0.3
 """The least share of cues that repeat a line of the cue before, if captions roll."""
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
-_TAG = re.compile(r"</?(?:[cibu]|ruby|rt|lang|v|font)(?:[.\s][^>]*)?>|<\d[\d:.]*>|\{\\[^}]*\}")
+_TAG = re.compile(r"</?(?:[cibu]|ruby|rt|lang|v|font)(?:[.\s][^>]*)?>|<\d[\d:.]*>|\{\\[^{}]*\}")
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"\s*({_CLOCK})\s*-->\s*({_CLOCK})(?:\s.*)?")
 _SBV_TIMES = re.compile(r"\s*(\d{1,2}:\d{2}:\d{2}\.\d{3}),(\d{1,2}:\d{2}:\d{2}\.\d{3})\s*")
 _ASS_LINE = re.compile(
-    r"Dialogue:\s*[^,]*,\s*([\d:.]+)\s*,\s*([\d:.]+)\s*,[^,]*,([^,]*),[^,]*,[^,]*,[^,]*,[^,]*,(.*)"
+    r"Dialogue:[^,]*,\s*([\d:.]+)\s*,\s*([\d:.]+)\s*,[^,]*,([^,]*),[^,]*,[^,]*,[^,]*,[^,]*,(.*)"
 )
-_SPEAKER_CHANGE = re.compile(r"\s*(?:-|–|—|>>+)\s*(?=\S)")
+_SPEAKER_CHANGE = re.compile(r"(?:-|–|—|>{2,3})\s?(?=\S)")
 
 
 class Cue(msgspec.Struct, frozen=True):
@@ -170,7 +170,8 @@ def _cue_turns(cue: Cue, labels: Set[str]) -> Iterator[_Spoken]:
     for line in _speech(cue):
         found = split_label(line)
         counts = found is not None and found.label in labels
-        changes = _SPEAKER_CHANGE.match(line) is not None
+        change = _SPEAKER_CHANGE.match(line)
+        changes = change is not None
         if spoken is not None and not (counts or changes):
             text = f"{spoken.turn.text} {line}"
             spoken = _Spoken(msgspec.structs.replace(spoken.turn, text=text), spoken.changes)
@@ -178,7 +179,7 @@ def _cue_turns(cue: Cue, labels: Set[str]) -> Iterator[_Spoken]:
         if spoken is not None:
             yield spoken
         label, text = (found.label, found.text) if found is not None and counts else ("", line)
-        text = text if counts or not changes else _SPEAKER_CHANGE.sub("", text, count=1)
+        text = text[change.end() :] if change is not None and not counts else text
         spoken = _Spoken(RawTurn(label, text, cue.start, cue.end, source=where), changes or counts)
     if spoken is not None:
         yield spoken
