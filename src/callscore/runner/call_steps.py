@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from callscore.core.case import Reply
+from callscore.core.case import Case, Reply
 from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.core.task import EarlierReply, Task
-from callscore.evaluate.cases import LoadedCase
 from callscore.store.files import Line, LinesByKey
 
 if TYPE_CHECKING:
@@ -20,19 +20,23 @@ class StepIndex:
     """By call, the lines of its cases whose task needs earlier replies, in their order."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._lines = LinesByKey(paths)
+        self._paths = paths
         self._numbers: dict[str | int, int] = {}
         self.later: set[str] = set()
         """The ids of all cases but the first of each call."""
 
-    def add(self, loaded: LoadedCase, line: Line) -> None:
-        """Add a case, if it has a call and its task needs earlier replies."""
-        call = loaded.case.call_id
-        if call is None or not loaded.task.needs_earlier_replies:
+    def add(self, case: Case, line: Line) -> None:
+        """Add a case whose task needs earlier replies; one without a call has none."""
+        call = case.call_id
+        if call is None:
             return
         if call in self._numbers:
-            self.later.add(loaded.case.id)
+            self.later.add(case.id)
         self._lines.add(self._numbers.setdefault(call, len(self._numbers)), line)
+
+    @cached_property
+    def _lines(self) -> LinesByKey:
+        return LinesByKey(self._paths)
 
     def calls(self) -> Iterator[Sequence[Line]]:
         """The lines of every call."""

@@ -86,6 +86,8 @@ class CaseSource(Streamed, Protocol):
     """The ids of the selected cases; empty before `survey`."""
     tasks: frozenset[str]
     """The tasks with cases in the data, before a limit (C-82); empty before `survey`."""
+    waiting: Collection[str]
+    """The ids of the cases that are asked only after earlier ones of their call."""
 
     def survey(self) -> Survey:
         """Read and check all cases; raises DataError."""
@@ -105,11 +107,6 @@ class CaseSource(Streamed, Protocol):
         """The requests that depend on earlier replies; None if there are none."""
         ...
 
-    @property
-    def waiting(self) -> Collection[str]:
-        """The ids of the cases that are asked only after earlier ones of their call."""
-        ...
-
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
         """How the replies to its cases are scored."""
         ...
@@ -127,6 +124,7 @@ class CaseFiles:
         self._contradictions = Contradictions()
         self._tasks = tasks_for(config)
         self._steps = StepIndex(config.cases)
+        self.waiting: Collection[str] = self._steps.later
         self.positions: dict[str, int] = {}
         self.ids: Sequence[str] = ()
         self.tasks: frozenset[str] = frozenset()
@@ -157,7 +155,8 @@ class CaseFiles:
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
                 tasks.add(loaded.case.task)
-                self._steps.add(loaded, line)
+                if loaded.task.needs_earlier_replies:
+                    self._steps.add(loaded.case, line)
                 self._contradictions.check(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
@@ -197,7 +196,7 @@ class CaseFiles:
 
     def _add_prompt(self, indexed: IndexedCase) -> CasePrompt:
         task, case = indexed.loaded.task, indexed.loaded.case
-        return CasePrompt(case, task.prompt(case), indexed, case.id in self._steps.later)
+        return CasePrompt(case, task.prompt(case), indexed, case.id in self.waiting)
 
     def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
         """All of them: the user's weights are about the tasks of case files."""
@@ -214,11 +213,6 @@ class CaseFiles:
         if not self.waiting:
             return None
         return CallSteps(self._steps, self.read, models, stored, repeats)
-
-    @property
-    def waiting(self) -> Collection[str]:
-        """All but the first of every call, if their task needs earlier replies."""
-        return self._steps.later
 
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
         """Score every case when its replies have arrived."""

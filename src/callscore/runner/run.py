@@ -369,8 +369,10 @@ def _plan_options(prepared: PreparedRun) -> EngineOptions:
 
 def _plan(prepared: PreparedRun, cases: CaseStream) -> Workload:
     repeats = prepared.config.repeats
-    waiting = frozenset(case for source in prepared.sources for case in source.waiting)
-    at_once = [case for case in prepared.survey.ids if case not in waiting]
+    at_once = prepared.survey.ids
+    for source in prepared.sources:
+        if source.waiting:
+            at_once = [case for case in at_once if case not in source.waiting]
     return Workload(
         {
             model.spec.name: PlannedModel(
