@@ -21,14 +21,14 @@ from callscore.config.score import (
 from callscore.core.consent import trust_every_config
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Embedder, Judge
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
+from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
+from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
@@ -159,7 +159,7 @@ def _score_given(
             raise _with_record_number(error, folder) from None
 
 
-def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
+def _judge(given: JudgeSource) -> str | Judge | tuple[JudgeSpec, ...]:
     if isinstance(given, os.PathLike):
         given = os.fspath(given)
     if isinstance(given, (str, Mapping, Sequence)):
@@ -195,7 +195,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """One line per case, model and run."""
     records: Path | None = None
     """One line per case, model, run and metric (C-100)."""
-    verdicts: Path | None = None
+    save_verdicts: Path | None = None
     """The verdicts of judge and embedder, as a verdicts file."""
     card: Path | None = None
     """The scorecard as JSON; written by the caller."""
@@ -207,11 +207,11 @@ class OutputPaths(msgspec.Struct, frozen=True):
     @property
     def files(self) -> Sequence[Path | None]:
         """All paths."""
-        return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
+        return tuple(getattr(self, name) for name in self.__struct_fields__)
 
-    def check(self, inputs: Iterable[Path]) -> None:
-        """Refuse files that cannot be written or that the job reads."""
-        check_targets(self.files, inputs)
+    def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
+        """Refuse files that cannot be written or that the job reads; `others` are written too."""
+        check_targets((*self.files, *others), inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
 
@@ -225,14 +225,14 @@ def open_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> 
     with (
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
-        line_writer(targets.verdicts) as on_verdict,
+        line_writer(targets.save_verdicts) as on_verdict,
         worklist_writer(targets.open_items) if targets.open_items else nullcontext() as on_open,
     ):
         yield Sinks(
             on_result,
             on_record if targets.records is not None else None,
             (lambda given: on_verdict(to_file_record(given)))
-            if targets.verdicts is not None
+            if targets.save_verdicts is not None
             else None,
             progress,
             on_open,

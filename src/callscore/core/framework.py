@@ -6,6 +6,7 @@ Used by `style: document` and for verdicts given as five-key records.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -17,6 +18,27 @@ RECORD_KEYS = ("metric", "score", "expected_outcome_reference", "model_output_ob
 NOT_CITED = "citation_not_found"
 """A flag, with the metric: a citation that is neither a field nor found; its score counts."""
 SAME_SCORE = 1e-9
+
+
+class FiveKeyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one reply in the five keys of the framework, with its case and author (C-100).
+
+    Written by `--records`, and by `--save-verdicts` for scores of whole metrics.
+    """
+
+    case_id: str
+    model: str | None = None
+    run: int = 1
+    slug: str = ""
+    """The metric, where several have the same name."""
+    metric: str
+    """The name of the metric in the framework's scorecard; several tasks may share it."""
+    score: float | None
+    expected_outcome_reference: Any
+    model_output_observed: Any
+    reason: str
+    by: str | msgspec.UnsetType = msgspec.UNSET
+    """The judge; code if there is none."""
 
 
 class JudgedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -38,20 +38,12 @@ from callscore.evaluate.given_verdicts import (
 )
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.labels import LabelIndex, LabelSummary, index_labels
+from callscore.evaluate.reply_measurer import ScoringOptions
 from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
-from callscore.evaluate.scorer import (
-    OnCase,
-    OnRecord,
-    OnResult,
-    OnVerdict,
-    Scorer,
-    ScoringOptions,
-    Tallies,
-)
+from callscore.evaluate.scorer import Scorer, Sinks, Tallies
 from callscore.evaluate.substitutes import Substitutes
 from callscore.scorecard.final import check_weighted_tasks
 from callscore.scorecard.floors import DataFloors
-from callscore.store.worklists import OnOpen
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -65,13 +57,8 @@ BATCH = 64
 SETTLED_TOGETHER = 16
 """Judged cases per batch: few enough that no reply waits for long."""
 
-OnProgress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
 """Returns when the case with an id may be judged: all its replies have arrived or failed."""
-
-
-def ignore_progress(done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 class ScoringResult(msgspec.Struct, frozen=True):
@@ -111,18 +98,6 @@ class ScoringResult(msgspec.Struct, frozen=True):
 
 
 OnScoringResult = Callable[[ScoringResult], None]
-
-
-class Sinks(msgspec.Struct, frozen=True):
-    """Where results, records and progress go, and the judge runner."""
-
-    on_result: OnResult
-    on_record: OnRecord | None = None
-    on_verdict: OnVerdict | None = None
-    progress: OnProgress = ignore_progress
-    on_open: OnOpen | None = None
-    judge_runner: JudgeRunner | None = None
-    on_case: OnCase | None = None
 
 
 PendingCase = tuple[IndexedCase, ParsedCase, "Task[JudgedCase]"]
@@ -168,7 +143,7 @@ class ScoringPass:
             model: _common_flags(model, self._source, sinks.judge_runner)
             for model in self._source.models
         }
-        self._scorer = Scorer(self._catalog, flags, self._options(config, sinks))
+        self._scorer = Scorer(self._catalog, flags, sinks, self._options(config, sinks))
 
     def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
         """How the replies are scored, by the config and the kinds of verdicts in its files."""
@@ -177,16 +152,11 @@ class ScoringPass:
         whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
         has_judge = judge_runner is not None and judge_runner.judge is not None
         return ScoringOptions(
-            on_result=sinks.on_result,
-            on_record=sinks.on_record,
-            on_verdict=sinks.on_verdict,
             estimates=bool(estimates),
             substitutes=Substitutes(judge_runner, estimates, whole=whole),
             benchmarks=config.benchmarks or given.on_benchmarks,
             has_judge=judge_runner is not None,
-            on_open=sinks.on_open,
             intervals=config.intervals,
-            on_case=sinks.on_case,
             labelled=self._labels.metrics,
             ranges=given.worded or given.whole or has_judge,
             whole=whole,

@@ -22,7 +22,8 @@ from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob
 from callscore.evaluate.scorecards import add_rows
-from callscore.evaluate.scoring_pass import OnProgress, ScoringResult, ignore_progress
+from callscore.evaluate.scorer import OnProgress, ignore_progress
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.provenance import (
     provenance_of_outputs,
     provenance_of_run,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -136,7 +137,10 @@ def _format_of(source: Source, options: ImportOptions) -> Format:
 
 def _read_source(path: Path) -> Source:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise DataError("is a device, a pipe or a socket; expected a file", place=str(path))
+        if found.st_size > MAX_BYTES:
             raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
         return Source(str(path), path.read_bytes())
     except OSError as error:

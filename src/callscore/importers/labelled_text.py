@@ -13,8 +13,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.errors import DataError
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.conversation_builder import (
+    MAX_TURNS,
+    CallDetails,
+    ImportContext,
+    build_conversation,
+)
 from callscore.importers.roles import role_of
 from callscore.importers.source import Source
 from callscore.importers.times import parse_clock, parse_date
@@ -51,6 +57,8 @@ MIN_LABELLED_SHARE = 0.4
 MIN_SHARE_OF_ROLES = 0.1
 """The same, if the labels are the words of two roles: turns can have many lines."""
 MAX_LABEL_WORDS = 4
+MAX_LINES = 3 * MAX_TURNS
+"""The most lines of a text: a turn may have a heading and an empty line after it."""
 MAX_SPEAKERS = 20
 """More labels than this are the keys of a config, not speakers."""
 
@@ -183,7 +191,7 @@ def _is_nested(value: Any) -> bool:
 
 def has_speaker_labels(text: str) -> bool:
     """Whether enough lines begin with a label that counts, or follow a line with only a label."""
-    lines = [line for line in text.split("\n")[:400] if line.strip()]
+    lines = [line for line in text.split("\n", 400)[:400] if line.strip()]
     found = [split_label(line) for line in lines]
     counting = count_labels(found)
     labelled = [line for line in found if line is not None and line.label in counting]
@@ -201,6 +209,11 @@ def has_speaker_labels(text: str) -> bool:
 
 def read_labelled_text(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a text; a line without a label continues the previous turn."""
+    number = source.text.count("\n") + 1
+    if number > MAX_LINES:
+        raise DataError(
+            f"has {number:,} lines; expected one call of at most {MAX_LINES:,}", place=source.name
+        )
     turns: list[RawTurn] = []
     for turn in labelled_turns(source.text, context.roles):
         if isinstance(turn, SkippedPart):

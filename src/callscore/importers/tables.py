@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.importers.sheet_limits import check_cells
 from callscore.importers.source import ZIP_ERRORS, Source, missing_extra
 
 DELIMITERS = ",;\t|"
@@ -109,6 +110,7 @@ def _read_sheets(source: Source, is_heading: HeadingTest | None) -> list[Table]:
         import python_calamine
     except ImportError:
         raise missing_extra("python-calamine", "reading spreadsheets") from None
+    check_cells(source)
     try:
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(source.data))
         sheets = [

@@ -6,7 +6,7 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import msgspec
 
@@ -412,8 +412,16 @@ def work_of_step(provider: Provider, step: StepRequest) -> list[Work]:
     return [] if request is None else [Work(case.id, step.model, step.run, request, case.task)]
 
 
+def _reads_cases(provider: Provider) -> TypeGuard[CaseProvider]:
+    """Whether requests are made from cases.
+
+    `isinstance` compares every member of the protocol, which takes as long as building a request.
+    """
+    return hasattr(provider, "request_for")
+
+
 def request_of(provider: Provider, case_prompt: CasePrompt, run: int) -> ProviderRequest | None:
     """The request for a case; None if the provider has no reply to it, as a recording may not."""
-    if isinstance(provider, CaseProvider):
+    if _reads_cases(provider):
         return provider.request_for(case_prompt.case, case_prompt.prompt, run)
     return provider.request(case_prompt.prompt, run)

@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.framework import DOCUMENT
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.suite import no_data_names
 from callscore.core.task import SCENARIO, BenchmarkLayer, ItemCount, Task
 from callscore.judges.prompt import MOST_ITEMS
@@ -95,7 +95,7 @@ class JudgedAnswers(msgspec.Struct, frozen=True):
 
 
 def estimate_judging(
-    judges: Sequence[ModelSpec], answers: JudgedAnswers, cases: Iterable[CasePrompt]
+    judges: Sequence[JudgeSpec], answers: JudgedAnswers, cases: Iterable[CasePrompt]
 ) -> list[Estimate]:
     """The most that judging can cost, by judge.
 

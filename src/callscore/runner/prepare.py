@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.app import OutputPaths
+from callscore.app import NO_FILES, OutputPaths
 from callscore.config.config import EvalConfig
 from callscore.config.file import OFFLINE, PROVIDERS
 from callscore.config.scenarios import Departure, departures
@@ -27,8 +27,6 @@ from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSt
 from callscore.runner.replay_files import Recordings
 from callscore.runner.run_key import RunKey
 from callscore.scorecard.final import check_weighted_tasks
-from callscore.store.files import check_targets
-from callscore.store.worklists import check_worklist
 from callscore.suites.registry import noise_of, rules_of, scenario_suite
 
 if TYPE_CHECKING:
@@ -57,12 +55,9 @@ class RunOptions(msgspec.Struct, frozen=True):
     preflight: bool = True
     accept_changed: bool = False
     """Start a new run if the one to resume was started with another file or other data."""
-    results: Path | None = None
-    records: Path | None = None
-    save_verdicts: Path | None = None
-    card: Path | None = None
+    targets: OutputPaths = NO_FILES
+    """The files that the run writes."""
     log: Path | None = None
-    open_items: Path | None = None
     mode: Mode | None = None
     """The mode that scores scenarios, instead of the one in the file."""
     export: Path | None = None
@@ -81,25 +76,14 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives the tallies of calls, for a comparison."""
 
     @property
-    def targets(self) -> OutputPaths:
-        """The files that the run writes."""
-        return OutputPaths(
-            self.results, self.records, self.save_verdicts, self.card, self.open_items
-        )
-
-    @property
     def output_folder(self) -> Path | None:
         """The folder that the run writes to: that of `--export`, else that of `--json`."""
-        if self.export is not None or self.card is None:
-            return self.export
-        return self.card.parent
+        card = self.targets.card
+        return self.export if self.export is not None or card is None else card.parent
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse files that cannot be written or that the run reads."""
-        files = (*config.files, *self.labels)
-        check_targets((*self.targets.files, self.log, self.trajectories), files)
-        if self.open_items is not None:
-            check_worklist(self.open_items)
+        self.targets.check((*config.files, *self.labels), self.log, self.trajectories)
 
     def refuse_scenario_options(self) -> None:
         """Refuse options that apply to scenarios only, if there are none."""

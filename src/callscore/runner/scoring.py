@@ -22,7 +22,8 @@ from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import joint_scorecard
-from callscore.evaluate.scoring_pass import ScoringPass, ScoringResult, Sinks
+from callscore.evaluate.scorer import Sinks
+from callscore.evaluate.scoring_pass import ScoringPass, ScoringResult
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_cases

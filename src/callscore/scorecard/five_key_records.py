@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, Reply
-from callscore.core.framework import WHOLE
+from callscore.core.framework import WHOLE, FiveKeyRecord
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.spec import Spec
@@ -21,21 +21,6 @@ from callscore.scorecard.record_part import Outcomes, relevant_parts
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
-
-
-class Record(msgspec.Struct, frozen=True):
-    """One metric of one reply: its case, model and run, and the five keys of the framework."""
-
-    case_id: str
-    model: str
-    run: int
-    slug: str
-    metric: str
-    """The name of the metric in the framework's scorecard; several tasks may share it."""
-    score: float | None
-    expected_outcome_reference: str
-    model_output_observed: str
-    reason: str
 
 
 class Grounds(NamedTuple):
@@ -61,7 +46,7 @@ def records_of(
     measures: Mapping[str, Measure],
     verdicts: Verdicts,
     faults: Faults,
-) -> Iterator[Record]:
+) -> Iterator[FiveKeyRecord]:
     """A record for every measure, in the order of the measures."""
     case = author.case
     observed = _observed_output(author.reply)
@@ -77,7 +62,7 @@ def records_of(
         if whole is not None:
             expected, found = whole.text, whole.quote
         relevant = relevant_parts(outcomes, slug, part, against)
-        yield Record(
+        yield FiveKeyRecord(
             case_id=case.id,
             model=author.model,
             run=author.run,

@@ -193,7 +193,7 @@ def _question_config(question: FormQuestion, section: Section, form: Form) -> di
         )
         wording.append(f"Points: {points}.")
     if question.condition is not None:
-        wording.append(_condition_text(question.condition, form))
+        wording.append(f"It applies only where {describe_condition(question.condition, form)}.")
     if question.may_not_apply:
         wording.append("Score null where the question does not apply to this call.")
     return {
@@ -206,14 +206,10 @@ def _question_config(question: FormQuestion, section: Section, form: Form) -> di
     }
 
 
-def _condition_text(condition: Condition, form: Form) -> str:
-    return f"It applies only where {_describe(condition, form)}."
-
-
-def _describe(condition: Condition, form: Form) -> str:
+def describe_condition(condition: Condition, form: Form) -> str:
     """A condition in words: ids of questions, as the model sees them, and texts of options."""
     if condition.all_of or condition.any_of:
-        parts = [_describe(one, form) for one in condition.all_of or condition.any_of]
+        parts = [describe_condition(one, form) for one in condition.all_of or condition.any_of]
         joined = (" and " if condition.all_of else " or ").join(parts)
         return f"not ({joined})" if condition.negated else f"({joined})"
     question = form.question(condition.question_id)

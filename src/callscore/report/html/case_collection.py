@@ -13,6 +13,8 @@ import msgspec
 from callscore.core.case import turns
 from callscore.report.details.confusion import CallDecisionConfusion, SentimentConfusion
 from callscore.report.details.decoded_case import DecodedCase, decode_case, has_reply
+from callscore.report.details.form_marks import MarkReader
+from callscore.report.details.form_totals import FormTotals
 from callscore.report.details.plans import extract_plan
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.details.slices import Slices, score_or_zero
@@ -94,6 +96,8 @@ class CaseCollection:
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
         self.questions = QuestionCounter(source.provenance.settings)
+        self.forms = FormTotals()
+        self._marks = MarkReader(source.provenance.settings)
         self.sentiments = SentimentConfusion()
         self.decisions = CallDecisionConfusion()
         self.slices = Slices()
@@ -143,7 +147,8 @@ class CaseCollection:
         for place, view in enumerate(source.cases, start=1):
             if place in scores and worst_cases.would_keep(scores[place], place):
                 case = decode_case(view)
-                markup = render_case(case, place, with_text=self._with_text)
+                marks = self._marks.marks(case)
+                markup = render_case(case, place, marks, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
                 worst_cases.add(RenderedCase(entry, markup.encode("utf-8", "replace")))
         return worst_cases.worst_first()
@@ -155,6 +160,7 @@ class CaseCollection:
 
     def _count(self, case: DecodedCase) -> None:
         self.questions.add(case)
+        self.forms.add(case)
         self.sentiments.add_case(case)
         self.decisions.add_case(case)
         self.slices.add(case)

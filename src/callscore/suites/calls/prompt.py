@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -109,13 +109,27 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
         document["language"] = case.lang
     if case.question:
         document["question"] = case.question
+    form = structure.once("form", lambda: _requested_form(structure, file))
+    if form.paths:
+        document["form"] = form.paths
+    data = msgspec.json.encode(document).decode()
+    return Prompt((Message("system", form.system), Message("user", data)), form.schema)
+
+
+class _RequestedForm(NamedTuple):
+    """What a prompt says about the form of the reply."""
+
+    schema: JsonObject
+    paths: Sequence[str]
+    """Every key of the reply; empty if the form is the documented one."""
+    system: str
+
+
+def _requested_form(structure: Structure, file: PromptFile) -> _RequestedForm:
     schema = schema_of(structure.shape, file.schema, structure.asked)
     has_form = not is_documented(schema, file.schema)
-    if has_form:
-        document["form"] = list(form_paths(schema))
-    data = msgspec.json.encode(document).decode()
-    system = file.system(has_form=has_form)
-    return Prompt((Message("system", system), Message("user", data)), schema)
+    paths = list(form_paths(schema)) if has_form else ()
+    return _RequestedForm(schema, paths, file.system(has_form=has_form))
 
 
 def schema_of(
