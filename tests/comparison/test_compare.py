@@ -20,6 +20,8 @@ from commands import run
 from eval_files import eval_file, read_json
 
 CALLS = 24
+Side = tuple[Scorecard, Path]
+"""A scorecard and its results file."""
 
 
 def form_of(points: int) -> Json:
@@ -275,3 +277,39 @@ def test_a_results_file_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> 
     path.write_bytes(b'{"other": ' + b"[" * 5000 + b"]" * 5000 + b"}\n")
     with pytest.raises(DataError, match=r"results.jsonl:1: .* expected a line of --results"):
         read_results(path)
+
+
+def scored_with_benchmarks(folder: Path, name: str, points: Sequence[int], **more: object) -> Side:
+    """A scorecard of option A, and its results: the benchmarks that ran count."""
+    results = folder / f"{name}.jsonl"
+    card = callscore.score(
+        cases(),
+        answers("m", points),
+        results=results,
+        judge="offline",
+        embedder="none",
+        benchmarks=True,
+        **{"settings": {"benchmarks.partial": "mean"}, **more},  # type: ignore[arg-type]
+    )
+    return card, results
+
+
+def test_c79_the_official_option_of_both_is_compared(tmp_path: Path) -> None:
+    (old, before), (new, after) = (
+        scored_with_benchmarks(tmp_path, *of) for of in (("old", [5, 0] * 12), ("new", [5] * 24))
+    )
+    finals = [card.models[0].final for card in (old, new)]
+    assert [final.option for final in finals] == ["A", "A"]
+    assert finals[0].score != finals[0].b
+    row = callscore.compare(old, new, results=(before, after)).row("final")
+    assert (row.first, row.second) == pytest.approx([final.score for final in finals])
+
+
+def test_c79_a_final_of_option_a_is_not_compared_with_one_of_option_b(tmp_path: Path) -> None:
+    """The same settings, but the benchmarks of one model are incomplete."""
+    (old, _), (new, _) = (scored_with_benchmarks(tmp_path, of, [5] * 24) for of in ("old", "new"))
+    final = msgspec.structs.replace(new.models[0].final, option="B")
+    model = msgspec.structs.replace(new.models[0], final=final)
+    other = msgspec.structs.replace(new, models=[model])
+    with pytest.raises(UsageError, match="differ in option of the Final Score: A and B"):
+        callscore.compare(old, other)
