@@ -17,8 +17,8 @@ import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.fast_exit import INTERRUPTED, exit_at_once
+from callscore.cli.options import ask_at_terminal
 from callscore.cli.safe_echo import say
-from callscore.cli.trust import ask_at_terminal
 from callscore.core.consent import ask_user_with
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.gc_policy import freeze_gc, relaxed_gc
@@ -138,8 +138,9 @@ def _run_command() -> None:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _interrupt)
-        with ask_user_with(ask_at_terminal):
-            _call()
+        with ask_user_with(ask_at_terminal), ExitStack() as stack:
+            stack.push(_raise_interrupt)
+            callscore(standalone_mode=False)
     except CallscoreError as error:
         _print_error(str(error))
         sys.exit(error.exit_code)
@@ -156,16 +157,6 @@ def _run_command() -> None:
         sys.exit(StoreError.exit_code)
 
 
-def _call() -> None:
-    """Run the command; an error that an interrupt caused is the interrupt."""
-    try:
-        callscore(standalone_mode=False)
-    except Exception as error:
-        if _is_of_interrupt(error):
-            raise KeyboardInterrupt from error
-        raise
-
-
 def _interrupt(*_: object) -> None:
     """Shut down in order; a second interrupt exits at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -173,12 +164,13 @@ def _interrupt(*_: object) -> None:
     raise SignalledInterrupt
 
 
-def _is_of_interrupt(error: BaseException) -> bool:
-    """Whether an interrupt caused an error: Python 3.11 wraps one in the body of a class."""
-    cause: BaseException | None = error
+def _raise_interrupt(_: object, error: BaseException | None, __: object) -> None:
+    """Raise the interrupt that caused an error: Python 3.11 wraps one in the body of a class."""
+    cause = error
     while cause is not None and not isinstance(cause, KeyboardInterrupt):
         cause = cause.__cause__
-    return cause is not None
+    if cause is not None and cause is not error:
+        raise cause
 
 
 def _describe_os_error(error: OSError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
 
 REDACTED = "redacted"
-"""The folder with redacted copies of case files, next to the store."""
+"""The folder with redacted copies of case files and scenarios, next to the store."""
 NOT_IN_HASH = ("store", "budget_usd", "attempts", "decide")
 """Keys that change no score."""
 ABOUT = ("pool", "future")
@@ -72,6 +72,9 @@ class EvalConfig(msgspec.Struct, frozen=True):
     race: RaceEntry = RaceEntry()
     prompts: Mapping[str, Templates] = {}
     """Own prompts by model, then by task."""
+    outside: Sequence[Path] = ()
+    """Files that models would be sent and that lie outside the project: a shared eval file may
+    name any (S-14)."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -121,13 +124,18 @@ def _read_config(
     _check_values(document, file, {model.name for model in models})
     data = _data(document, file.data)
     kept = store or path.parent / (file.store or DEFAULT_STORE)
-    cases = _case_files(document, data.calls)
-    if redact is not None or file.redact not in (None, False):
-        cases = _redacted_copies(document, cases, redact or file.redact, kept.parent / REDACTED)
+    cases: Sequence[Path] = _case_files(document, data.calls)
     scenarios: Sequence[ScenarioData] = ()
     settings = ScenarioSettings()
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
+    outside = _outside(document, [*cases, *_prompt_files(file), *_read_by(scenarios)])
+    wanted = redact or file.redact
+    if wanted not in (None, False):
+        from callscore.config.redaction import redacted_data
+
+        folder = kept.parent / REDACTED
+        cases, scenarios = redacted_data(document, wanted, folder, cases, scenarios)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
     if data.scenarios is not None:
@@ -152,7 +160,35 @@ def _read_config(
         attempts=file.attempts,
         race=file.race,
         prompts=templates,
+        outside=outside,
     )
+
+
+def _prompt_files(file: EvalFile) -> Iterator[Path]:
+    """The files with own prompts, as the eval file names them."""
+    entries = [file.prompts]
+    for entry in entries:
+        if isinstance(entry, dict):
+            entries += entry.values()
+        elif entry is not None:
+            yield Path(entry)
+
+
+def _read_by(scenarios: Sequence[ScenarioData]) -> Iterator[Path]:
+    for data in scenarios:
+        yield from (data.scenarios, data.cards)
+
+
+def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
+    """Files outside the folder of the eval file and the working directory; Python code that
+    names them itself is trusted.
+    """
+    if not document.lines:  # not from a file
+        return ()
+    folder = document.path.parent
+    inside = [folder.resolve(), Path.cwd(), Path(str(resources.files("callscore"))).resolve()]
+    real = dict.fromkeys((folder / path).resolve() for path in files)
+    return tuple(path for path in real if not any(path.is_relative_to(i) for i in inside))
 
 
 def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: Path) -> ScoreConfig:
@@ -189,17 +225,6 @@ def _models(
     from callscore.config.prompts import own_prompts
 
     return own_prompts(document, file.prompts, models)
-
-
-def _redacted_copies(
-    document: Document, cases: Sequence[Path], redact: Any, folder: Path
-) -> tuple[Path, ...]:
-    """Redacted copies of case files; `redact` are the options, or the entry of the file."""
-    from callscore.config.redaction import RedactOptions, redact_options, stored_copies
-
-    if not isinstance(redact, RedactOptions):
-        redact = redact_options(document, redact)
-    return stored_copies(cases, folder, redact)
 
 
 def _scenarios(

@@ -17,6 +17,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
+from callscore.core.scenarios import ScenarioData
 from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder
 from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
@@ -170,6 +171,20 @@ def _texts(document: Document, part: str, value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise document.error(part, "expected a list of words")
     return value
+
+
+def redacted_data(
+    document: Document,
+    redact: Any,
+    folder: Path,
+    cases: Sequence[Path],
+    scenarios: Sequence[ScenarioData],
+) -> tuple[Sequence[Path], Sequence[ScenarioData]]:
+    """Redacted copies of the data; `redact` are the options, or the entry of the file."""
+    from callscore.config.scenario_redaction import stored_scenarios
+
+    options = redact if isinstance(redact, RedactOptions) else redact_options(document, redact)
+    return stored_copies(cases, folder, options), stored_scenarios(scenarios, folder, options)
 
 
 def stored_copies(paths: Sequence[Path], folder: Path, options: RedactOptions) -> tuple[Path, ...]:

@@ -87,8 +87,27 @@ CONTEXT = 40
 """Characters before a number in which its kind may be named."""
 
 
-def _digits(text: str) -> str:
+def digits_of(text: str) -> str:
+    """The digits in a text."""
     return "".join(char for char in text if char.isdigit())
+
+
+NUMBER = re.compile(r"(?<![\d.,])\+?\(?\d(?:[ \u00a0().\-/]{0,3}\d){5,18}(?!\d|[.,]\d)")
+"""Any number of six digits or more, however it is grouped."""
+
+
+def numbers_of(span: PersonalDataSpan, written: str) -> Iterator[str]:
+    """The digits by which other texts of a call may refer to a number of six digits or more."""
+    if span.kind in ("email", "name"):
+        return
+    forms = [written, span.value]
+    if span.kind == "phone" and span.value.startswith("+"):
+        import phonenumbers
+
+        forms.append(phonenumbers.national_significant_number(phonenumbers.parse(span.value)))
+    for digits in map(digits_of, forms):
+        if len(digits) > 5:
+            yield digits
 
 
 def _emails(text: str) -> Iterator[PersonalDataSpan]:
@@ -104,7 +123,7 @@ def _emails(text: str) -> Iterator[PersonalDataSpan]:
 def _cards(text: str) -> Iterator[PersonalDataSpan]:
     """Numbers of 13 to 19 digits of a card network with a valid Luhn checksum."""
     for match in _DIGITS.finditer(text):
-        number = _digits(match[0])
+        number = digits_of(match[0])
         other = _is_near(_OTHER_LONG_NUMBERS, text, match.start())
         if is_card_number(number) and not other:
             yield PersonalDataSpan("card", match.start(), match.end(), number)
@@ -112,7 +131,7 @@ def _cards(text: str) -> Iterator[PersonalDataSpan]:
 
 def _cvvs(text: str) -> Iterator[PersonalDataSpan]:
     for match in _CVV.finditer(text):
-        yield PersonalDataSpan("cvv", match.start(1), match.end(1), _digits(match[1]))
+        yield PersonalDataSpan("cvv", match.start(1), match.end(1), digits_of(match[1]))
 
 
 def _ibans(text: str) -> Iterator[PersonalDataSpan]:
@@ -132,7 +151,7 @@ def _ssns(text: str) -> Iterator[PersonalDataSpan]:
     from stdnum.us import ssn
 
     for match in _SSN.finditer(text):
-        number = _digits(match[0])
+        number = digits_of(match[0])
         if ssn.is_valid(number) or _is_near(_SSN_WORDS, text, match.start()):
             yield PersonalDataSpan("ssn", match.start(), match.end(), number)
     for match in _BARE_SSN.finditer(text):
@@ -144,7 +163,7 @@ def _aadhaars(text: str) -> Iterator[PersonalDataSpan]:
     from stdnum.in_ import aadhaar
 
     for match in _AADHAAR.finditer(text):
-        number = _digits(match[0])
+        number = digits_of(match[0])
         if aadhaar.is_valid(number) and not _is_near(_OTHER_NUMBER_WORDS, text, match.start()):
             yield PersonalDataSpan("aadhaar", match.start(), match.end(), number)
 
@@ -157,7 +176,7 @@ def _pans(text: str) -> Iterator[PersonalDataSpan]:
 def _accounts(text: str) -> Iterator[PersonalDataSpan]:
     for match in _ACCOUNT.finditer(text):
         value = re.sub(r"[\s-]", "", match[1]).upper()
-        if len(_digits(value)) >= 5:
+        if len(digits_of(value)) >= 5:
             yield PersonalDataSpan("account", match.start(1), match.end(1), value)
 
 
@@ -188,7 +207,7 @@ def _phone_value(number: str, regions: Sequence[str], *, likely: bool) -> str | 
             continue
         if phonenumbers.is_valid_number(parsed):
             return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
-    digits = _digits(number)
+    digits = digits_of(number)
     return digits if likely and 7 <= len(digits) <= 15 else None
 
 
@@ -209,13 +228,13 @@ _SPOKEN_DIGITS = re.compile(
 def _spoken_numbers(text: str) -> Iterator[PersonalDataSpan]:
     """Numbers spelled out digit by digit, as English speech recognisers write them."""
     for match in _SPOKEN_DIGITS.finditer(text):
-        number = _parse_spoken_digits(match[0])
+        number = _parse_spokendigits_of(match[0])
         kind = _spoken_kind(number, text, match.start())
         if kind is not None:
             yield PersonalDataSpan(kind, match.start(), match.end(), number)
 
 
-def _parse_spoken_digits(words: str) -> str:
+def _parse_spokendigits_of(words: str) -> str:
     digits, times = "", 1
     for word in re.split(r"[ ,.-]+", words.casefold()):
         if word in _TIMES:
@@ -275,16 +294,24 @@ class Finder:
         pattern = rf"(?<!\w)(?:{joined})(?!\w)"
         self._name_list = re.compile(pattern, re.IGNORECASE) if joined else None
 
-    def find(self, text: str) -> list[PersonalDataSpan]:
-        """The spans in order; of two that overlap, the one of the more certain kind."""
+    def find(self, text: str, before: str = "") -> list[PersonalDataSpan]:
+        """The spans in order; of two that overlap, the one of the more certain kind.
+
+        `before` may name the kind of a number at the start of the text: a key, or a question.
+        """
         spans: list[PersonalDataSpan] = []
         for finder in self._finders:
-            for span in finder(text):
+            for span in finder(before + text):
                 if span.kind in self._kinds and all(
                     span.end <= other.start or span.start >= other.end for other in spans
                 ):
                     spans.append(span)
-        return sorted(spans, key=lambda span: span.start)
+        skipped = len(before)
+        return [
+            PersonalDataSpan(span.kind, span.start - skipped, span.end - skipped, span.value)
+            for span in sorted(spans, key=lambda span: span.start)
+            if span.start >= skipped
+        ]
 
     def _names(self, text: str) -> Iterator[PersonalDataSpan]:
         if self._name_list is not None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import msgspec
 
-from callscore.privacy.finder import DataKind, Finder
+from callscore.privacy.finder import (
+    NUMBER,
+    DataKind,
+    Finder,
+    PersonalDataSpan,
+    digits_of,
+    numbers_of,
+)
 
 UNCHANGED_KEYS = frozenset(
     {"id", "call_id", "case_id", "task", "model", "question_id", "lang", "type"}
@@ -33,20 +42,39 @@ class RedactionReport(msgspec.Struct):
         return [f"{summary}: {kinds}" if kinds else summary]
 
 
-class Placeholders:
-    """The placeholders of one call; a value has the same placeholder in all its records."""
+class Placeholder(NamedTuple):
+    """A placeholder, and the kind of what it replaces."""
 
-    def __init__(self) -> None:
-        self._by_value: dict[tuple[DataKind, str], str] = {}
+    text: str
+    kind: DataKind
+
+
+class Placeholders:
+    """The placeholders of one call; a value has the same placeholder in all its records.
+
+    A number has one placeholder whatever it is taken for: the same digits may be a telephone
+    number where they are said and an account number where they are used.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._by_value: dict[str, Placeholder] = {}
         self._counts: dict[DataKind, int] = {}
 
-    def get(self, kind: DataKind, value: str) -> str:
+    def get(self, span: PersonalDataSpan, written: str) -> str:
         """The placeholder of a value: `[PHONE_1]` for the first phone number of the call."""
-        known = self._by_value.get((kind, value))
+        keys = [*numbers_of(span, written)] or [f"{span.kind}:{span.value}"]
+        known = next((self._by_value[key] for key in keys if key in self._by_value), None)
         if known is None:
-            self._counts[kind] = self._counts.get(kind, 0) + 1
-            known = self._by_value[kind, value] = f"[{kind.upper()}_{self._counts[kind]}]"
-        return known
+            count = self._counts[span.kind] = self._counts.get(span.kind, 0) + 1
+            known = Placeholder(f"[{self._prefix}{span.kind.upper()}_{count}]", span.kind)
+        for key in keys:
+            self._by_value.setdefault(key, known)
+        return known.text
+
+    def of_number(self, digits: str) -> Placeholder | None:
+        """The placeholder of a number that was found before; None if it is new."""
+        return self._by_value.get(digits)
 
 
 class Redactor:
@@ -56,33 +84,62 @@ class Redactor:
         self._finder = finder
         self.report = RedactionReport()
 
-    def redact_text(self, text: str, placeholders: Placeholders) -> str:
-        """The text with a placeholder instead of every span of personal data."""
-        spans = self._finder.find(text)
-        if not spans:
-            return text
+    def finds(self, text: str) -> bool:
+        """Whether the text contains personal data; nothing is counted."""
+        return bool(self._finder.find(text))
+
+    @contextmanager
+    def one_record(self) -> Iterator[None]:
+        """Count what is redacted inside as one record."""
+        before = sum(self.report.replaced.values())
+        yield
+        self.report.records += 1
+        self.report.changed += sum(self.report.replaced.values()) > before
+
+    def redact_text(self, text: str, placeholders: Placeholders, before: str = "") -> str:
+        """The text with a placeholder instead of every span of personal data.
+
+        `before` is not redacted: a key or a question that may name what the text contains.
+        """
         parts: list[str] = []
         at = 0
-        for span in spans:
-            parts += [text[at : span.start], placeholders.get(span.kind, span.value)]
+        for span in self._finder.find(text, before):
+            parts += [
+                self._redact_known(text[at : span.start], placeholders),
+                placeholders.get(span, text[span.start : span.end]),
+            ]
             at = span.end
-            counts = self.report.replaced
-            counts[span.kind] = counts.get(span.kind, 0) + 1
-        return "".join([*parts, text[at:]])
+            self._count(span.kind)
+        return "".join([*parts, self._redact_known(text[at:], placeholders)])
+
+    def _count(self, kind: DataKind) -> None:
+        self.report.replaced[kind] = self.report.replaced.get(kind, 0) + 1
+
+    def _redact_known(self, text: str, placeholders: Placeholders) -> str:
+        """The text without the numbers that were found elsewhere in the call."""
+
+        def replace(match: re.Match[str]) -> str:
+            known = placeholders.of_number(digits_of(match[0]))
+            if known is None:
+                return match[0]
+            self._count(known.kind)
+            return known.text
+
+        return NUMBER.sub(replace, text)
 
     def redact_record(
         self, record: Mapping[str, Any], placeholders: Placeholders | None = None
     ) -> dict[str, Any]:
         """The record with every text redacted; keys and ids are unchanged."""
         placeholders = placeholders if placeholders is not None else Placeholders()
-        before = sum(self.report.replaced.values())
         ordered = [*(key for key in REDACTED_FIRST if key in record), *record]
-        redacted = {
-            key: record[key] if key in UNCHANGED_KEYS else self._redact(record[key], placeholders)
-            for key in dict.fromkeys(ordered)
-        }
-        self.report.records += 1
-        self.report.changed += sum(self.report.replaced.values()) > before
+        with self.one_record():
+            redacted = {
+                key: record[key]
+                if key in UNCHANGED_KEYS
+                else self._redact(record[key], placeholders)
+                for key in dict.fromkeys(ordered)
+            }
         return {key: redacted[key] for key in record}
 
     def _redact(self, value: Any, placeholders: Placeholders) -> Any:
