@@ -32,7 +32,7 @@ POSITIVE = click.FloatRange(0, min_open=True)
     type=SHARE,
     default=0.8,
     show_default=True,
-    help="The probability that so many calls show it if it is so.",
+    help="The probability that this many calls show it if it is so.",
 )
 @click.option(
     "--deviation",

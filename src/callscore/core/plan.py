@@ -40,7 +40,7 @@ class Plan(msgspec.Struct, frozen=True):
     basis: str
     """The source of the numbers: a pilot run, or assumptions."""
     power: float
-    """The probability that so many calls show it, averaged over what the pilot leaves open."""
+    """The probability that this many calls show it, averaged over what the pilot leaves open."""
     calls: int
     """Calls of the pilot; 0 if there is none."""
     lines: Sequence[PlanLine]

@@ -79,7 +79,7 @@ class PilotRate(NamedTuple):
     heaviest: float = 1.0
     """The most items of a call: those of the imaginary call of a claim limit (STATS §2)."""
     together: float = 1.0
-    """(Σ e² + h²) / (Σ e + h), with the imaginary call: so many items of a call fail as one."""
+    """(Σ e² + h²) / (Σ e + h), with the imaginary call: this many items of a call fail as one."""
     item_deviation: float = 0.0
     """The standard deviation of the items of a call."""
 

@@ -21,7 +21,7 @@ AGREEMENT = 1.12
 """Two models are separated if both rank bands and the interval do so, which takes more calls than
 one test (`python -m bench plan`)."""
 MOST_TIMES = 100
-"""A plan for a gate that takes so many times the calls of its pilot rests on too little."""
+"""A plan for a gate that takes more than 100 times the calls of its pilot rests on too little."""
 
 
 def alpha_per_pair(models: int) -> float:
@@ -101,7 +101,7 @@ def calls_for_limit(
     most = MAX_CALLS if rate is not None else MOST_TIMES * pilot.calls
 
     def allowed(calls: int) -> int:
-        """The most errors with which so many calls demonstrate it; −1 if none."""
+        """The most errors with which this many calls demonstrate it; −1 if none."""
         units = calls * pilot.units_per_call
         weight = max(1.0, pilot.heaviest_of(calls) / pilot.together)
         return _first(lambda errors: not is_claimed(limit, errors, units, weight), 0) - 1
