@@ -192,4 +192,4 @@ def test_prose_with_colons_and_times_is_no_transcript() -> None:
 def test_a_name_in_brackets_that_occurs_once_is_a_speaker_beside_one_that_recurs() -> None:
     cues = ((0, 2, "(Priya) How can I help?"), (2, 4, "(Tom) It broke."), (4, 6, "(Priya) I see."))
     call = read_call("a.srt", srt(*cues))
-    assert [turn.speaker for turn in call.turns] == ["Priya", "Tom", "Priya"]
+    assert [turn.label for turn in call.turns] == ["Priya", "Tom", "Priya"]
