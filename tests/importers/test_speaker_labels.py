@@ -189,7 +189,7 @@ def test_prose_with_colons_and_times_is_no_transcript() -> None:
         detect_format(Source("a.txt", text.encode()))
 
 
-def test_a_name_in_brackets_that_occurs_once_is_a_speaker_beside_one_that_recurs() -> None:
+def test_a_single_name_in_brackets_counts_if_another_recurs() -> None:
     cues = ((0, 2, "(Priya) How can I help?"), (2, 4, "(Tom) It broke."), (4, 6, "(Priya) I see."))
     call = read_call("a.srt", srt(*cues))
     assert [turn.label for turn in call.turns] == ["Priya", "Tom", "Priya"]
