@@ -40,6 +40,7 @@ from callscore.suites import registry
 if TYPE_CHECKING:
     from callscore.config.prompts import Templates
     from callscore.config.redaction import RedactOptions
+    from callscore.privacy.redactor import RedactionReport
 
 REDACTED = "redacted"
 """The folder with redacted copies of case files and scenarios, next to the store."""
@@ -72,6 +73,9 @@ class EvalConfig(msgspec.Struct, frozen=True):
     race: RaceEntry = RaceEntry()
     prompts: Mapping[str, Templates] = {}
     """Own prompts by model, then by task."""
+    redaction: RedactOptions | None = None
+    replaced: RedactionReport | None = None
+    """With redaction, the number of replacements in the data."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -126,12 +130,14 @@ def _read_config(
     settings = ScenarioSettings()
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
+    redaction = replaced = None
     wanted = redact or file.redact
     if wanted not in (None, False):
-        from callscore.config.redaction import redacted_data
+        from callscore.config.redaction import options_of, redacted_data
 
-        folder = kept.parent / REDACTED
-        cases, scenarios = redacted_data(document, wanted, folder, cases, scenarios)
+        redaction = options_of(document, wanted)
+        copies = redacted_data(redaction, kept.parent / REDACTED, cases, scenarios)
+        cases, scenarios, replaced = copies
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
     if data.scenarios is not None:
@@ -156,6 +162,8 @@ def _read_config(
         attempts=file.attempts,
         race=file.race,
         prompts=templates,
+        redaction=redaction,
+        replaced=replaced,
     )
 
 
