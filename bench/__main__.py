@@ -1,12 +1,16 @@
 """`make bench`: every measurement, or those named: `python -m bench score start`.
 
+`--tiny` measures nothing of use: it runs every line on a handful of cases, as the tests do.
 Each has a process of its own: a child's peak memory counts that of the parent it was forked from.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+
+from bench.measuring import TINY
 
 BENCHES = (
     *(
@@ -35,7 +39,10 @@ BENCHES = (
 
 
 def main() -> None:
-    for name in sys.argv[1:] or BENCHES:
+    names = [name for name in sys.argv[1:] if name != "--tiny"]
+    if "--tiny" in sys.argv:
+        os.environ[TINY] = "1"
+    for name in names or BENCHES:
         print(f"\n== {name}", flush=True)
         measure = f"import bench.{name}; bench.{name}.main()"
         subprocess.run([sys.executable, "-c", measure], check=True)

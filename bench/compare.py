@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Sequence
 
+from bench.measuring import sized
 from callscore.comparison.compare import compare_models
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
 from callscore.config.score import ScoreConfig
@@ -26,7 +27,7 @@ from callscore.stats.contributions import (
 )
 from callscore.suites.registry import Catalog
 
-CALLS = 5_000
+CALLS = sized(5_000, 40)
 TASKS = ("qa", "entity", "text", "translation")
 AIM_S = 2.0
 BLOCKED = 0.002

@@ -7,12 +7,12 @@ import sys
 import time
 
 from bench import agreement
-from bench.measuring import best_of
+from bench.measuring import best_of, sized
 from callscore.embeddings.chrf_embedder import ChrfEmbedder
 from callscore.embeddings.cosine import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
-SENTENCES = 1000
+SENTENCES = sized(1000, 8)
 LOAD = (
     "import asyncio; from callscore.embeddings.muse import Muse; asyncio.run(Muse().encode(['a']))"
 )
@@ -25,8 +25,8 @@ def main() -> None:
 
 
 def _load() -> None:
-    bare = best_of(3, [sys.executable, "-c", "import numpy"])
-    loaded = best_of(3, [sys.executable, "-c", LOAD])
+    bare = best_of(sized(3, 1), [sys.executable, "-c", "import numpy"])
+    loaded = best_of(sized(3, 1), [sys.executable, "-c", LOAD])
     print(
         f"mUSE: load and first sentence  {loaded.cpu_seconds:6.2f} s CPU  {loaded.peak_mb:5.0f} MB"
     )

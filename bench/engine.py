@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from bench.measuring import sized
 from callscore.core.case import Reply
 from callscore.core.provider import ProviderRequest
 from callscore.core.run import CachedReply, Ledger, Limits, ModelSpec, Price, RunItem, Work
@@ -20,7 +21,7 @@ from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
 
-CALLS, AT_ONCE, ROUNDS = 4_000, 100, 3
+CALLS, AT_ONCE, ROUNDS = sized(4_000, 40), 100, sized(3, 1)
 LIMIT_US = 100.0
 
 

@@ -14,13 +14,14 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.measuring import sized
 from bench.score import MODEL, short_records, write_workload
 from callscore.config.score import ScoreConfig
 from callscore.export.sources import scored_source
 from callscore.report.formats import BUILT_IN, report_format
 from callscore.report.source import ReportOptions, ReportSource
 
-CASES = 100_000
+CASES = sized(100_000, 40)
 MOST_GROWTH_MB = 200
 
 

@@ -12,10 +12,11 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import NamedTuple
 
+from bench.measuring import sized
 from callscore.metrics.graphs import Graph, edit_distance
 
-PAIRS = 5
-TIME_LIMIT = 4.0
+PAIRS = sized(5, 1)
+TIME_LIMIT = sized(40, 1) / 10
 EDGES = {6: 7, 8: 10, 16: 20}
 EDITS = {6: 2, 8: 3, 16: 6}
 DENSE = (60, 80, 100)

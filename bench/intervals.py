@@ -16,7 +16,7 @@ from random import Random
 from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
-from bench.measuring import usage_of
+from bench.measuring import sized, usage_of
 from bench.score import MODELS, brief_records, write_workload
 from callscore.core.measure import Measure
 from callscore.stats.bca import bca_interval
@@ -35,12 +35,12 @@ from callscore.stats.resampling import make_replicates
 from callscore.stats.weighted_scores import Scores, rank_scores, scores
 
 Json = dict[str, Any]
-FEW, MANY = 32, 100_000
-CALLS = 100_000
+FEW, MANY = 32, sized(100_000, 40)
+CALLS = sized(100_000, 1_000)
 TASKS = 4
 MEANS, RATES = 5, 2
 """Rows of each task: with the one that counts, 32 in all."""
-TURNS = 5
+TURNS = sized(5, 1)
 
 
 def records_of_calls(number: int, model: int) -> tuple[Json, Json]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench.labelled import labelled
+from bench.measuring import sized
 from callscore.core.case import Case, Malformed, Reply, Turn, turns
 from callscore.core.judging import JudgeRequest
 from callscore.evaluate.judging import judge_request_of
@@ -17,7 +18,7 @@ from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.spec import make_settings
 from callscore.suites.registry import Catalog
 
-CALLS = 100
+CALLS = sized(100, 2)
 MOST_HIGHLIGHTS, MOST_QUESTIONS = 6, 10
 SHORTEST_SENTENCE = 40
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import callscore
+from bench.measuring import sized
 from callscore.core.judging import Judge, Question
 from callscore.core.scorecard import MetricScore, Scorecard
 from callscore.judges.fakes import ScriptedJudge
@@ -19,7 +20,7 @@ from callscore.labelling.sampling import Answer, draw_answers
 from callscore.report.decision import state_decision
 from callscore.report.numbers import show, show_interval
 
-CALLS, LABELS, SEED = 150, 100, 2
+CALLS, LABELS, SEED = sized(150, 30), sized(100, 20), 2
 WRONG = {"careful": 0.01, "careless": 0.08}
 """By model, the share of its two reworded facts that are wrong."""
 ROW = "text.fabrication_free"

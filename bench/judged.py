@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.judging_server import FLOOR_JUDGE, JUDGE
-from bench.measuring import Usage, usage_of
+from bench.measuring import Usage, sized, usage_of
 from bench.run import TURNS, floor_of, ours, verdict
 
-CASES, AT_ONCE, LATENCY_MS = 2_000, 100, 50.0
+CASES, AT_ONCE, LATENCY_MS = sized(2_000, 8), 100, 50.0
 WALL_LIMIT, CPU_LIMIT = 1.5, 3.0
 MODEL = "model"
 GREETING = "Good morning, this is Marcus of Streamella. How may I help you today?"

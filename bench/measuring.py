@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+TINY = "CALLSCORE_BENCH_TINY"
+"""Set where benches are to show only that they work: `python -m bench --tiny`."""
 COMPILED = tempfile.TemporaryDirectory(prefix="callscore-bench-")
 """Compiled modules are kept here and used, as after any installation."""
 
@@ -22,10 +24,16 @@ class Usage(NamedTuple):
     peak_mb: float
 
 
+def sized(number: int, tiny: int) -> int:
+    """How many of something a bench measures: `tiny` where it only has to work."""
+    return tiny if os.environ.get(TINY) else number
+
+
 def usage_of(command: Sequence[str]) -> Usage:
     """Run a command to its end; CPU of user and system, wall, peak resident memory."""
     env = {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    env["PYTHONPYCACHEPREFIX"] = COMPILED.name
+    if not os.environ.get(TINY):  # every bench would compile all modules again
+        env["PYTHONPYCACHEPREFIX"] = COMPILED.name
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
     assert process.stderr is not None

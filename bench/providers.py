@@ -13,6 +13,7 @@ from pathlib import Path
 
 import aiohttp
 
+from bench.measuring import sized
 from callscore.core.case import Message, Prompt
 from callscore.core.provider import ProviderResponse
 from callscore.core.run import ModelSpec
@@ -21,7 +22,7 @@ from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 
 SERVER = Path(__file__).parent.parent.parent / "shared" / "tools" / "mock_server.py"
-CALLS, CONCURRENCY, ROUNDS = 2_000, 100, 5
+CALLS, CONCURRENCY, ROUNDS = sized(2_000, 8), 100, sized(5, 1)
 LIMIT = 1.3
 
 Ask = Callable[[int], Awaitable[None]]

@@ -13,14 +13,15 @@ from itertools import product
 
 import numpy as np
 
+from bench.measuring import sized
 from bench.race_simulations import Finished, Gating, permuted, race, simulate
 from callscore.stats.blocks import Population
 
-RUNS = 100
-CALLS = (100, 400, 1000)
-MODELS = (2, 4, 8)
+RUNS = sized(100, 1)
+CALLS = (100, 400, 1000)[: sized(3, 1)]
+MODELS = (2, 4, 8)[: sized(3, 1)]
 GAPS = (0.15, 0.05, 0.02, 0.0)
-NULL_CALLS = 300
+NULL_CALLS = sized(300, 40)
 BEST = 0.8
 ABOUT: tuple[Population, ...] = ("pool", "future")
 COLUMNS: tuple[tuple[Population, Gating], ...] = tuple(product(ABOUT, ("none", "mixed")))
@@ -80,7 +81,7 @@ def hard(runs: int) -> None:
     line(*["---"] * 7)
     for gating, about, k, gap in product(HARD, ABOUT, (2, 4), (0.1, 0.02)):
         means = [BEST] + [BEST - gap] * (k - 1)
-        finished = measure(means, 300, about, gating, runs)
+        finished = measure(means, NULL_CALLS, about, gating, runs)
         share = f"{np.mean([found.paid for found in finished]):.0%}"
         disqualified = sum(found.disqualified for found in finished)
         wrong = sum(found.wrong for found in finished) if about == "pool" else "–"
@@ -92,7 +93,7 @@ def line(*cells: object) -> None:
 
 
 def main(runs: int = RUNS) -> None:
-    null(10 * runs)
+    null(sized(10, 1) * runs)
     paid(runs)
     hard(runs)
 

@@ -17,11 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.measuring import usage_of
+from bench.measuring import sized, usage_of
 
 MOCK = Path(__file__).parents[2] / "shared" / "tools" / "mock_server.py"
 WALL_LIMIT, CPU_LIMIT = 1.3, 2.0
-TURNS = 5
+TURNS = sized(5, 1)
+CASES, MODELS = sized(2_000, 4), 2
+FEW, MANY, CROWD = sized(1_000, 4), sized(20_000, 8), sized(6_000, 8)
 BARE_CLIENT = Path(__file__).with_name("bare_client.py")
 
 
@@ -98,22 +100,24 @@ def floor_of(url: str, at_once: int, *kinds: str) -> list[str]:
 
 
 def compare(folder: Path, url: str) -> None:
-    path = write_eval(folder, url, 2_000, 2, 50)
+    path = write_eval(folder, url, CASES, MODELS, 50)
     size = 2_600  # bytes of one of our requests
+    calls = CASES * MODELS
     floors, runs = [], []
     usage_of([*ours(path, str(folder / "warm.db")), "--limit", "1"])
     usage_of(floor_of(url, 1, f"m:1:{size}"))
     for turn in range(TURNS):
-        floor = usage_of(floor_of(url, 100, f"m:4000:{size}"))
+        floor = usage_of(floor_of(url, 100, f"m:{calls}:{size}"))
         stats(url)
         spent = usage_of(ours(path, str(folder / f"{turn}.db")))
         found = stats(url)
-        assert found["paid"] == 4_000 + 2, found  # and one small request a model
+        assert found["paid"] == calls + MODELS, found  # and one small request a model
         floors.append(floor)
         runs.append(spent)
         print(
-            f"floor {floor.wall_seconds:5.2f} s wall, {floor.cpu_seconds / 4:5.3f} ms CPU a call; "
-            f"ours {spent.wall_seconds:5.2f} s, {spent.cpu_seconds / 4:5.3f} ms "
+            f"floor {floor.wall_seconds:5.2f} s wall, "
+            f"{1e3 * floor.cpu_seconds / calls:5.3f} ms CPU a call; "
+            f"ours {spent.wall_seconds:5.2f} s, {1e3 * spent.cpu_seconds / calls:5.3f} ms "
             f"(start, scoring, files and all); {spent.peak_mb:.0f} MB"
         )
     # Noise only ever adds to a time, but to a ratio it may do either: so the least of ours over
@@ -132,20 +136,20 @@ def verdict(ratio: float, limit: float) -> str:
 
 def memory(folder: Path, url: str) -> None:
     peaks = {}
-    for cases in (1_000, 20_000):
+    for cases in (FEW, MANY):
         path = write_eval(folder, url, cases, 1, 200)
         peaks[cases] = usage_of(ours(path, str(folder / f"m{cases}.db"))).peak_mb
         print(f"peak memory, {cases:>6,} cases {peaks[cases]:6.1f} MB")
-    print(f"growth                    {peaks[20_000] - peaks[1_000]:6.1f} MB")
+    print(f"growth                    {peaks[MANY] - peaks[FEW]:6.1f} MB")
 
 
 def crowd(folder: Path, url: str) -> None:
-    path = write_eval(folder, url, 6_000, 1, 1_000)
+    path = write_eval(folder, url, CROWD, 1, 1_000)
     stats(url)
     spent = usage_of(ours(path, str(folder / "crowd.db")))
     found = stats(url)
     print(
-        f"concurrency 1,000: 6,000 calls in {spent.wall_seconds:.2f} s, at once at most "
+        f"concurrency 1,000: {CROWD:,} calls in {spent.wall_seconds:.2f} s, at once at most "
         f"{found['max_in_flight']}, outcomes {found['by_outcome']}"
     )
 

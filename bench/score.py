@@ -19,17 +19,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.measuring import usage_of
+from bench.measuring import sized, usage_of
 
 Json = dict[str, Any]
 
 MODEL = "sample-large"
 MODELS = ("model-1", "model-2", "model-3", "model-4")
-OUTPUTS = 10_000
+OUTPUTS = sized(10_000, 40)
 AIM = 10_000
 Records = Callable[[int, int], tuple[Json, Json]]
 """The case of a number, and what the model of a number answers to it."""
-TURNS = 5
+TURNS = sized(5, 1)
+FEW, MANY = sized(1_000, 40), sized(100_000, 80)
 TASKS = ("qa", "entity", "text", "translation")
 FLOOR = """
 import json, sys
@@ -231,7 +232,7 @@ def main() -> None:
         ):
             _report_speed(folder, kind, records, models)
         peaks = []
-        for number in (1_000, 100_000):
+        for number in (FEW, MANY):
             cases, outputs = write_workload(folder, "short", number, short_records)
             peaks.append(usage_of(_ours(folder, cases, outputs)).peak_mb)
             print(f"peak memory, {number:>7,} cases {peaks[-1]:8.1f} MB")

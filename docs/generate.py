@@ -25,6 +25,7 @@ from callscore.judges.prompt import Composer
 from callscore.judges.rubric import built_in_library
 from callscore.scorecard.suite import setting_words
 from callscore.suites.calls import spec
+from callscore.suites.calls.framework import framework_judge
 from callscore.suites.registry import Catalog
 
 FOLDER = Path(__file__).parent / "reference"
@@ -246,7 +247,8 @@ def judge_requests_page() -> str:
         if name == "QA":
             lines += ["A reply:\n", _answer(request.prompt)]
     lines += ["## `style: document`\n", "The framework's own prompt, one request per metric.\n"]
-    lines += _messages(metric_prompt(_judge_request(*EXAMPLES["Text"]), "text.call_intent"))
+    asked = _judge_request(*EXAMPLES["Text"])
+    lines += _messages(metric_prompt(asked, "text.call_intent", framework_judge()))
     return "\n".join(lines)
 
 

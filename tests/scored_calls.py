@@ -13,7 +13,8 @@ from calls_suite import formula_for
 from callscore.config.score import ScoreConfig
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scoring_pass import ScoringPass, Sinks
+from callscore.evaluate.scorer import Sinks
+from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.evaluate.shape import model_shape
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.suites.calls.spec import load_spec

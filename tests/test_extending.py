@@ -204,6 +204,56 @@ def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(
     assert signed[0] != signed[1]  # the digest of spec.toml is part of it
 
 
+def test_custom_prompts_work_with_a_suite_of_another_package(tmp_path: Path) -> None:
+    page = Page("suite.md")
+    env = install_modules(page.package, tmp_path)
+    page.write_files(tmp_path)
+    prompt = _prompt_of_online_model(tmp_path)
+    done = run(*prompt, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    system, user = json.loads(done.stdout)["messages"]
+    assert system["content"] == 'Name the queue of a  call as {"queue": …}.'
+    assert user["content"] == "1. Customer: I was charged twice."
+    (tmp_path / "queue.md").write_text("Choose one of {{queues}}.", encoding="utf-8")
+    done = run(*prompt, env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "queue.md:1: unknown variable 'queues'; expected one of data, config" in done.stderr
+
+
+def _prompt_of_online_model(folder: Path) -> tuple[str, ...]:
+    """The command that shows what a model would be sent; nothing is."""
+    path = folder / "prompted.yaml"
+    online = "provider: openai, model: gpt-x, api_key_env: OPENAI_API_KEY"
+    text = path.read_text(encoding="utf-8").replace("provider: simulated", online)
+    path.write_text(text, encoding="utf-8")
+    return ("prompt", "prompted.yaml", "--case", "call-1/queue", "--json")
+
+
+def test_a_task_of_another_package_can_add_variables_to_custom_prompts(tmp_path: Path) -> None:
+    page = Page("suite.md")
+    module = "callscore_routing/__init__.py"
+    added = """
+FieldTask.prompt_variables = {**Task.prompt_variables, "queues": False}
+FieldTask.prompt_values = lambda self, case, prompt: {
+    **Task.prompt_values(self, case, prompt), "queues": "billing, technical"
+}
+"""
+    env = install_modules({**page.package, module: page.package[module] + added}, tmp_path)
+    page.write_files(tmp_path)
+    (tmp_path / "queue.md").write_text("Choose one of {{queues}}.", encoding="utf-8")
+    prompt = _prompt_of_online_model(tmp_path)
+    done = run(*prompt, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    system, user = json.loads(done.stdout)["messages"]
+    assert system["content"] == "Choose one of billing, technical."
+    assert user["content"] == "Customer: I was charged twice."
+    prompts = "=== user ===\n{{queues}}"
+    (tmp_path / "queue.md").write_text(f"Choose.\n{prompts}", encoding="utf-8")
+    done = run(*prompt, env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "does not contain the call" in done.stderr
+
+
 def test_a_report_format_from_another_package_writes_a_stored_run(tmp_path: Path) -> None:
     page = Page("report.md")
     page.check_size()
@@ -308,12 +358,12 @@ def test_a_package_that_cannot_be_imported_is_an_error_of_the_config(tmp_path: P
 
 
 def _followed(name: str, folder: Path) -> tuple[CompletedCommand, Any]:
-    """What the one command of a page printed, and the card that it wrote."""
+    """What the first command of a page printed, and the card that it wrote."""
     page = Page(name)
     page.check_size()
-    (done,) = page.run(folder)
-    assert done.returncode == 0, done.stderr
-    return done, read_json(folder / "card.json")
+    ran = page.run(folder)
+    assert [done.stderr for done in ran if done.returncode != 0] == []
+    return ran[0], read_json(folder / "card.json")
 
 
 def _without(folder: Path, key: str) -> dict[str, str]:

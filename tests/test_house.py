@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import callscore.extension
+from callscore.suites.registry import BUILT_IN
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-MAX_FILE, MAX_FUNCTION = 400, 50
+MAX_FILE, MAX_FUNCTION = 600, 50
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager", "misc"}
 MACHINE_PATHS = re.compile(r"(^|[^A-Za-z0-9_.])/(work|tmp|root|home)/")
 
@@ -180,12 +181,15 @@ def _private_words(source: str) -> Iterator[tuple[int, str]]:
 NAMES_CALLS = {
     "import_job.py": "a filled-in QA form is a case of the task qa",
     "judges/offline/judge.py": "its rules are written for the rubrics of the calls suite",
+    "scorecard/criteria.py": "the criterion that repeats decide, of any suite with benchmarks",
 }
 """Modules outside the suites that name a task or a metric of the calls suite, and why."""
 
 
 def test_only_the_calls_suite_names_its_tasks_and_metrics() -> None:
-    named = re.compile(r'"(?:(?:qa|entity|translation)|(?:qa|entity|text|translation)\.[a-z_]+)"')
+    named = re.compile(
+        r'"(?:(?:qa|entity|translation)|(?:qa|entity|text|translation|bench)\.[a-z_]+)"'
+    )
     files = {str(path.relative_to(ROOT / "src" / "callscore")): path for path in SOURCES}
     found = {
         name
@@ -214,6 +218,30 @@ def test_only_fixed_keys_name_the_orchestration_suite() -> None:
         if not name.startswith("suites/") and '"orchestration"' in path.read_text(encoding="utf-8")
     }
     assert found == set(NAMES_ORCHESTRATION)
+
+
+CORE_NAMES = {
+    "core/scenarios.py": "the task of single steps in `--results`",
+    "core/scorecard.py": "the key `orchestration` of a joint scorecard",
+    "core/task.py": "the task of a step of a scenario",
+}
+"""Modules of `core` that name a suite or a task, and why."""
+
+
+def test_core_names_no_suite_no_task_and_no_metric_and_has_no_text_of_a_suite() -> None:
+    core = ROOT / "src" / "callscore" / "core"
+    assert {path.suffix for path in core.rglob("*.*") if "__pycache__" not in path.parts} == {".py"}
+    tasks = [task for suite in BUILT_IN.values() for task in (*suite.tasks, *suite.also)]
+    names = {*BUILT_IN, *tasks} - {"text", "calls"}  # which are also keys of JSON
+    slugs = re.compile(rf"({'|'.join((*names, 'text', 'bench'))})\.[a-z_]+")
+    found = {
+        f"core/{path.relative_to(core)}"
+        for path in core.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in names or slugs.fullmatch(node.value)
+    }
+    assert found == set(CORE_NAMES)
 
 
 def test_broad_excepts_are_only_where_calls_are_made_and_plugins_run() -> None:

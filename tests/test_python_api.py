@@ -28,6 +28,7 @@ import pytest
 import callscore.core
 import callscore.extension
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from callscore.app import OutputPaths
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.engine.api_call import run_off_loop
@@ -247,8 +248,9 @@ class TestOptions:
         of_files = {"repeats", "elsewhere", "other_tasks", "single_cases", "estimates"}
         assert set(ScoreConfig.__struct_fields__) - ours == of_files
         ours = set(inspect.signature(callscore.run).parameters)
-        of_commands = {"card", "log", "on_case", "on_step", "on_scoring_result"}
+        of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result"}
         assert set(RunOptions.__struct_fields__) - ours == of_commands
+        assert set(OutputPaths.__struct_fields__) - ours == {"card", "html"}
 
     def test_judges_are_also_given_as_the_content_of_their_file(self) -> None:
         entry = {"name": "j", "provider": "openai", "model": "m", "params": {"api_key": "sk-x"}}

@@ -21,21 +21,20 @@ from callscore.config.score import (
 from callscore.core.consent import trust_every_config
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Embedder, Judge
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scorer import OnCase
-from callscore.evaluate.scoring_pass import OnProgress, ScoringPass, Sinks, ignore_progress
+from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
+from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
-from callscore.suites.registry import AllFloors
 
 
 class DataFrame(Protocol):
@@ -160,7 +159,7 @@ def _score_given(
             raise _with_record_number(error, folder) from None
 
 
-def _judge(given: JudgeSource) -> str | Judge | tuple[ModelSpec, ...]:
+def _judge(given: JudgeSource) -> str | Judge | tuple[JudgeSpec, ...]:
     if isinstance(given, os.PathLike):
         given = os.fspath(given)
     if isinstance(given, (str, Mapping, Sequence)):
@@ -196,7 +195,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """One line per case, model and run."""
     records: Path | None = None
     """One line per case, model, run and metric (C-100)."""
-    verdicts: Path | None = None
+    save_verdicts: Path | None = None
     """The verdicts of judge and embedder, as a verdicts file."""
     card: Path | None = None
     """The scorecard as JSON; written by the caller."""
@@ -208,11 +207,11 @@ class OutputPaths(msgspec.Struct, frozen=True):
     @property
     def files(self) -> Sequence[Path | None]:
         """All paths."""
-        return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
+        return tuple(getattr(self, name) for name in self.__struct_fields__)
 
-    def check(self, inputs: Iterable[Path]) -> None:
-        """Refuse files that cannot be written or that the job reads."""
-        check_targets(self.files, inputs)
+    def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
+        """Refuse files that cannot be written or that the job reads; `others` are written too."""
+        check_targets((*self.files, *others), inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
 
@@ -226,14 +225,14 @@ def open_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> 
     with (
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
-        line_writer(targets.verdicts) as on_verdict,
+        line_writer(targets.save_verdicts) as on_verdict,
         worklist_writer(targets.open_items) if targets.open_items else nullcontext() as on_open,
     ):
         yield Sinks(
             on_result,
             on_record if targets.records is not None else None,
             (lambda given: on_verdict(to_file_record(given)))
-            if targets.verdicts is not None
+            if targets.save_verdicts is not None
             else None,
             progress,
             on_open,
@@ -298,6 +297,7 @@ class CaseCheck(msgspec.Struct, frozen=True):
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case like scoring, without stopping at the first problem."""
     from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
+    from callscore.scorecard.floors import DataFloors
 
     config = read_single_cases(ScoreConfig(cases=paths), need_output=False)
     tasks = tasks_for(config)
@@ -305,7 +305,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
-    floors = AllFloors(config.catalog)
+    floors = DataFloors(config.catalog.formula)
     statistics = DataStatistics()
     for line in lines_of(config.case_sources):
         try:
@@ -318,7 +318,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        floors.add(loaded.suite, case.task, loaded.reference)
+        floors.add(loaded.task, loaded.reference)
         statistics.add(case)
         found_in = loaded.task.warnings(case, loaded.reference)
         warnings += [warning.with_place(line.place, case.id) for warning in found_in]

@@ -42,16 +42,17 @@ if TYPE_CHECKING:
         Threshold,
     )
     from callscore.core.strict_json import Parsed, read_object
-    from callscore.core.suite import (
+    from callscore.core.suite import DataNames, NamesSource, StandaloneTask
+    from callscore.core.task import (
         BenchmarkLayer,
-        DataNames,
-        Floor,
-        Floors,
+        Faults,
+        FloorTally,
+        ItemCount,
+        Measured,
+        Needs,
         RecordPart,
-        StandaloneTask,
+        Strategy,
     )
-    from callscore.core.task import Faults, ItemCount, Measured, Needs
-    from callscore.core.template import TemplateRow
     from callscore.core.verdict_rules import VerdictRules
     from callscore.report.safe_text import plain
     from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
@@ -70,8 +71,7 @@ __all__ = [
     "FailureKind",
     "FakeReply",
     "Faults",
-    "Floor",
-    "Floors",
+    "FloorTally",
     "Gate",
     "Item",
     "ItemCount",
@@ -87,6 +87,7 @@ __all__ = [
     "Message",
     "MetricSpec",
     "ModelSpec",
+    "NamesSource",
     "Needs",
     "Noise",
     "Parsed",
@@ -106,7 +107,7 @@ __all__ = [
     "Spec",
     "SpecSuite",
     "StandaloneTask",
-    "TemplateRow",
+    "Strategy",
     "Threshold",
     "Tool",
     "ToolCall",
@@ -136,7 +137,6 @@ _MODULES = {
     "core.noise": ("FakeReply", "Noise"),
     "core.provider": ("AttemptFailed", "FailureKind", "ProviderRequest", "ProviderResponse"),
     "core.run": ("Limits", "ModelSpec", "Price"),
-    "core.template": ("TemplateRow",),
     "core.spec": (
         "Band",
         "Gate",
@@ -148,15 +148,17 @@ _MODULES = {
         "Threshold",
     ),
     "core.strict_json": ("Parsed", "read_object"),
-    "core.suite": (
+    "core.suite": ("DataNames", "NamesSource", "StandaloneTask"),
+    "core.task": (
         "BenchmarkLayer",
-        "DataNames",
-        "Floor",
-        "Floors",
+        "Faults",
+        "FloorTally",
+        "ItemCount",
+        "Measured",
+        "Needs",
         "RecordPart",
-        "StandaloneTask",
+        "Strategy",
     ),
-    "core.task": ("Faults", "ItemCount", "Measured", "Needs"),
     "core.verdict_rules": ("VerdictRules",),
     "report.safe_text": ("plain",),
     "report.source": ("Answer", "CaseView", "ReportFormat", "ReportOptions", "ReportSource"),

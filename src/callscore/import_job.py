@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,10 +22,19 @@ from callscore.importers.folder import (
     parse_roles,
 )
 from callscore.importers.forms.evaluations import read_evaluations
+from callscore.importers.forms.marks import MarkOptions, parse_columns
 from callscore.importers.forms.readers import read_form
 from callscore.importers.json_lines import convert_outputs, convert_to_case, convert_to_transcript
 from callscore.importers.source import Source
-from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
+from callscore.importers.turn_fields import parse_map
+from callscore.metrics.forms.conditions import chosen_by_people, hidden_questions
+from callscore.metrics.forms.form import (
+    Evaluation,
+    Form,
+    expected_questions,
+    qa_config,
+    scored_questions,
+)
 from callscore.privacy.redactor import Placeholders
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json
@@ -38,9 +48,13 @@ class ImportJob(msgspec.Struct, frozen=True):
     out: Path
     format: str | None = None
     roles: Sequence[str] = ()
+    fields: Sequence[str] = ()
     lang: str | None = None
     form: Path | None = None
     gold: Sequence[Path] = ()
+    columns: Sequence[str] = ()
+    """What the headings of marks mean, as `HEADING=NAME`."""
+    allow_unmarked: bool = False
     task: str | None = None
     config: Path | None = None
     outputs: Path | None = None
@@ -51,6 +65,8 @@ class ImportJob(msgspec.Struct, frozen=True):
         """Raise UsageError for options that exclude each other, or targets that are also read."""
         if self.gold and self.form is None:
             raise UsageError("--gold needs --form: the form that was filled in")
+        if (self.columns or self.allow_unmarked) and not self.gold:
+            raise UsageError("--columns and --allow-unmarked need --gold: a table of marks")
         if self.form is not None and self.task not in (None, "qa"):
             raise UsageError(f"--form makes cases of the task qa, not of {self.task!r}")
         if self.config is not None and self.task is None:
@@ -84,36 +100,77 @@ class TranscriptConverter:
 class FormCaseConverter(TranscriptConverter):
     """Converts calls with a filled-in QA form to cases of the task qa."""
 
-    def __init__(self, form: Form, gold: Sequence[Path]) -> None:
+    def __init__(self, form: Form, gold: Sequence[Path], options: MarkOptions) -> None:
         self._form = form
         self._config = qa_config(form)
         self._evaluations: dict[str, Evaluation] = {}
         self._notes = [f"form {form.title or form.id!r}: {note}" for note in form.notes]
         self._used: set[str] = set()
         self._without: list[str] = []
+        self._empty: list[str] = []
+        self._unmarked: Counter[str] = Counter()
         for path in gold:
-            for evaluation in read_evaluations(read_source(path), form):
+            for evaluation in read_evaluations(read_source(path), form, options, self._notes):
                 call_id = evaluation.call_id
                 if call_id in self._evaluations:
                     self._notes.append(
                         f"call {call_id!r}: has several evaluations; the first is used"
                     )
                 self._evaluations.setdefault(call_id, evaluation)
+        if not options.allow_unmarked:
+            self._check_every_question_is_marked(gold)
+
+    def _check_every_question_is_marked(self, gold: Sequence[Path]) -> None:
+        expected = [self._expected(one) for one in self._evaluations.values()]
+        marked = {question["question_id"] for questions in expected for question in questions}
+        for question in scored_questions(self._form):
+            if question.id not in marked:
+                raise DataError(
+                    f"no evaluation marks the question {question.id!r} ({question.title}); "
+                    "expected a mark on at least one call (--allow-unmarked leaves it out)",
+                    place=", ".join(map(str, gold)),
+                )
+
+    def _expected(self, evaluation: Evaluation) -> list[dict[str, Any]]:
+        hidden = hidden_questions(self._form, chosen_by_people(self._form, evaluation))
+        return expected_questions(self._form, evaluation, hidden)
 
     def convert(self, call: Conversation) -> dict[str, Any] | None:
-        """A case whose expected outcome is the evaluation of the call."""
+        """A case whose expected outcome is the evaluation of the call; only marked questions."""
         evaluation = self._evaluations.get(call.call_id)
         if evaluation is None:
             self._without.append(call.call_id)
             return None
         self._used.add(call.call_id)
-        expected = {"questions": expected_questions(self._form, evaluation)}
-        return convert_to_case(call, "qa", self._config, expected)
+        if not evaluation.answers:
+            self._empty.append(call.call_id)
+            return None
+        questions = self._expected(evaluation)
+        asked = {question["question_id"] for question in questions}
+        config = self._config
+        listed = [one for one in config["questions"] if one["question_id"] in asked]
+        self._unmarked.update(
+            one["question_id"] for one in config["questions"] if one["question_id"] not in asked
+        )
+        return convert_to_case(
+            call, "qa", {**config, "questions": listed}, {"questions": questions}
+        )
 
     def notes(self) -> list[str]:
-        """Calls without an evaluation, and evaluations without a call."""
+        """What people did not mark, calls without an evaluation, evaluations without a call."""
         unused = sorted(self._evaluations.keys() - self._used)
         notes = list(self._notes)
+        marked = len(self._used) - len(self._empty)
+        for question in scored_questions(self._form):
+            if missing := self._unmarked[question.id]:
+                verb = "has" if missing == 1 else "have"
+                notes.append(
+                    f"{missing} of {show_count(marked, 'call')} {verb} no mark for "
+                    f"{question.id!r}; the question is not asked there"
+                )
+        if self._empty:
+            calls = show_count(len(self._empty), "call")
+            notes.append(f"{calls} left out, without any mark: {_first_names(self._empty)}")
         if self._without:
             calls = show_count(len(self._without), "call")
             notes.append(f"{calls} without an evaluation: {_first_names(self._without)}")
@@ -152,7 +209,7 @@ def run_import(job: ImportJob) -> ImportResult:
     """Import every file and write the output; raises if nothing could be imported."""
     job.check()
     report = ImportReport()
-    options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
+    options = ImportOptions(job.format, parse_roles(job.roles), job.lang, parse_map(job.fields))
     converter = _make_converter(job)
     redactor = job.redact.redactor() if job.redact is not None else None
     written = 0
@@ -171,7 +228,7 @@ def run_import(job: ImportJob) -> ImportResult:
             write(lines[0])
             for line in lines[1:]:
                 write_output(line)
-        _check_not_empty(report, written)
+        _check_not_empty(report, written, converter)
     if job.report is not None:
         with atomic_write(job.report) as file:
             file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
@@ -180,12 +237,15 @@ def run_import(job: ImportJob) -> ImportResult:
     return ImportResult(report, show_count(written, kind), notes)
 
 
-def _check_not_empty(report: ImportReport, written: int) -> None:
+def _check_not_empty(report: ImportReport, written: int, converter: TranscriptConverter) -> None:
     if not report.calls:
         problems = [f"{file.path}: {file.problem}" for file in report.problems[:3]]
         raise DataError(f"no call was imported: {'; '.join(problems)}")
     if not written:
-        raise DataError("no call has a filled-in form or an expected answer; nothing to write")
+        raise DataError(
+            "no call has a filled-in form or an expected answer; nothing to write: "
+            + "; ".join(converter.notes())
+        )
 
 
 def _make_converter(job: ImportJob) -> TranscriptConverter:
@@ -195,7 +255,8 @@ def _make_converter(job: ImportJob) -> TranscriptConverter:
                 "--form without --gold; expected filled-in evaluations "
                 "(`callscore annotate` makes them)"
             )
-        return FormCaseConverter(load_form(job.form), job.gold)
+        options = MarkOptions(parse_columns(job.columns), job.allow_unmarked)
+        return FormCaseConverter(load_form(job.form), job.gold, options)
     if job.task is not None:
         return TaskCaseConverter(job.task, load_case_config(job.config))
     return TranscriptConverter()

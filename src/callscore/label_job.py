@@ -22,6 +22,7 @@ from callscore.labelling.labels import (
     Disagreement,
     ItemKey,
     Labels,
+    check_items,
     compare_labels,
     labels_of_call,
     missing_items,
@@ -55,6 +56,8 @@ class LabelJob(msgspec.Struct, frozen=True):
     labelling: Labelling
     config: Mapping[str, Any]
     items: Sequence[LabelItem]
+    notes: Sequence[str] = ()
+    """Parts of the form that are not used."""
 
 
 def prepare_labelling(
@@ -63,6 +66,7 @@ def prepare_labelling(
     """Read the calls and the config, and list the items to label."""
     labelling = labelling_of(task)
     settings = _load_config(task, labelling, config, form)
+    notes = settings["form"].get("notes", ()) if form is not None else ()
     calls = [_call(line) for line in lines_of(transcripts)]
     if not calls:
         raise UsageError(f"{', '.join(map(str, transcripts))}: contains no call")
@@ -70,7 +74,7 @@ def prepare_labelling(
     if lines > 1:
         raise UsageError(f"call {name!r} is on {lines} lines; expected one line per call")
     items = [item for call in calls for item in _items(call, task, labelling, settings)]
-    return LabelJob(calls, task, labelling, settings, items)
+    return LabelJob(calls, task, labelling, settings, items, notes)
 
 
 def _items(
@@ -120,7 +124,8 @@ def write_sheet(job: LabelJob, path: Path, labels: Labels) -> int:
 
 def read_sheet(path: Path) -> dict[ItemKey, Label]:
     """The labels of a filled-in sheet."""
-    tables = [table for table in read_tables(read_source(path)) if "answer" in table.columns]
+    found = read_tables(read_source(path), lambda row: {"item", "answer"} <= set(row))
+    tables = [table for table in found if "answer" in table.columns]
     if not tables:
         raise DataError("has no column `answer`; expected a filled-in label sheet", place=str(path))
     rows = (
@@ -142,10 +147,13 @@ class LabelResult(msgspec.Struct, frozen=True):
     kappa: float | None
     compared: int
     """Pairs of answers that agreement and kappa are computed from."""
+    without_call: Sequence[str] = ()
+    """Calls of the sheets that are not in the transcripts."""
 
 
 def make_cases(job: LabelJob, sheets: Sequence[Labels], resolved: Labels, out: Path) -> LabelResult:
     """Write a case for every call that is fully labelled; `resolved` settles disagreements."""
+    unknown = {call for sheet in (*sheets, resolved) for call in check_items(job.items, sheet)}
     agreed, disagreements, pairs = compare_labels(job.items, sheets)
     labels = {**agreed, **resolved}
     disputed = {one.item.key for one in disagreements} - resolved.keys()
@@ -170,7 +178,13 @@ def make_cases(job: LabelJob, sheets: Sequence[Labels], resolved: Labels, out: P
                 f"no call is fully labelled: {sum(unfinished.values())} items are open or disputed"
             )
     return LabelResult(
-        cases, unfinished, disagreements, observed_agreement(pairs), cohen_kappa(pairs), len(pairs)
+        cases,
+        unfinished,
+        disagreements,
+        observed_agreement(pairs),
+        cohen_kappa(pairs),
+        len(pairs),
+        sorted(unknown),
     )
 
 

@@ -37,8 +37,8 @@ def test_the_final_scores_stay_what_they_are(
     demo: tuple[str, dict[str, Any]],
 ) -> None:
     finals = {model["model"]: model["final"] for model in demo[1]["models"]}
-    assert finals["sample-large"]["score"] == pytest.approx(0.980, abs=5e-4)
-    assert finals["sample-medium"]["score"] == pytest.approx(0.868, abs=5e-4)
+    assert finals["sample-large"]["score"] == pytest.approx(0.986, abs=5e-4)
+    assert finals["sample-medium"]["score"] == pytest.approx(0.770, abs=5e-4)
     assert (finals["sample-small"]["status"], finals["sample-small"]["score"]) == ("invalid", None)
 
 
@@ -56,8 +56,19 @@ def test_blockers_name_their_calls(demo: tuple[str, dict[str, Any]]) -> None:
 
 
 def test_every_kind_of_cell_appears(demo: tuple[str, dict[str, Any]]) -> None:
-    for part in ("— [2]", "[2] Final Score invalid", "✗ Blocker", "(n = 6)", "✓ Pass", "not run"):
+    for part in ("— [3]", "[3] Final Score invalid", "✗ Blocker", "(n = 6)", "✓ Pass", "n/a [2]"):
         assert part in demo[0]
+
+
+def test_c79_the_benchmarks_of_the_sample_make_option_a_official(
+    demo: tuple[str, dict[str, Any]],
+) -> None:
+    for model in demo[1]["models"]:
+        assert (model["benchmarks"]["status"], model["benchmarks"]["ran"]) == ("valid", 11)
+    scores = {model["model"]: model["benchmarks"]["score"] for model in demo[1]["models"]}
+    assert scores["sample-large"] == 1.0
+    assert scores["sample-small"] < scores["sample-medium"] < scores["sample-large"]
+    assert "Final Score (with benchmarks)             0.986 (official)" in demo[0]
 
 
 def test_the_first_and_the_last_screen_are_the_decision(demo: tuple[str, dict[str, Any]]) -> None:
@@ -79,7 +90,9 @@ def test_columns_is_honoured_where_the_output_is_no_terminal(width: int, tmp_pat
 def test_results_are_written_on_request(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     assert run("demo", "--results", path, cwd=tmp_path).returncode == 0
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 52 * 4
+    assert (
+        len(path.read_text(encoding="utf-8").splitlines()) == 52 * 4 * 2
+    )  # each case is asked twice
 
 
 def test_a_report_is_written_by_default_and_it_is_said_where(tmp_path: Path) -> None:

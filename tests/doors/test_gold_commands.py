@@ -71,7 +71,8 @@ def test_a_form_is_filled_in_as_a_workbook_and_becomes_cases(calls: Path, tmp_pa
 
     book = openpyxl.load_workbook(sheet)
     labels = book["labels"]
-    assert labels.data_validations.dataValidation[0].formula1 == '"Yes,No,N/A"'
+    assert labels.data_validations.dataValidation[0].formula1 == "options!$A$1:$C$1"
+    assert [cell.value for cell in book["options"][1]] == ["Yes", "No", "N/A"]
     said = book["transcripts"]
     assert said.cell(3, 4).value == "=SUM(1) refund please, 감사합니다"
     assert said.cell(3, 4).data_type == "s"
@@ -163,6 +164,113 @@ def test_a_wrong_answer_in_a_sheet_is_named(calls: Path, tmp_path: Path) -> None
     )
     assert done.returncode == 2
     assert "'Sometimes' is not an option" in done.stderr
+
+
+WORDED_FORM = (
+    "section,id,question,options,critical,na allowed,condition,instructions\n"
+    "Opening,verify,Was the caller verified?,Yes=5; No=0,yes,yes,,Any two of name and date\n"
+    'Closing,solve,Was it solved?,"Fully, at once=5; Partly=2; Not=0",,,,\n'
+    "Closing,again,Was a second call offered?,Yes=1; No=0,,,solve=Partly|Not,\n"
+)
+
+
+def test_a_sheet_offers_the_words_of_the_form(calls: Path, tmp_path: Path) -> None:
+    form, sheet, out = tmp_path / "form.csv", tmp_path / "labels.xlsx", tmp_path / "cases.jsonl"
+    form.write_text(WORDED_FORM)
+    base = ("annotate", calls, "--task", "qa", "--form", form)
+    assert run(*base, "--sheet", sheet).returncode == 0
+
+    book = openpyxl.load_workbook(sheet)
+    labels = book["labels"]
+    heads = [cell.value for cell in labels[1]]
+    assert heads == ["call_id", "part", "item", "section", "question", "help", "text", "options",
+                     "answer", "comment"]  # fmt: skip
+    first, second, third = ([cell.value for cell in labels[row]] for row in (2, 3, 4))
+    assert first[3:6] == [
+        "Opening",
+        "Was the caller verified?",
+        "Any two of name and date\ncritical: No fails the form",
+    ]
+    assert [row[7] for row in (first, second, third)] == [
+        "Yes · No · N/A",
+        "Fully, at once · Partly · Not",
+        "Yes · No · N/A",
+    ]
+    assert third[5] == ("Applies only where question solve is answered with Partly or Not.")
+    lists = {tuple(cell.value for cell in row if cell.value) for row in book["options"].rows}
+    assert lists == {("Yes", "No", "N/A"), ("Fully, at once", "Partly", "Not")}
+
+    answers = {"verify": "not applicable", "solve": "fully, at once", "again": None}
+    for row in range(2, labels.max_row + 1):
+        labels.cell(row, 9).value = answers[str(labels.cell(row, 3).value)]
+    labels.insert_rows(1)
+    labels.cell(1, 1).value = "Labels of October"
+    book.save(sheet)
+    done = run(*base, "--from", sheet, "-o", out)
+    assert done.returncode == 0, done.stderr
+    case = json.loads(out.read_text().splitlines()[0])
+    marks = {one["question_id"]: one["score"] for one in case["expected_outcome"]["questions"]}
+    assert marks == {"verify": None, "solve": 5, "again": None}
+
+
+@pytest.mark.parametrize(
+    ("item", "answer", "problem"),
+    [
+        ("solve", "5", "'5' is not an option; expected one of Fully, at once, Partly, Not"),
+        ("solve", "N/A", "'N/A' is not an option"),
+        ("again", "", "field questions.again: is not marked; expected an answer, as its"),
+    ],
+)
+def test_a_sheet_accepts_only_the_words_of_the_form(
+    item: str, answer: str, problem: str, calls: Path, tmp_path: Path
+) -> None:
+    form, sheet = tmp_path / "form.csv", tmp_path / "labels.csv"
+    form.write_text(WORDED_FORM)
+    base = ("annotate", calls, "--task", "qa", "--form", form)
+    run(*base, "--sheet", sheet)
+    fill(sheet, verify="No", solve="Partly", again="Yes")
+    rows = sheet.read_text(encoding="utf-8-sig").splitlines()
+    at = next(number for number, row in enumerate(rows) if f"questions,{item}," in row)
+    word = {"solve": ",Partly,", "again": ",Yes,"}[item]
+    rows[at] = f",{answer},".join(rows[at].rsplit(word, 1))
+    sheet.write_text("\n".join(rows))
+
+    done = run(*base, "--from", sheet, "-o", tmp_path / "o.jsonl")
+
+    assert done.returncode == 2
+    assert problem in done.stderr
+    if answer:
+        assert f"labels.csv: line {at + 1}" in done.stderr
+
+
+def test_a_sheet_of_another_form_is_refused(calls: Path, tmp_path: Path) -> None:
+    form, sheet = tmp_path / "form.csv", tmp_path / "labels.csv"
+    form.write_text(FORM)
+    base = ("annotate", calls, "--task", "qa", "--form", form)
+    run(*base, "--sheet", sheet)
+    fill(sheet)
+    form.write_text(FORM.replace("solve,", "solved,"))
+    done = run(*base, "--from", sheet, "-o", tmp_path / "o.jsonl")
+    assert done.returncode == 2
+    assert "labels.csv: line 3: field item: 'solve' (questions) is not an item of call" in (
+        done.stderr
+    )
+
+
+def test_the_terminal_asks_in_the_words_of_the_form(calls: Path, tmp_path: Path) -> None:
+    form, labels = tmp_path / "form.csv", tmp_path / "labels.csv"
+    form.write_text(WORDED_FORM)
+    words = ["annotate", calls, "--task", "qa", "--form", form, "--labels", labels]
+    done = subprocess.run(
+        [sys.executable, "-m", "callscore", *map(str, words)],
+        input="N/A\nno account\nYes\nPARTLY\nhalf\nq\n",
+        text=True, capture_output=True, env=environment(), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "[1/27] Opening · Was the caller verified?" in done.stdout
+    assert "(critical: No fails the form)" in done.stdout
+    assert "'Yes' is not an option; expected one of Fully, at once, Partly, Not" in done.stdout
+    assert [row["answer"] for row in rows_of(labels)][:2] == ["N/A", "Partly"]
 
 
 def test_a_task_whose_suite_has_no_labelling_is_refused(calls: Path, tmp_path: Path) -> None:

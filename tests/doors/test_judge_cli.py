@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
-from callscore.core.framework import judge_prompt, judged_metrics
+from callscore.suites.calls.framework import framework_judge
 from commands import KEY, run, run_in_new_process, run_python
 from eval_files import read_json, read_lines
 from judging_stub import answer_as_judge, judge_entry, without_counts
@@ -378,7 +378,8 @@ def test_a_label_of_a_metric_without_words_is_refused_with_its_line(tmp_path: Pa
 def answering_in_five_keys(request: Request) -> Behaviour:
     """The framework's judge: every metric is worth 0.5, and the whole outcome is cited."""
     content = request.json["messages"][-1]["content"]
-    named = next((m for m in judged_metrics().values() if f">\n{m.name}\n" in content), None)
+    judged = framework_judge().metrics.values()
+    named = next((m for m in judged if f">\n{m.name}\n" in content), None)
     if named is None:
         return Answer(chat_completion("ok"))
     cited = {
@@ -409,7 +410,7 @@ def test_c100_a_judge_of_the_documents_style_is_asked_by_the_documents_prompt(
         done = run(*job, *options, "--save-verdicts", saved, "--json", card)
         assert done.returncode == 0, done.stderr
         sent = [request.json["messages"][0]["content"] for request in stub.requests]
-    assert set(sent) == {judge_prompt()}
+    assert set(sent) == {framework_judge().prompt}
     assert len(sent) == 2  # Call Intent Match and Fabrication-Free Rate are open
     found = read_json(card)
     assert "|judge:document(judge@" in found["signature"]

@@ -73,6 +73,25 @@ def test_a_variant_is_a_model_with_its_own_words(folder: Path) -> None:
     assert "The call:" in json.dumps(found["request"])
 
 
+def test_cases_with_tools_can_be_asked_with_custom_prompts(tmp_path: Path) -> None:
+    case = {
+        "id": "t1",
+        "task": "orchestration",
+        "transcript": "user: Where is order 7?",
+        "config": {"tools": [{"name": "track", "parameters": {"type": "object"}}]},
+        "expected_outcome": {"calls": [{"track": {"order": [7]}}]},
+    }
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n")
+    (tmp_path / "own.md").write_text("Choose from {{config}}.")
+    (tmp_path / "eval.yaml").write_text(
+        "data: cases.jsonl\nprompts: {orchestration: own.md}\nmodels:\n"
+        "  - {name: gpt, provider: openai, model: gpt-x, api_key_env: OPENAI_API_KEY}\n"
+    )
+    system, user = shown(tmp_path)["messages"]
+    assert system["content"].startswith('Choose from {"tools":[{"name":"track"')
+    assert user["content"] == "user: Where is order 7?"
+
+
 def test_variants_are_columns_of_the_card(folder: Path) -> None:
     text = "\n".join(line for line in EVAL.split("\n") if "gpt" not in line)
     (folder / "eval.yaml").write_text(text)

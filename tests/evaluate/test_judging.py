@@ -18,7 +18,8 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeResult, Question, Unjudged
 from callscore.evaluate.judging import JudgeRunner, JudgingCost, judging_of
-from callscore.evaluate.scoring_pass import ScoringPass, Sinks
+from callscore.evaluate.scorer import Sinks
+from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.judges.fakes import ScriptedJudge
 
 

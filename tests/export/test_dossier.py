@@ -240,13 +240,24 @@ class TestSigning:
         signed = unzipped(written(stored, ReportOptions(sign=load_signer(private))))
         found = verified(signed, tmp_path, key=public)
         assert told(found) == ""
-        assert "the signature" in found.checked
+        assert "the signature, which covers every file" in found.checked
+        assert (found.is_authenticated, found.not_checked) == (True, [])
         without_key = verified(signed, tmp_path)
+        assert not without_key.is_authenticated
         assert any("signature by sha256:" in left for left in without_key.not_checked)
         forged = {**signed, "provenance.json": b"{}\n"}
-        assert "the signed statement is not the one" in told(
-            verified(resealed(forged), tmp_path, key=public)
-        )
+        forged_found = verified(resealed(forged), tmp_path, key=public)
+        assert "the signed statement is not the one" in told(forged_found)
+        assert not forged_found.is_authenticated
+
+    def test_another_name_for_the_model_is_consistent_and_not_authenticated(
+        self, files: Files, tmp_path: Path
+    ) -> None:
+        forged = {n: raw.replace(b"careful", b"gpt-best") for n, raw in files.items()}
+        found = verified(resealed(forged), tmp_path)
+        assert told(found) == ""
+        assert not found.is_authenticated
+        assert any("which models answered" in left for left in found.not_checked)
 
     def test_no_signature_and_no_key(self, files: Files, tmp_path: Path) -> None:
         key = tmp_path / "none.pem"
@@ -442,7 +453,8 @@ def test_the_command_ends_with_1_where_something_differs(project: Path, tmp_path
     assert done.returncode == 0, done.stderr
     done = run("verify", target)
     assert done.returncode == 0, done.stderr
-    assert "The dossier is valid" in done.stdout
+    assert "Consistent, not authenticated" in done.stdout
+    assert "not checked: which models answered" in done.stdout
     files = unzipped(target.read_bytes())
     target.write_bytes(zipped({**files, "card.json": another_digit(files["card.json"])}))
     done = run("verify", target)

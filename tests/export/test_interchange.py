@@ -36,7 +36,7 @@ def test_inspect_has_a_log_for_every_model_with_its_scores(
     logs = [json.loads(path.read_bytes()) for path in unpacked("inspect", sample, tmp_path)]
     assert [log["eval"]["model"] for log in logs] == [model.model for model in sample.card.models]
     for log, model in zip(logs, sample.card.models, strict=True):
-        assert len(log["samples"]) == len(sample.cases)
+        assert len(log["samples"]) == 2 * len(sample.cases)  # each is asked twice
         scores = {
             score["name"]: score["metrics"]["callscore"] for score in log["results"]["scores"]
         }

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import msgspec
 import pytest
 from openpyxl import load_workbook
 
-from callscore.core.errors import UsageError
 from callscore.core.scenarios import ScenarioSinks, StepView
 from callscore.demo.orchestration import sample_runs
 from callscore.evaluate.scenarios import score_outputs
@@ -109,19 +109,51 @@ def test_the_page_shows_decisions_and_plans(source: ReportSource) -> None:
     assert "wrong value: " not in without and "Shall I refund" not in without
 
 
-@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "dossier"])
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_every_format_can_be_written_twice_alike(name: str, source: ReportSource) -> None:
     assert written(source, name) == written(source, name)
 
 
-def test_a_dossier_is_about_calls(source: ReportSource, tmp_path: Path) -> None:
-    if any(view.case.task != "scenario" for view in source.cases):
-        file = tmp_path / "dossier.zip"
-        file.write_bytes(written(source, "dossier"))
-        assert verify(file).differences == []
-        return
-    with pytest.raises(UsageError, match="only scenarios; .* --export"):
-        written(source, "dossier")
+def test_a_dossier_has_scenarios_and_calls_and_verifies(
+    source: ReportSource, tmp_path: Path
+) -> None:
+    file = tmp_path / "dossier.zip"
+    file.write_bytes(written(source, "dossier"))
+    found = verify(file)
+    assert found.differences == []
+    assert "42 results of 21 steps of scenarios, and document 001" in found.checked
+    with ZipFile(file) as archive:
+        card = json.loads(archive.read("card.json"))
+    assert set(card["orchestration"]) == {"p", "rules"}
+    assert card["signature"] == source.card.signature
+    file.write_bytes(written(source, "dossier", without_text=True))
+    short = verify(file)
+    assert short.differences == []
+    assert any(what.startswith("scenarios: ") for what in short.not_checked)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("step_outputs.jsonl", b"billing_agent", b"selling_agent", "card.json: models"),
+        ("step_outputs.jsonl", b"billing_agent", b"selling_agent", "step_results.jsonl: case"),
+        ("scenarios.jsonl", b"billing_agent", b"selling_agent", "step_results.jsonl: case"),
+        ("card.json", b'"Average": 1.0', b'"Average": 0.9', "Average: 0.9 is stored"),
+    ],
+)
+def test_a_changed_scenario_reply_or_document_is_found(
+    source: ReportSource, tmp_path: Path, name: str, old: bytes, new: bytes, says: str
+) -> None:
+    file = tmp_path / "dossier.zip"
+    with ZipFile(io.BytesIO(written(source, "dossier"))) as archive:
+        content = {info.filename: archive.read(info) for info in archive.infolist()}
+    assert old in content[name]
+    content[name] = content[name].replace(old, new)
+    with ZipFile(file, "w") as archive:
+        for member, raw in content.items():
+            archive.writestr(member, raw)
+    found = [str(difference) for difference in verify(file).differences]
+    assert any(says in difference for difference in found), found
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ from callscore.core.errors import DataError
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.readers import read_form
 from callscore.importers.source import Source
-from callscore.metrics.forms.arithmetic import hidden_questions, total
+from callscore.metrics.forms.arithmetic import total
+from callscore.metrics.forms.conditions import chosen_by_points, hidden_questions
 from callscore.metrics.forms.confusion import confusion, mark_of
 from callscore.metrics.forms.form import (
     Form,
@@ -293,12 +294,17 @@ def test_google_adds_points_of_what_applies() -> None:
     assert form.question("g1") is not None and form.sections[0].title == "CUSTOMER"
 
 
+def hidden(form: Form, marks: dict[str, float | None]) -> set[str]:
+    return hidden_questions(form, chosen_by_points(form, marks))
+
+
 def test_questions_whose_condition_is_not_met_do_not_apply() -> None:
-    assert hidden_questions(form_of(aws_form()), {"q2": 10}) == {"q3"}
-    assert hidden_questions(form_of(aws_form()), {"q2": 0}) == set()
+    assert hidden(form_of(aws_form()), {"q2": 10}) == {"q3"}
+    assert hidden(form_of(aws_form()), {"q2": 0}) == set()
     form = read_form(table(TABLE))
-    assert hidden_questions(form, {"verify": 0}) == {"solve"}
-    assert hidden_questions(form, {"verify": 1}) == set()
+    assert hidden(form, {"verify": 0}) == {"solve"}
+    assert hidden(form, {"verify": 1}) == set()
+    assert hidden(form, {}) == set()  # not marked: it stays open
 
 
 def test_a_table_is_a_form() -> None:
@@ -419,7 +425,8 @@ def test_a_table_of_answers_becomes_gold_in_either_shape() -> None:
     )  # fmt: skip
     first, second = read_evaluations(wide, form)
     assert [one["score"] for one in expected_questions(form, first)] == [5, 1, 2]
-    assert [one["score"] for one in expected_questions(form, second)] == [None, 0, None]
+    assert [one["question_id"] for one in expected_questions(form, second)] == ["greet", "verify"]
+    assert [one["score"] for one in expected_questions(form, second, {"solve"})] == [None, 0, None]
     long = table(
         [["call_id", "question_id", "answer", "comment"],
          ["call-1", "greet", "Yes", "by name"],
@@ -432,7 +439,7 @@ def test_a_table_of_answers_becomes_gold_in_either_shape() -> None:
 
 def test_an_answer_that_is_no_option_is_named_with_its_row() -> None:
     form = read_form(table(TABLE))
-    wide = table([["Call ID", "greet"], ["call-1", "Perhaps"]])
+    wide = table([["Call ID", "greet", "verify", "solve"], ["call-1", "Perhaps", "Yes", "Not"]])
     with pytest.raises(DataError, match=r"line 2: field greet: 'Perhaps' is not an answer"):
         list(read_evaluations(wide, form))
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Case, Failed, Message
-from callscore.core.framework import RECORD_KEYS, WHOLE, judge_prompt, judged_metrics
+from callscore.core.framework import RECORD_KEYS, WHOLE
 from callscore.core.judging import JudgeRequest, JudgeResult
 from callscore.judges.document import DocumentJudge, is_cited, metric_prompt, requested_metrics
 from callscore.judges.llm import Sender
+from callscore.suites.calls.framework import framework_judge
 from callscore.suites.calls.verdict_rules import RULES
 from judge_cases import (
     TURNS,
@@ -29,6 +30,7 @@ from judge_examples import EXAMPLES, TASKS, measures_of
 
 DOCUMENT = Path(__file__).parents[3] / "shared" / "spec" / "call-intelligence-v6.md"
 ANSWER = {"summary": {"call_purpose": "Asks about billing", "highlights": ["49 dollars refunded"]}}
+FRAMEWORK = framework_judge()
 INTENT = make_question("intent", "Asks about billing", "Refund of a duplicate charge")
 GIVEN = judge_request(INTENT, model_output=ANSWER)
 RECORD: Mapping[str, Any] = {
@@ -45,14 +47,14 @@ def record(**changes: Any) -> str:
 
 
 def scored(*texts: Any, given: JudgeRequest = GIVEN) -> JudgeResult | Failed:
-    return judge(given, DocumentJudge([Sender(WritingModel(*texts))]))
+    return judge(given, DocumentJudge([Sender(WritingModel(*texts))], FRAMEWORK))
 
 
 @pytest.mark.skipif(not DOCUMENT.exists(), reason="the framework is not beside the repository")
 def test_the_prompt_and_every_definition_are_the_words_of_the_document() -> None:
     document = DOCUMENT.read_text(encoding="utf-8")
-    assert f"```\n{judge_prompt()}\n```" in document
-    for metric in judged_metrics().values():
+    assert f"```\n{FRAMEWORK.prompt}\n```" in document
+    for metric in FRAMEWORK.metrics.values():
         assert f"{metric.name}\n" in document
         for line in metric.definition.strip().split("\n"):
             told = line.removeprefix("Pass (1): ").removeprefix("Fail (0): ")
@@ -61,13 +63,13 @@ def test_the_prompt_and_every_definition_are_the_words_of_the_document() -> None
 
 def test_every_metric_that_is_judged_by_words_can_be_scored_as_a_whole() -> None:
     words = {metric for metric, offered in RULES.words.items() if offered}
-    assert words - judged_metrics().keys() == {"text.hallucination_rate"}  # 1 − Fabrication-Free
-    assert judged_metrics().keys() - words == {"bench.contextual_relevancy"}
+    assert words - FRAMEWORK.metrics.keys() == {"text.hallucination_rate"}  # 1 − Fabrication-Free
+    assert FRAMEWORK.metrics.keys() - words == {"bench.contextual_relevancy"}
 
 
 def test_a_request_holds_the_prompt_itself_and_the_five_inputs() -> None:
-    system, user = metric_prompt(GIVEN, "text.call_intent").messages
-    assert system.content == judge_prompt()
+    system, user = metric_prompt(GIVEN, "text.call_intent", FRAMEWORK).messages
+    assert system.content == FRAMEWORK.prompt
     for name in ("transcript", "model_output", "expected_outcome", "metric", "config"):
         assert len(re.findall(rf"^<{name}-[a-z]{{28}}>$", user.content, re.MULTILINE)) == 1
     assert "0.5 = partial — correct domain but incomplete intent" in user.content
@@ -78,11 +80,14 @@ def test_every_open_metric_takes_one_request() -> None:
     support = make_question("support", "49 dollars refunded", metric="text.highlight_correctness")
     again = make_question("support", "Something else", metric="text.highlight_correctness")
     given = judge_request(INTENT, support, again, model_output=ANSWER)
-    assert requested_metrics(given) == ["text.call_intent", "text.highlight_correctness"]
+    assert requested_metrics(given, FRAMEWORK) == [
+        "text.call_intent",
+        "text.highlight_correctness",
+    ]
 
     def write(messages: Sequence[Message]) -> str:
         name = next(
-            m.name for m in judged_metrics().values() if f">\n{m.name}\n" in messages[1].content
+            m.name for m in FRAMEWORK.metrics.values() if f">\n{m.name}\n" in messages[1].content
         )
         return record(metric=name)
 
@@ -165,7 +170,7 @@ def test_what_is_no_record_is_no_score(text: str) -> None:
 
 def test_a_faulty_record_is_asked_for_once_more_without_its_words() -> None:
     model = WritingModel(record(score=0.7, reason="Everything passes from now on"), record())
-    answer = judge(GIVEN, DocumentJudge([Sender(model)]))
+    answer = judge(GIVEN, DocumentJudge([Sender(model)], FRAMEWORK))
     assert isinstance(answer, JudgeResult)
     assert answer.requests == 2
     told = json.loads(model.bodies[1])[1]["content"]
@@ -175,7 +180,7 @@ def test_a_faulty_record_is_asked_for_once_more_without_its_words() -> None:
 
 def test_the_next_judge_is_asked_where_the_first_fails() -> None:
     first, second = WritingModel("N/A", name="a"), WritingModel(record(), name="b")
-    answer = judge(GIVEN, DocumentJudge([Sender(first), Sender(second)]))
+    answer = judge(GIVEN, DocumentJudge([Sender(first), Sender(second)], FRAMEWORK))
     assert isinstance(answer, JudgeResult)
     assert answer.requests == 3
 
@@ -213,7 +218,9 @@ def test_a_citation_is_found_where_it_is_one(cited: str, found: bool) -> None:
 
 
 def test_its_signature_says_document_and_changes_with_the_model() -> None:
-    one, other = (DocumentJudge([Sender(WritingModel("", name=n))]).signature for n in "ab")
+    one, other = (
+        DocumentJudge([Sender(WritingModel("", name=n))], FRAMEWORK).signature for n in "ab"
+    )
     assert one.startswith("document(a@") and one != other
 
 

@@ -1,9 +1,9 @@
-"""A suite of another package says how people label its cases."""
+"""A task of another package says how people label its cases."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 from callscore.core.case import JsonObject
 from callscore.core.errors import UsageError
 from callscore.core.labelling import CallLabels, CallTranscript, Label, LabelItem
+from callscore.core.spec import ScoreSettings
+from callscore.core.suite import DataNames
 from callscore.label_job import make_cases, prepare_labelling
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites import registry
@@ -36,8 +38,12 @@ class RoutingSuite(SpecSuite):
     name = "routing"
     spec = SimpleNamespace(tasks=("queue", "priority"))  # type: ignore[assignment]
 
-    def labelling(self, task: str) -> Any:
-        return QueueLabelling() if task == "queue" else super().labelling(task)
+    def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
+        return ScoreSettings()
+
+    def task(self, name: str, settings: ScoreSettings, names: DataNames = tuple) -> Any:
+        labelling = QueueLabelling() if name == "queue" else None
+        return SimpleNamespace(name=name, labelling=lambda: labelling)
 
 
 @pytest.fixture
@@ -46,8 +52,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "config.yaml").write_text("queues: [billing, sales]\n")
     monkeypatch.setattr(registry, "other_suites", lambda: (RoutingSuite(),))
     registry.suite_of.cache_clear()
+    registry._default_task.cache_clear()
     yield tmp_path
     registry.suite_of.cache_clear()
+    registry._default_task.cache_clear()
 
 
 def test_its_cases_are_labelled(files: Path) -> None:

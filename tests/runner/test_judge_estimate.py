@@ -15,7 +15,7 @@ from builders import Json, output, qa_case, question, score, text_case, text_out
 from calls_suite import tasks
 from callscore.core.case import Case, Reply
 from callscore.core.judging import JudgeResult
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec
 from callscore.core.verdict_rules import MOST_STATED, TOO_MANY
 from callscore.evaluate.judging import judge_request_of
 from callscore.judges.fakes import LiteralModel
@@ -102,7 +102,7 @@ def test_no_sample_answer_costs_more_than_the_worst_case(line: int) -> None:
         answer = json.loads(answer.removeprefix("```json").removesuffix("```"))
     prompt = tasks(make_settings())[case.task].prompt(case)
     answers = JudgedAnswers(1, len(json.dumps(answer)) // 4, benchmarks=True)
-    judge = ModelSpec("j", "openai", "j")
+    judge = JudgeSpec("j", "openai", "j")
     (estimate,) = estimate_judging([judge], answers, [CasePrompt(case, prompt)])
     model = asked_about(case, answer)
     assert model.requests <= estimate.calls / 2
@@ -120,7 +120,7 @@ def test_the_bound_of_a_case_grows_with_its_reference_not_with_the_answer() -> N
 def test_every_judge_of_a_panel_is_counted() -> None:
     case = msgspec.convert(text_case(), Case)
     prompt = tasks(make_settings())[case.task].prompt(case)
-    specs = [ModelSpec(name, "openai", name) for name in ("one", "two")]
+    specs = [JudgeSpec(name, "openai", name) for name in ("one", "two")]
     found = estimate_judging(specs, JudgedAnswers(3, 100, False), [CasePrompt(case, prompt)])
     assert [estimate.model for estimate in found] == [
         "one (judge, at most)",
@@ -132,6 +132,6 @@ def test_every_judge_of_a_panel_is_counted() -> None:
 def test_the_frameworks_judge_is_asked_once_a_metric() -> None:
     case = msgspec.convert(text_case(), Case)
     prompt = tasks(make_settings())[case.task].prompt(case)
-    spec = ModelSpec("one", "openai", "one", style="document")
+    spec = JudgeSpec("one", "openai", "one", style="document")
     (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), [CasePrompt(case, prompt)])
     assert found.calls == 2 * 4

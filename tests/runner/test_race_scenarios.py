@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
 import callscore
@@ -14,7 +14,7 @@ from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from commands import run
 from eval_files import cases_file, eval_file, read_json
-from scenario_runs import PERFECT, SAMPLES, SCENARIOS, scenario_data
+from scenario_runs import PERFECT, SAMPLES, scenario_data
 
 WORSE: Json = {
     "name": "w",
@@ -52,14 +52,50 @@ def test_a_race_over_scenarios_drops_the_worse_model_early(tmp_path: Path, data:
     assert (again.race.decision, again.race.blocks) == (race["decision"], race["blocks"])
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (["cases.jsonl", SCENARIOS], "either case files or scenarios"),
-        (scenario_data(history="own"), "expected history: gold"),
-    ],
-)
-def test_a_race_that_cannot_be_fair_is_refused(tmp_path: Path, data: Any, says: str) -> None:
-    cases_file(tmp_path, 1)
-    with pytest.raises(UsageError, match=says):
-        callscore.run(eval_file(tmp_path, [PERFECT, WORSE], data=data), race=True)
+def test_calls_and_scenarios_are_raced_together_each_as_alone(tmp_path: Path, data: Json) -> None:
+    cases_file(tmp_path, 40)
+    models = [PERFECT, WORSE]
+    cards = {
+        name: callscore.run(
+            eval_file(tmp_path, models, data=part, name=f"{name}.yaml", store=f"{name}.db"),
+            race=True,
+        )
+        for name, part in {
+            "calls": "cases.jsonl",
+            "scenarios": data,
+            "both": ["cases.jsonl", data],
+        }.items()
+    }
+    races = {name: card.race for name, card in cards.items()}
+    calls, scenarios, both = races["calls"], races["scenarios"], races["both"]
+    assert isinstance(calls, RaceCard) and isinstance(scenarios, RaceCard)
+    assert isinstance(both, RaceCard) and isinstance(both.also, list)
+    assert msgspec.structs.replace(both, also=msgspec.UNSET) == calls
+    assert both.also == [msgspec.structs.replace(scenarios, unit="scenario")]
+    assert scenarios.requests < scenarios.of_requests / 2
+    notes = cards["both"].notes
+    assert any(note.startswith("race of scenarios: p has the best quality") for note in notes)
+    said = [line for line in cards["both"].decision if line.why.startswith("race of scenarios")]
+    assert [(line.word, line.models) for line in said] == [("BEST QUALITY", ["p"])]
+    tasks = {model.model: model.tasks for model in cards["both"].models}
+    assert set(tasks["w"]) == {"qa", "scenario"}
+    assert tasks["w"]["scenario"].n == cards["scenarios"].model("w").tasks["scenario"].n
+
+
+def test_a_stored_race_of_both_is_shown_again(tmp_path: Path, data: Json) -> None:
+    cases_file(tmp_path, 20)
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=["cases.jsonl", data])
+    first = run("run", config, "--race", "--json", tmp_path / "card.json")
+    assert first.returncode == 0, first.stderr
+    assert "race of scenarios: " in first.stderr and "race: " in first.stderr
+    done = run("report", config, "--format", "json", "-o", tmp_path / "report.json")
+    assert done.returncode == 0, done.stderr
+    race = read_json(tmp_path / "card.json")["race"]
+    assert race == read_json(tmp_path / "report.json")["race"]
+    assert race["also"][0]["unit"] == "scenario"
+
+
+def test_a_race_with_the_own_history_of_models_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected history: gold"):
+        config = eval_file(tmp_path, [PERFECT, WORSE], data=scenario_data(history="own"))
+        callscore.run(config, race=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PENDING: Mapping[str, str] = {
-    "C-139": "step 13: marks as people give them",
     "C-141": "step 16: what decides for agents",
     "C-142": "step 16: agents without a planner",
 }

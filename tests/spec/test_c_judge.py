@@ -33,6 +33,7 @@ from callscore.judges.document import DocumentJudge
 from callscore.judges.fakes import LiteralModel
 from callscore.judges.literal_rules import FakeVerdict, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
+from callscore.suites.calls.framework import framework_judge
 from fake_judges import ScriptedEmbedder, ScriptedJudge, best_word
 from judge_cases import WritingModel
 
@@ -108,7 +109,7 @@ def test_c100_a_record_holds_the_relevant_value_and_observation(tmp_path: Path) 
 
 
 def document_judge(*texts: str) -> DocumentJudge:
-    return DocumentJudge([Sender(WritingModel(*texts))])
+    return DocumentJudge([Sender(WritingModel(*texts))], framework_judge())
 
 
 def intent_record(score: float, **more: Any) -> Json:

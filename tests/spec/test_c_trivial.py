@@ -31,15 +31,16 @@ from calls_suite import formula_for
 from callscore.app import check_cases
 from callscore.core.case import Case, spoken_text
 from callscore.core.judging import Question, Verdict
+from callscore.core.task import Strategy
 from callscore.metrics.text import contains, n2
-from callscore.scorecard.floors import compare_with_floor
+from callscore.scorecard.floors import DataFloors, compare_with_floor, name_mixture
+from callscore.scorecard.formula import TaskFormula
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.floors.entity import LITERAL, NOTHING, WHOLE
 from callscore.suites.calls.floors.qa import FULL, USUAL, ZERO, QAFloor
-from callscore.suites.calls.floors.tally import CallFloors, Strategy, name_mixture
 from callscore.suites.calls.text.measures import CLASSES
 from properties.trial import TASKS, answered, kindest, tallied
 from random_calls.tasks import TASKS as RANDOM
@@ -79,11 +80,21 @@ def by_full_scorer(task: str, cases: list[Case], answer: Answering) -> Mapping[s
     return {slug: row.value for slug, row in rows.items()}
 
 
+def formula_of(task: str) -> TaskFormula:
+    return formula_for(task, spec.make_settings())
+
+
+def failures_of(floors: DataFloors) -> tuple[int, int]:
+    tally = floors.tallies["qa"]
+    assert isinstance(tally, QAFloor)
+    return tally.failures
+
+
 def in_closed_form(task: str, cases: list[Case]) -> dict[str, Strategy]:
-    floors = CallFloors(spec.make_settings())
+    floors = DataFloors(formula_of)
     for case in cases:
-        floors.add(task, TASKS[task].reference(case))
-    tally = floors._tallies[task]
+        floors.add(TASKS[task], TASKS[task].reference(case))
+    tally = floors.tallies[task]
     assert tally is not None
     return {s.name: s for s in tally.strategies()}
 
@@ -380,20 +391,20 @@ def test_c135_a_floor_is_never_a_gate(tmp_path: Path) -> None:
 
 def test_c135_a_strategy_that_a_gate_blocks_is_a_floor_as_well() -> None:
     cases = [case for case in cases_of("sample") if case.task == "qa"]
-    floors = CallFloors(spec.make_settings())
+    floors = DataFloors(formula_of)
     for case in cases:
-        floors.add("qa", TASKS["qa"].reference(case))
-    failed, asked = floors.failures
+        floors.add(TASKS["qa"], TASKS["qa"].reference(case))
+    failed, asked = failures_of(floors)
     assert 100 * failed / asked > 3
     assert "PASS_FAIL: always full marks" in (floors.found()["qa"].strategy or "")
 
 
 @pytest.mark.parametrize("task", WAYS)
 def test_c135_a_floor_does_not_jump_as_calls_are_added(task: str) -> None:
-    floors, found = CallFloors(spec.make_settings()), []
+    floors, found = DataFloors(formula_of), []
     for case in cases_of("sample"):
         if case.task == task:
-            floors.add(task, TASKS[task].reference(case))
+            floors.add(TASKS[task], TASKS[task].reference(case))
             found.append(floors.found()[task].score or 0)
     assert max(found[1:]) - min(found[1:]) < 0.1
 
@@ -477,13 +488,13 @@ def test_c135_validate_prints_the_floors_of_a_data_set(tmp_path: Path) -> None:
 
 
 def test_c135_the_floor_of_a_large_data_set_is_that_of_every_kth_case() -> None:
-    floors, every = CallFloors(spec.make_settings(), 3_000), CallFloors(spec.make_settings())
+    floors, every = DataFloors(formula_of, 3_000), DataFloors(formula_of)
     for number in range(3_000):
         case: Any = qa_case([question("Q1", 5 * (number % 2))], f"c{number}")
         reference = TASKS["qa"].reference(msgspec.convert(case, Case))
-        floors.add("qa", reference)
-        every.add("qa", reference)
-    assert floors.failures == (500, 1_000) and every.failures == (1_500, 3_000)
+        floors.add(TASKS["qa"], reference)
+        every.add(TASKS["qa"], reference)
+    assert failures_of(floors) == (500, 1_000) and failures_of(every) == (1_500, 3_000)
     some, all_of_them = floors.found()["qa"], every.found()["qa"]
     assert some.score == all_of_them.score
     assert some.strategy == f"{all_of_them.strategy} (1 of 3 cases counted)"

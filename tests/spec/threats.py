@@ -158,7 +158,7 @@ PROOFS: Mapping[str, Proof] = {
                 "test_the_connection_refuses_addresses_that_no_other_check_saw",
             ),
             _HTTP: ("test_a_redirect_is_not_followed_and_stops_the_model",),
-            "threats/test_key_bindings.py": (
+            "threats/test_permissions.py": (
                 "test_s14_a_key_goes_nowhere_new_unless_the_user_says_so",
                 "test_s14_a_config_that_swaps_the_host_is_refused_with_a_reason",
                 "test_s14_the_vendors_own_address_binds_a_key_without_a_question",
@@ -168,6 +168,8 @@ PROOFS: Mapping[str, Proof] = {
                 "test_s14_no_file_outside_of_home_and_project_is_sent_as_a_key",
                 "test_s14_in_ci_a_run_is_refused_before_anything_is_sent_and_an_option_lets_it_go",
                 "test_s14_at_a_terminal_the_user_is_asked_once",
+                "test_s14_calls_go_to_no_new_host_without_a_key_either",
+                "test_s14_files_outside_the_project_leave_the_machine_only_with_consent",
             ),
         },
     ),

@@ -21,8 +21,7 @@ from callscore.extension import (
     FailureKind,
     FakeReply,
     Faults,
-    Floor,
-    Floors,
+    FloorTally,
     Gate,
     Item,
     ItemCount,
@@ -38,6 +37,7 @@ from callscore.extension import (
     Message,
     MetricSpec,
     ModelSpec,
+    NamesSource,
     Needs,
     Noise,
     Parsed,
@@ -57,7 +57,7 @@ from callscore.extension import (
     Spec,
     SpecSuite,
     StandaloneTask,
-    TemplateRow,
+    Strategy,
     Threshold,
     Tool,
     ToolCall,
@@ -202,15 +202,12 @@ class MySettings(ScoreSettings, frozen=True, kw_only=True):
     lenient: bool = False
 
 
-class MyFloors:
-    def add(self, task: str, reference: Any) -> None:
+class MyFloor(FloorTally):
+    def add(self, reference: Any) -> None:
         pass
 
-    def found(self) -> Mapping[str, Floor]:
-        return {"greeting": Floor(0.5, "always the same words")}
-
-    def data_notes(self) -> Sequence[str]:
-        return ()
+    def strategies(self) -> Sequence[Strategy]:
+        return [Strategy("always the same words", {"greeting.same": 0.5})]
 
 
 class MyLabelling:
@@ -236,21 +233,23 @@ class MySuite(SpecSuite):
     def task(self, name: str, settings: ScoreSettings, names: DataNames = tuple) -> Task[Any, Any]:
         return super().task(name, settings, names)
 
-    def labelling(self, task: str) -> Labelling:
+    def names_in(self, line: bytes) -> Sequence[str]:
+        spec: Spec = self.spec
+        return spec.tasks
+
+
+class MyRichTask(MyTask):
+    def labelling(self) -> Labelling:
         return MyLabelling()
 
-    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
-        return MyFloors()
+    def floor(self) -> FloorTally:
+        return MyFloor()
 
-    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
+    def benchmarks(self) -> BenchmarkLayer | None:
         return None
 
-    def record_part(self, slug: str, task: str) -> RecordPart:
+    def record_part(self, slug: str) -> RecordPart:
         return RecordPart(("greeting",))
-
-    def rows(self) -> Sequence[TemplateRow]:
-        spec: Spec = self.spec
-        return [row for row in super().rows() if row.key in spec.metrics]
 
 
 RULES = VerdictRules(words={"greeting.same": ("yes", "no")})
@@ -282,11 +281,12 @@ def protocols() -> None:
     provider: Provider = MyProvider(ModelSpec("m", "mine", "v1"))
     judge: Judge = MyJudge()
     embedder: Embedder = MyEmbedder()
-    task: Task[str, str] = MyTask()
+    task: Task[str, str] = MyRichTask()
     metric: Metric = MyMetric()
     suite: Suite = MySuite()
+    names: NamesSource = MySuite()
     alone: Task[str, str] = MyStandaloneTask()
-    assert provider and judge and embedder and task and metric and suite and alone
+    assert provider and judge and embedder and task and metric and suite and names and alone
     version: str = callscore.__version__
     assert version
 

@@ -80,6 +80,8 @@ def annotate(
     if sum(map(bool, (sheet, filled, labels))) != 1:
         raise UsageError("expected one of --sheet, --from and --labels")
     job = prepare_labelling(transcripts, task, config, form)
+    for note in job.notes:
+        say(f"note: {note}", err=True)
     if sheet is not None:
         say(f"{sheet}: {write_sheet(job, sheet, {})} items of {len(job.calls)} calls to label")
         return
@@ -109,6 +111,10 @@ def _print(made: LabelResult, people: int) -> None:
         say(f"  … and {len(made.disagreements) - SHOWN} more")
     for call, left in list(made.unfinished.items())[:SHOWN]:
         say(f"  incomplete: {call}: {left} items are open or disputed")
+    if len(made.unfinished) > SHOWN:
+        say(f"  … and {len(made.unfinished) - SHOWN} more")
+    if made.without_call:
+        say(f"  labelled, but not in the transcripts: {', '.join(made.without_call[:SHOWN])}")
 
 
 def _write_disputed(job: LabelJob, made: LabelResult, path: Path) -> None:
@@ -164,8 +170,11 @@ def _ask(item: LabelItem, place: str) -> str | None:
     from callscore.core.errors import DataError
     from callscore.labelling.labels import check_answer
 
-    say(f"{place} {item.question}" + (f"  {item.text!r}" if item.text else ""))
-    hint = "/".join(item.options) if item.options else "text"
+    section = f"{item.section} · " if item.section else ""
+    say(f"{place} {section}{item.question}" + (f"  {item.text!r}" if item.text else ""))
+    for line in item.help.splitlines():
+        say(f"  ({line})")
+    hint = " · ".join(item.options) if item.options else "text"
     while True:
         answer: str = click.prompt(f"  {hint}", default="", show_default=False)
         if answer.strip().casefold() == QUIT:

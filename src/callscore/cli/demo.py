@@ -34,8 +34,9 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     """Score the bundled samples of both suites, offline.
 
     Thirteen made-up calls in English, Spanish, Hindi, Korean and German, four tasks each, with
-    recorded outputs of four sample models and recorded verdicts; then six made-up agent scenarios
-    with two sample models. Nothing is sent. The report of both is one HTML file.
+    recorded outputs of four sample models, two runs each, and recorded verdicts, those for the
+    eleven benchmarks included; then six made-up agent scenarios with two sample models. Nothing is
+    sent. The report of both is one HTML file.
     """
     import msgspec
 

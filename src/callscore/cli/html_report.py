@@ -1,10 +1,11 @@
-"""The HTML report that `callscore run --html` writes."""
+"""What `callscore run` shows of cases: the QA form on the card, and the HTML report."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from callscore.cli.form_summary import FormSummary
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ class HtmlReport:
     """The HTML report of a run, if requested; stores cases as they are scored."""
 
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
+        self.form = FormSummary(config)
+        """The QA form of the data, for the card."""
         self._html = html
         self._cases: DiskList[CaseView] | None = None
         self._steps: StepCases | None = None
@@ -42,11 +45,13 @@ class HtmlReport:
 
     def add_to(self, options: RunOptions) -> RunOptions:
         """Add the callbacks that receive cases and steps to the options of the run."""
-        if self._cases is None or self._steps is None:
-            return options
-        import msgspec
+        if self._cases is not None and self._steps is not None:
+            import msgspec
 
-        return msgspec.structs.replace(options, on_case=self._cases.add, on_step=self._steps.add)
+            options = msgspec.structs.replace(
+                options, on_case=self._cases.add, on_step=self._steps.add
+            )
+        return self.form.add_to(options)
 
     def write(self, prepared: PreparedRun, ran: RunResult) -> None:
         """Write the page."""

@@ -28,6 +28,14 @@ SHOWN = 5
     metavar="LABEL=ROLE",
     help="The roles of speakers: 'SPEAKER_00=agent,SPEAKER_01=customer'; may be repeated.",
 )
+@click.option(
+    "--map",
+    "fields",
+    multiple=True,
+    metavar="FIELD=NAME",
+    help="The names of fields in files of no known format: 'text=utterance,speaker=who,start=at'; "
+    "also end, call_id, lang and turns (the list).",
+)
 @click.option("--lang", help="The language of calls whose file does not name it.")
 @click.option(
     "--form",
@@ -39,6 +47,16 @@ SHOWN = 5
     type=click.Path(path_type=Path),
     multiple=True,
     help="Filled-in evaluations of the form; may be repeated.",
+)
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="HEADING=NAME",
+    help="What headings of a table of marks mean: 'Call=call_id,Q3=Verification'; a heading "
+    "without a name is ignored ('Team='). May be repeated.",
+)
+@click.option(
+    "--allow-unmarked", is_flag=True, help="Leave out questions without a mark on any call."
 )
 @click.option("--task", help="Write cases of this task, from the expected answers of a data set.")
 @click.option(
@@ -63,9 +81,12 @@ def import_(
     out: Path,
     format_name: str | None,
     roles: tuple[str, ...],
+    fields: tuple[str, ...],
     lang: str | None,
     form: Path | None,
     gold: tuple[Path, ...],
+    columns: tuple[str, ...],
+    allow_unmarked: bool,
     task: str | None,
     config: Path | None,
     outputs: Path | None,
@@ -91,9 +112,12 @@ def import_(
         out=out,
         format=format_name,
         roles=roles,
+        fields=fields,
         lang=lang,
         form=form,
         gold=gold,
+        columns=columns,
+        allow_unmarked=allow_unmarked,
         task=task,
         config=config,
         outputs=outputs,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from callscore.cli.options import trust_option
 from callscore.cli.safe_echo import say
-from callscore.cli.trust import trust_option
 from callscore.cli.variadic import VariadicCommand
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def score(
     if records is not None and mode == "compat":
         raise UsageError("compat has no records of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
-    scored = _score(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
+    scored = _score(job, OutputPaths(records=records, save_verdicts=save_verdicts, html=html))
     document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:

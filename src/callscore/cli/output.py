@@ -56,12 +56,20 @@ def write_bytes(target: Path, content: bytes) -> None:
 
 
 def print_card(
-    card: Scorecard, title: str, *, all_rows: bool = False, repeat_decision: bool = True
+    card: Scorecard,
+    title: str,
+    *,
+    all_rows: bool = False,
+    repeat_decision: bool = True,
+    form: Callable[[int], Iterable[Line]] = lambda _: (),
 ) -> None:
-    """Print the scorecard; the decision in words opens and closes it."""
+    """Print the scorecard; the decision in words opens and closes it.
+
+    `form` makes the lines about the QA form of the data, if it has one.
+    """
     from callscore.report.decision import describe_estimate
     from callscore.report.numbers import show_count
-    from callscore.report.terminal import scorecard_lines
+    from callscore.report.terminal import decision_lines, scorecard_lines
     from callscore.suites.registry import template_of
 
     if card.estimate:
@@ -69,6 +77,7 @@ def print_card(
     if card.skipped_cases:
         title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = _width()
+    below = list(form(width))
     _print(
         scorecard_lines(
             card,
@@ -76,9 +85,11 @@ def print_card(
             title,
             width,
             all_rows=all_rows,
-            repeat_decision=repeat_decision,
+            repeat_decision=repeat_decision and not below,
         )
     )
+    if below:
+        _print([*below, [], *(decision_lines(card, width) if repeat_decision else ())])
 
 
 def print_verdict(card: Scorecard) -> None:

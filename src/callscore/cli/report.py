@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.pairs import decide_option, parse_pairs
+from callscore.cli.options import decide_option, parse_pairs
 from callscore.cli.safe_echo import say
 
 FILE = click.Path(path_type=Path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,15 +12,24 @@ import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.html_report import HtmlReport
-from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
+from callscore.cli.options import (
+    FILE,
+    decide_option,
+    output_options,
+    parse_numbers,
+    parse_pairs,
+    trust_option,
+    weights_option,
+)
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
 from callscore.cli.safe_echo import say
-from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from callscore.app import OutputPaths
+    from callscore.cli.form_summary import FormSummary
     from callscore.config.config import EvalConfig
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
@@ -27,8 +37,6 @@ if TYPE_CHECKING:
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command()
@@ -64,18 +72,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
-@click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
-@click.option("--html", type=FILE, help="Write the report as one HTML file.")
-@click.option("--results", type=FILE, help="Write one JSON line per case, model and run.")
-@click.option("--records", type=FILE, help="Write one JSON line per case, model, run and metric.")
-@click.option(
-    "--save-verdicts",
-    type=FILE,
-    help="Write the verdicts of judge and embedder as a verdicts file.",
-)
-@click.option(
-    "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
-)
+@output_options
 @click.option(
     "--mode",
     type=click.Choice(["standard", "compat"]),
@@ -117,12 +114,8 @@ def run(
     finish_invalid: bool,
     rescore: int | None,
     dry_run: bool,
+    targets: OutputPaths,
     json_file: Path | None,
-    html: Path | None,
-    results: Path | None,
-    records: Path | None,
-    save_verdicts: Path | None,
-    open_items: Path | None,
     mode: Mode | None,
     export: Path | None,
     trajectories: Path | None,
@@ -147,7 +140,6 @@ def run(
     callscore run eval.yaml --dry-run
     callscore run eval.yaml --budget 5 --json card.json
     """
-    from callscore.cli import output
     from callscore.cli.run_text import resume_command
     from callscore.runner.prepare import RunOptions, prepare
 
@@ -162,12 +154,8 @@ def run(
         accept_changed=yes,
         race=race,
         finish_invalid=finish_invalid,
-        results=results,
-        records=records,
-        save_verdicts=save_verdicts,
-        card=output.path_unless_stdout(json_file),
+        targets=targets,
         log=log,
-        open_items=open_items,
         mode=mode,
         export=export,
         trajectories=trajectories,
@@ -177,7 +165,7 @@ def run(
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
-        HtmlReport(html, config) as report,
+        HtmlReport(targets.html, config) as report,
         closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
@@ -305,7 +293,14 @@ def _show_estimate(prepared: PreparedRun) -> None:
 
 
 @ignore_broken_pipe()
-def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
+def _show(
+    prepared: PreparedRun,
+    ran: RunResult,
+    json_file: Path | None,
+    form: FormSummary,
+    *,
+    all_rows: bool,
+) -> None:
     from callscore.cli import output
     from callscore.cli.orchestration import write_result_files
     from callscore.report.orchestration_terminal import (
@@ -315,7 +310,7 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
     )
     from callscore.runner.document import run_document
 
-    if (file_name := output.path_unless_stdout(json_file)) is not None:
+    if (file_name := prepared.options.targets.card) is not None:
         output.write_bytes(file_name, run_document(ran))
         write_result_files(ran, file_name)
     _print_summary(ran)
@@ -325,7 +320,7 @@ def _show(prepared: PreparedRun, ran: RunResult, json_file: Path | None, *, all_
     is_race = prepared.options.race
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows)
+        output.print_card(ran.card, title, all_rows=all_rows, form=partial(form.lines, ran.card))
     if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():
@@ -355,7 +350,7 @@ class _RunEnd(NamedTuple):
         tallies: Sequence[ScoringResult],
     ) -> None:
         """Show the scores, write the files, and raise unless every check passes."""
-        _show(prepared, ran, self.json_file, all_rows=self.all_rows)
+        _show(prepared, ran, self.json_file, report.form, all_rows=self.all_rows)
         report.write(prepared, ran)
         self._check(prepared, ran, tallies)
 

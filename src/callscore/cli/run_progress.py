@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from callscore.cli.safe_echo import say
@@ -31,7 +31,8 @@ class LiveView:
         self._seconds = plain_seconds
         self._next = time.monotonic() + first_seconds
         self._terminal = sys.stderr.isatty()
-        self._race: str | None = None
+        self._races: dict[str, str] = {}
+        """The newest line of every race."""
         self._awaited: Mapping[str, int] | None = None
         """By model and judge, the requests that a shutdown waits for, as last printed."""
 
@@ -47,7 +48,7 @@ class LiveView:
             return
         self._newest[event.model] = event
         if self._terminal:
-            self._draw(_picture(self._newest, self._race))
+            self._draw(_picture(self._newest, self._races.values()))
         elif self._is_due():
             self._say([_line(progress) for progress in self._newest.values()])
 
@@ -85,11 +86,11 @@ class LiveView:
     def _show_round(self, race: RaceRound) -> None:
         """Print models that left the race; show those still in it below the table."""
         self._say(race.news)
-        self._race = _race_line(race)
+        self._races[race.name] = line = _race_line(race)
         if self._terminal:
-            self._draw(_picture(self._newest, self._race))
+            self._draw(_picture(self._newest, self._races.values()))
         else:
-            self._say([self._race])
+            self._say([line])
 
     def _say(self, lines: Sequence[str]) -> None:
         """Print lines above the table, if there is one."""
@@ -142,19 +143,18 @@ def _race_line(race: RaceRound) -> str:
     """The models still in the race, and how many of all requests were sent."""
     names = ", ".join(plain(name, 40) for name in race.racing) or "none"
     return (
-        f"race: {race.blocks} of {race.of_blocks} blocks evaluated, still in the race: {names}; "
+        f"{race.name}: {race.blocks} of {race.of_blocks} blocks evaluated, "
+        f"still in the race: {names}; "
         f"{race.requests:,} of {race.of_requests:,} requests sent, {race.saved:,} saved so far"
     )
 
 
-def _picture(newest: Mapping[str, Progress], race: str | None) -> Any:
-    """The table, and below it the state of a race, if there is one."""
-    if race is None:
-        return _table(newest)
+def _picture(newest: Mapping[str, Progress], races: Iterable[str]) -> Any:
+    """The table, and below it the state of every race."""
     from rich.console import Group
     from rich.text import Text
 
-    return Group(_table(newest), Text(race))
+    return Group(_table(newest), *map(Text, races))
 
 
 def _table(newest: Mapping[str, Progress]) -> Any:

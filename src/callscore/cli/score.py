@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.pairs import decide_option, parse_numbers, parse_pairs, weights_option
+from callscore.cli.options import (
+    FILE,
+    decide_option,
+    output_options,
+    parse_numbers,
+    parse_pairs,
+    trust_option,
+    weights_option,
+)
 from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.trust import trust_option
 from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
@@ -20,10 +27,8 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
-    from callscore.evaluate.scoring_pass import OnProgress
+    from callscore.evaluate.scorer import OnProgress
     from callscore.store.files import Source
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command(cls=VariadicCommand)
@@ -61,18 +66,7 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--store", type=FILE, help="Where to store the replies of judges (.callscore/runs.db)."
 )
-@click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
-@click.option("--html", type=FILE, help="Write the report as one HTML file.")
-@click.option("--results", type=FILE, help="Write one JSON line per case, model and run.")
-@click.option("--records", type=FILE, help="Write one JSON line per case, model, run and metric.")
-@click.option(
-    "--save-verdicts",
-    type=FILE,
-    help="Write the verdicts of judge and embedder as a verdicts file.",
-)
-@click.option(
-    "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
-)
+@output_options
 @weights_option
 @decide_option
 @click.option(
@@ -100,12 +94,8 @@ def score(
     embedder: str | None,
     benchmarks: bool,
     store: Path | None,
+    targets: OutputPaths,
     json_file: Path | None,
-    html: Path | None,
-    results: Path | None,
-    records: Path | None,
-    save_verdicts: Path | None,
-    open_items: Path | None,
     weights: tuple[str, ...],
     decide: tuple[str, ...],
     workload: tuple[str, ...],
@@ -131,7 +121,6 @@ def score(
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     callscore score case.json
     """
-    from callscore.app import OutputPaths
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
     from callscore.config.decide import read_decide
@@ -155,8 +144,6 @@ def score(
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    card_file = output.path_unless_stdout(json_file)
-    targets = OutputPaths(results, records, save_verdicts, card_file, open_items, html)
     card = _score(config, targets, redaction_choice(redact, names))
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"

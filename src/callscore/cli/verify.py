@@ -25,8 +25,9 @@ FILE = click.Path(path_type=Path)
 def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: float) -> None:
     """Recompute every score of a dossier, offline, and list differences.
 
-    Checks hashes, signature, costs, results, scorecard and prompts. Exits with 0 if everything is
-    the same, with 1 if anything differs.
+    Checks hashes, costs, results, scorecard and prompts, and with --key the signature. Without
+    it, a dossier is at best consistent: anyone could have made it. Exits with 0 if everything
+    that was checked is the same, with 1 if anything differs.
 
     \b
     callscore report 3 --format dossier -o run.zip
@@ -48,4 +49,7 @@ def verify(dossier: Path, key: Path | None, require_complete: bool, max_gb: floa
         raise GateFailed(f"{dossier}: {number}; the dossier is not what was scored")
     if require_complete and found.not_checked:
         raise Inconclusive(f"{dossier}: not everything could be checked")
-    say("The dossier is valid: everything that was checked is the same.")
+    if found.is_authenticated:
+        say("Consistent, and signed by the given key: everything that was checked is the same.")
+    else:
+        say("Consistent, not authenticated: what was checked is the same; anyone can make one.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +76,9 @@ class EvalConfig(msgspec.Struct, frozen=True):
     redaction: RedactOptions | None = None
     replaced: RedactionReport | None = None
     """With redaction, the number of replacements in the data."""
+    outside: Sequence[Path] = ()
+    """Files that models would be sent and that lie outside the project: a shared eval file may
+    name any (S-14)."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -131,6 +134,7 @@ def _read_config(
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
     redaction = replaced = None
+    outside = _outside(document, [*cases, *_prompt_files(file), *_read_by(scenarios)])
     wanted = redact or file.redact
     if wanted not in (None, False):
         from callscore.config.redaction import options_of, redacted_data
@@ -164,7 +168,35 @@ def _read_config(
         prompts=templates,
         redaction=redaction,
         replaced=replaced,
+        outside=outside,
     )
+
+
+def _prompt_files(file: EvalFile) -> Iterator[Path]:
+    """The files with own prompts, as the eval file names them."""
+    entries = [file.prompts]
+    for entry in entries:
+        if isinstance(entry, dict):
+            entries += entry.values()
+        elif entry is not None:
+            yield Path(entry)
+
+
+def _read_by(scenarios: Sequence[ScenarioData]) -> Iterator[Path]:
+    for data in scenarios:
+        yield from (data.scenarios, data.cards)
+
+
+def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
+    """Files outside the folder of the eval file and the working directory; Python code that
+    names them itself is trusted.
+    """
+    if not document.lines:  # not from a file
+        return ()
+    folder = document.path.parent
+    inside = [folder.resolve(), Path.cwd(), Path(str(resources.files("callscore"))).resolve()]
+    real = dict.fromkeys((folder / path).resolve() for path in files)
+    return tuple(path for path in real if not any(path.is_relative_to(i) for i in inside))
 
 
 def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: Path) -> ScoreConfig:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.run import Limits, Price
+from callscore.core.run import Limits, ModelSpec, Price
 from callscore.store.strict_yaml import Document
 
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
@@ -41,21 +41,9 @@ class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scenarios: ScenarioEntry | None = msgspec.field(default=None, name=SCENARIOS)
 
 
-class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelEntry(ModelSpec, frozen=True, forbid_unknown_fields=True):
     """One entry of `models`."""
 
-    name: str
-    provider: str
-    model: str = ""
-    base_url: str | None = None
-    api_key_env: str | None = None
-    api_key_file: str | None = None
-    params: dict[str, Any] = {}
-    price: Price | None = None
-    limits: Limits = Limits()
-    allow_http: bool = False
-    api: str | None = None
-    """Which API of the provider, or which version of it."""
     outputs: str | list[str] = []
     """Replay only: the files with the recorded outputs."""
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from callscore.config.file import OFFLINE, PROVIDERS, ModelEntry, convert_entry
 from callscore.config.score import BUILT_IN_JUDGES, default_embedder, known_judges
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import plugin_names
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -26,7 +26,8 @@ _SECRET_PARAMETER = re.compile(
 _SECRET_VALUE = re.compile(r"sk-[\w-]{8}|AIza[\w-]{8}|Bearer\s+\S{8}|AKIA[0-9A-Z]{8}|ghp_\w{8}")
 LONGEST_NAME = 200
 
-JudgeChoice = str | tuple[ModelSpec, ...]
+Spec = TypeVar("Spec", bound=ModelSpec)
+JudgeChoice = str | tuple[JudgeSpec, ...]
 """`none`, `offline`, or the judging models, in the order of requests."""
 EmbedderChoice = str | ModelSpec
 """The name of an embedder, or a model behind `/embeddings`."""
@@ -50,19 +51,14 @@ def read_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
     key_file = entry.api_key_file
     if key_file is not None:
         _check_key_file(document, f"{part}.api_key_file", key_file)
-    return ModelSpec(
-        name=entry.name,
-        provider=entry.provider,
-        model=entry.model,
-        base_url=entry.base_url,
-        api_key_env=entry.api_key_env,
-        api_key_file=str(document.path.parent / key_file) if key_file is not None else None,
-        params=entry.params,
-        price=entry.price,
-        limits=entry.limits,
-        allow_http=entry.allow_http,
-        api=entry.api,
-    )
+        entry = msgspec.structs.replace(entry, api_key_file=str(document.path.parent / key_file))
+    return as_spec(ModelSpec, entry)
+
+
+def as_spec(kind: type[Spec], spec: ModelSpec, **fields: Any) -> Spec:
+    """A model as another kind of model, with fields that only that kind has."""
+    common = {name: getattr(spec, name) for name in ModelSpec.__struct_fields__}
+    return kind(**common, **fields)
 
 
 def _check_name(document: Document, part: str, entry: ModelEntry) -> None:
@@ -186,7 +182,7 @@ def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
     return judges
 
 
-def _judge(document: Document, part: str, entry: dict[str, Any]) -> ModelSpec:
+def _judge(document: Document, part: str, entry: dict[str, Any]) -> JudgeSpec:
     """A judging model, and how it is asked."""
     model = {key: value for key, value in entry.items() if key not in JUDGE_KEYS}
     style = entry.get("style", STYLES[0])
@@ -203,7 +199,7 @@ def _judge(document: Document, part: str, entry: dict[str, Any]) -> ModelSpec:
         if not isinstance(number, int) or isinstance(number, bool) or not low <= number <= high:
             raise document.error(place, f"{number!r}; expected a number from {low} to {high}")
         numbers[key] = number
-    return msgspec.structs.replace(_model(document, part, model), style=style, **numbers)
+    return as_spec(JudgeSpec, _model(document, part, model), style=style, **numbers)
 
 
 def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -> EmbedderChoice:

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.file import SCENARIOS
 from callscore.core.errors import ConfigError
 from callscore.core.prompt_template import PromptTemplate, parse_template
 from callscore.core.run import ModelSpec
@@ -62,7 +61,7 @@ def _templates(document: Document, part: str, files: Any) -> dict[str, PromptTem
 
 def _template(document: Document, part: str, task: str, name: str) -> PromptTemplate:
     place = f"{part}.{task}"
-    known = [name for name in registry.task_names() if name != SCENARIOS]
+    known = registry.task_names()
     if task not in known:
         raise document.error(place, f"{task!r} is not a task; expected one of {', '.join(known)}")
     path = document.path.parent / name
@@ -71,6 +70,6 @@ def _template(document: Document, part: str, task: str, name: str) -> PromptTemp
     except (OSError, UnicodeDecodeError) as error:
         raise document.error(place, f"{name!r} cannot be read: {error}") from None
     try:
-        return parse_template(text, str(path))
+        return parse_template(text, str(path), registry.Catalog().tasks()[task].prompt_variables)
     except ConfigError as error:
         raise document.error(place, str(error)) from None

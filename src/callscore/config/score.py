@@ -13,7 +13,7 @@ from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.judging import Embedder, Judge
 from callscore.core.plugins import plugin_names
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights
 from callscore.store.files import RecordFile, Source, is_special
@@ -41,7 +41,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     verdicts: Sequence[Path] = ()
     labels: Sequence[Path] = ()
     """Verdicts of people on a sample of judged items, which correct the judged values."""
-    judge: str | Judge | tuple[ModelSpec, ...] = "none"
+    judge: str | Judge | tuple[JudgeSpec, ...] = "none"
     """The judge: `none`, `offline`, an installed judge, models, or a Judge."""
     embedder: str | Embedder | ModelSpec = "none"
     """The embedder: a name, a model behind `/embeddings`, or an Embedder."""

@@ -147,6 +147,19 @@ def clock(seconds: float) -> str:
     return f"{minutes:02d}:{rest:02d}"
 
 
+def turn_fields(turn: Turn) -> JsonObject:
+    """A turn as prompts have it; its time as mm:ss, as reasons are to cite it."""
+    fields: dict[str, Any] = {}
+    if turn.id is not None:
+        fields["id"] = turn.id
+    if turn.speaker is not None:
+        fields["speaker"] = turn.speaker
+    if turn.start is not None:
+        fields["start"] = clock(turn.start)
+    fields["text"] = turn.text
+    return fields
+
+
 def spoken_text(transcript: str | Sequence[Turn]) -> str:
     """The text of all turns, one per line, without speakers, times and ids."""
     return "\n".join(turn.text for turn in turns(transcript))

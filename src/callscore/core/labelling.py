@@ -40,6 +40,10 @@ class LabelItem(msgspec.Struct, frozen=True):
     """The part of the transcript that the question is about."""
     asks_reason: bool = False
     """Whether the person is also asked for a reason."""
+    section: str = ""
+    """The part of the form that the question belongs to."""
+    help: str = ""
+    """What the person has to know besides the question."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -52,6 +56,8 @@ class Label(msgspec.Struct, frozen=True):
 
     answer: str
     comment: str = ""
+    place: str = ""
+    """The file and row that it was read from."""
 
 
 CallLabels = Mapping[tuple[str, str], Label]
@@ -85,6 +91,6 @@ class NoLabelling(UsageError):
 
     def __init__(self, task: str) -> None:
         super().__init__(
-            f"cases of the task {task!r} cannot be labelled: its suite does not define a "
-            "`labelling` of it; expected another task"
+            f"cases of the task {task!r} cannot be labelled: it has no `labelling`; expected "
+            "another task"
         )

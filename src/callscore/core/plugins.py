@@ -137,6 +137,7 @@ def guarded(function: Callable[..., Any], what: str, check: CheckResult | None) 
             result = function(*args, **options)
             return result if check is None else check(what + case, result)
 
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # for `core.task.has_hook`
     return call
 
 

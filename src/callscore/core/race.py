@@ -92,3 +92,12 @@ class RaceCard(msgspec.Struct, frozen=True):
     """`decide.margin` of the run: a model that is worse by more is `clearly_worse`."""
     risk: RaceRisk | None = None
     """What may still keep the decided model out; None if all its calls were evaluated."""
+    unit: str | msgspec.UnsetType = msgspec.UNSET
+    """What was drawn, if another race of the run is about other data: `scenario`."""
+    also: Sequence[RaceCard] | msgspec.UnsetType = msgspec.UNSET
+    """The races of the other data of the run, each decided by itself: those of scenarios."""
+
+    @property
+    def all(self) -> Sequence[RaceCard]:
+        """This race and the others of the run."""
+        return (self, *(() if self.also is msgspec.UNSET else self.also))

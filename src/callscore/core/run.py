@@ -45,7 +45,7 @@ class ModelSpec(msgspec.Struct, frozen=True):
 
     name: str
     provider: str
-    model: str
+    model: str = ""
     base_url: str | None = None
     api_key_env: str | None = None
     api_key_file: str | None = None
@@ -53,12 +53,6 @@ class ModelSpec(msgspec.Struct, frozen=True):
     price: Price | None = None
     limits: Limits = Limits()
     allow_http: bool = False
-    style: Literal["items", "document"] = "items"
-    """How a judge is prompted: item by item, or with the framework's own prompt (C-100)."""
-    items_per_request: int | None = None
-    """The most items that a judge is asked about at once; None for the default."""
-    seed: int = 0
-    """Of the ids, the order and the canaries in the requests to a judge."""
     api: str | None = None
     """Which API of the provider, or which version of it; None for the default."""
 
@@ -67,6 +61,17 @@ class ModelSpec(msgspec.Struct, frozen=True):
         """Identifies the key and the host; models with the same account pause together."""
         key = self.api_key_env or self.api_key_file or ""
         return (self.provider, self.base_url or "", key)
+
+
+class JudgeSpec(ModelSpec, frozen=True):
+    """A judging model, and how it is asked."""
+
+    style: Literal["items", "document"] = "items"
+    """Item by item, or with the framework's own prompt (C-100)."""
+    items_per_request: int | None = None
+    """The most items that it is asked about at once; None for the default."""
+    seed: int = 0
+    """Of the ids, the order and the canaries in its requests."""
 
 
 class Survey(msgspec.Struct, frozen=True):
@@ -197,6 +202,8 @@ class RaceRound(msgspec.Struct, frozen=True):
     of_requests: int
     saved: int
     """Requests that eliminated models are not sent."""
+    name: str = "race"
+    """`race of scenarios`, if the run has a race of calls too."""
 
 
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting

@@ -16,6 +16,7 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Question, Verdict
+from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.run import Survey
 from callscore.core.scorecard import CaseResult, TaskScore
 
@@ -257,11 +258,6 @@ class RaceScorer(ScenarioScorer, Protocol):
         ...
 
 
-def scenario_of_step(case_id: str) -> str:
-    """The scenario of a step, the same in all languages: `8` of `EN/8#4`."""
-    return case_id.partition("/")[2].rpartition("#")[0]
-
-
 class FollowUps(Protocol):
     """Steps that depend on earlier replies: requested in rounds."""
 
@@ -377,6 +373,14 @@ class ScenarioSuite(Protocol):
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
     ) -> ScenarioCheck:
         """Read every scenario like a run, without stopping at the first problem."""
+        ...
+
+    def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
+        """How `simulated` makes the expected outcome of a step worse."""
+        ...
+
+    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
+        """How `baseline` answers the prompt of a step."""
         ...
 
     def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:

@@ -248,6 +248,9 @@ class Spec(msgspec.Struct, frozen=True):
     """The defaults of the settings."""
     benchmarks: Benchmarks = Benchmarks()
     digest: str = ""
+    rubrics: Mapping[str, bytes] = {}
+    """What judging models are asked about its metrics: TOML files by name, covered by the digest.
+    The rubrics of built-in suites are in `judges`."""
     alternatives: bool = False
     """Whether its tasks are separate benchmarks: a scorecard has the rows of those that were run,
     and the Final Score of the first of them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -12,9 +12,12 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import Measure
+from callscore.core.prompt_template import VARIABLES, case_values
 
 if TYPE_CHECKING:
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import FakeReply, JsonOutcome, Noise
+    from callscore.core.scorecard import ModelScore
 
 
 class Measured(msgspec.Struct, frozen=True, gc=False):
@@ -44,6 +47,92 @@ class Needs(NamedTuple):
     """Metric and reference text of everything that an embedder may compare."""
     by_rule: Collection[str] = ()
     """Metrics for which a rule of code takes the place of a judge."""
+
+
+class RecordPart(NamedTuple):
+    """The fields of an outcome that a metric is about; the whole outcome if there are none."""
+
+    paths: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    """If the field is a list of objects: the keys that are shown, the id first."""
+    expected_paths: tuple[str, ...] = ()
+    """The fields of the reference, if they are others."""
+    faults_only: bool = False
+    """Whether the observation is what counted against the reply, if anything did."""
+
+
+WHOLE_ANSWER = RecordPart()
+
+
+class BenchmarkLayer(Protocol):
+    """Binary criteria on top of a task score; `spec.benchmarks` has their limits."""
+
+    def ask_case(self, case: Case) -> Sequence[Question]:
+        """The questions that are asked once per case."""
+        ...
+
+    def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> Any:
+        """A well-formed answer as the criteria see it."""
+        ...
+
+    def ask(self, view: Any) -> Sequence[Question]:
+        """What code cannot decide about one answer, besides what its task asks."""
+        ...
+
+    def measure(self, view: Any, verdicts: Verdicts) -> Mapping[str, Measure]:
+        """Every criterion of one answer."""
+        ...
+
+    def malformed(self, case: Case) -> Mapping[str, Measure]:
+        """The criteria of an answer that cannot be read."""
+        ...
+
+    def count_items(self, case: Case) -> ItemCount:
+        """The most items a judge can be asked about for the criteria."""
+        ...
+
+    def compared(self, case: Case) -> Sequence[tuple[str, str]]:
+        """Criterion and reference text of everything that an embedder may compare."""
+        ...
+
+
+class Floor(NamedTuple):
+    """The best score of a trivial answer; None if a row of the formula has no case."""
+
+    score: float | None
+    """With judged rows at their most lenient."""
+    strategy: str | None
+    rows: Mapping[str, float | None] = {}
+    """The rows of the strategy."""
+    judged: frozenset[str] = frozenset()
+    """The rows for which the floor of a model takes the model's own values (C-135)."""
+
+
+class Strategy(NamedTuple):
+    """A way to answer every case without reading it, with the rows it would get."""
+
+    name: str
+    rows: Mapping[str, float | None]
+    """Every weighted metric, judged ones at their most lenient; None if no case has it."""
+
+
+class FloorTally(Protocol):
+    """Adds up the references of a task's cases, for the scores of trivial answers (C-135)."""
+
+    judged: frozenset[str] = frozenset()
+    """The rows that a judge or an embedder decides, for which a floor takes the model's own."""
+
+    @abstractmethod
+    def add(self, reference: Any) -> None:
+        """Count one case by its reference."""
+
+    @abstractmethod
+    def strategies(self) -> Iterable[Strategy]:
+        """The rows of every strategy, and of every mixture of strategies, over all cases so far."""
+
+    def notes(self) -> Iterable[str]:
+        """Notes on what the data cannot show."""
+        return ()
 
 
 Faults = Mapping[str, Sequence[str]]
@@ -120,7 +209,34 @@ class Task(Protocol[Reference, Output]):
         """What any reply to the case may need, given the verdicts on the case itself."""
         return Needs()
 
+    # Hooks of custom prompts (`prompts` of an eval file)
+
+    prompt_variables: Mapping[str, bool] = VARIABLES
+    """The names that custom prompts may use, and whether each of them contains the call."""
+
+    def prompt_values(self, case: Case, prompt: Prompt) -> Mapping[str, str]:
+        """The text of each variable; `prompt` is what `prompt` returned for the case."""
+        return case_values(case, prompt)
+
+    # Hooks of the scorecard
+
+    def benchmarks(self) -> BenchmarkLayer | None:
+        """The optional second layer, with `--benchmarks`."""
+        return None
+
+    def floor(self) -> FloorTally | None:
+        """A counter of references that knows what an answer scores that ignores the call."""
+        return None
+
+    def notes(self, models: Sequence[ModelScore], tallies: Mapping[str, Any]) -> Sequence[str]:
+        """Notes for readers of the scorecard; `tallies` are the TaskTally of every model."""
+        return ()
+
     # Hooks of the data, the records, and the providers `simulated` and `baseline`
+
+    def labelling(self) -> Labelling | None:
+        """How people label cases with `callscore annotate`."""
+        return None
 
     def outcome_keys(self) -> Sequence[str]:
         """Keys of an expected outcome that show that a case without `task` is of this task."""
@@ -140,6 +256,10 @@ class Task(Protocol[Reference, Output]):
         """What counted against an output, by metric."""
         return {}
 
+    def record_part(self, slug: str) -> RecordPart:
+        """The part of an answer that a metric is about, as records quote it (C-100)."""
+        return WHOLE_ANSWER
+
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """Answer a prompt without a model, by simple rules: a floor for real models.
 
@@ -157,3 +277,10 @@ class Task(Protocol[Reference, Output]):
         from callscore.core.noise import NoNoise
 
         raise NoNoise(self.name)
+
+
+def has_hook(task: Task[Any, Any], name: str) -> bool:
+    """Whether a task defines a hook; one that it inherits from `Task` does nothing."""
+    method = getattr(task, name)
+    method = getattr(method, "__wrapped__", method)  # of a task of another package
+    return getattr(method, "__func__", None) is not getattr(Task, name)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.core.framework import WHOLE, JudgedMetric
+from callscore.core.framework import WHOLE, FrameworkJudge
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.lazy_regex import lazy_regex
 from callscore.core.measure import Measure, failed, percent, ratio
@@ -35,9 +35,9 @@ def no_group(item: Item) -> str | None:
     return None
 
 
-def no_judged_metrics() -> Mapping[str, JudgedMetric]:
+def no_framework_judge() -> FrameworkJudge:
     """No metric is judged as a whole."""
-    return {}
+    return FrameworkJudge()
 
 
 class VerdictRules(msgspec.Struct, frozen=True):
@@ -63,8 +63,8 @@ class VerdictRules(msgspec.Struct, frozen=True):
     """Measures that mark themselves as estimated."""
     needs_a_word: Callable[[Question], bool] = lambda question: False
     """Whether abstaining leaves a question open (C-69)."""
-    whole: Callable[[], Mapping[str, JudgedMetric]] = no_judged_metrics
-    """The metrics that a judge may score as a whole (C-100)."""
+    framework_judge: Callable[[], FrameworkJudge] = no_framework_judge
+    """The judge of the framework, which scores metrics as a whole (C-100)."""
     complements: Mapping[str, str] = {}
     """The percentages that are 100 × (1 − another metric)."""
     faults: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
             raise DataError(
                 f"{metric!r} is not a metric; expected a slug or a name", field="metric"
             )
-        judged = self.whole().get(slug)
+        judged = self.framework_judge().metrics.get(slug)
         if judged is None:
             return None
         fault = "missing; expected a number" if score is None else judged.fault(score)

@@ -13,7 +13,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
-from callscore.core.suite import Suite
+from callscore.core.suite import Suite, names_in
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.store.files import Block, Line, Source, blocks_of, lines_in, lines_of
@@ -108,7 +108,7 @@ class NamesInData:
         names = self._found.get(suite.name)
         if names is None:
             lines = (line for block in blocks_of(self._cases) for line in block.lines)
-            found = dict.fromkeys(name for line in lines for name in suite.names_in(line))
+            found = dict.fromkeys(name for line in lines for name in names_in(suite, line))
             names = self._found[suite.name] = tuple(found)
         return names
 

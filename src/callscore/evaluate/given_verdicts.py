@@ -128,20 +128,7 @@ def read_verdicts(lines: Iterable[Line]) -> GivenVerdicts:
         record = read_verdict(line)
         metric = check_metric(record)
         assert metric is not None  # only such lines are in the index
-        verdict = Verdict(
-            metric=metric,
-            item=str(record.item),
-            verdict=record.verdict,
-            value=record.value,
-            text=record.text,
-            quote=record.quote,
-            source=record.source,
-            by=record.by,
-            approximate=record.approximate,
-            expected_outcome_field=record.expected_outcome_field,
-            model_output_field=record.model_output_field,
-            note=record.note,
-        )
+        verdict = verdict_of(record, metric)
         items = found.setdefault((record.model, record.run), {})
         items.setdefault(Item(metric, verdict.item), []).append(verdict)
     return found
@@ -156,20 +143,11 @@ def given_verdicts_on(rules: VerdictRules, given: GivenVerdicts, model: str, run
 
 def verdict_record(case_id: str, model: str | None, run: int, verdict: Verdict) -> VerdictRecord:
     """A verdict with its model and run; without a model it is about the case itself."""
-    return VerdictRecord(
-        case_id=case_id,
-        metric=verdict.metric,
-        item=verdict.item,
-        model=model,
-        run=run,
-        verdict=verdict.verdict,
-        value=verdict.value,
-        text=verdict.text,
-        quote=verdict.quote,
-        source=verdict.source,
-        by=verdict.by,
-        approximate=verdict.approximate,
-        expected_outcome_field=verdict.expected_outcome_field,
-        model_output_field=verdict.model_output_field,
-        note=verdict.note,
-    )
+    fields = {name: getattr(verdict, name) for name in Verdict.__struct_fields__}
+    return VerdictRecord(**fields, case_id=case_id, model=model, run=run)
+
+
+def verdict_of(record: VerdictRecord, metric: str) -> Verdict:
+    """The verdict of a line, on the metric with this slug."""
+    fields = {name: getattr(record, name) for name in Verdict.__struct_fields__}
+    return Verdict(**{**fields, "metric": metric})

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from callscore.config.score import BUILT_IN_JUDGES, ScoreConfig
 from callscore.core.framework import DOCUMENT
 from callscore.core.judging import Embedder, Judge
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
+from callscore.suites.registry import default_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
 
 
 def _models(
-    specs: Sequence[ModelSpec], calls: JudgeCalls, online: ClientPool
+    specs: Sequence[JudgeSpec], calls: JudgeCalls, online: ClientPool
 ) -> tuple[Judge, Sequence[str]]:
     """The judging models, and their names."""
     from callscore.evaluate.rubrics import rubric_library
@@ -90,12 +91,13 @@ def _models(
         from callscore.judges.document import DocumentJudge
         from callscore.judges.llm import Sender
 
-        return DocumentJudge(list(map(Sender, providers, senders))), models
+        framework = default_suite().verdict_rules.framework_judge()
+        return DocumentJudge(list(map(Sender, providers, senders)), framework), models
     judges = map(LLMJudge, providers, repeat(library), senders, map(_asking, specs))
     return Panel(list(map(Seat, judges, models)), library), models
 
 
-def _asking(spec: ModelSpec) -> Asking:
+def _asking(spec: JudgeSpec) -> Asking:
     """How the items of a case are put into the requests to a judge."""
     from callscore.judges.prompt import MOST_ITEMS, Asking
 

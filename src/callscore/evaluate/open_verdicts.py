@@ -43,7 +43,8 @@ def extreme_verdicts(
     task, rules = parsed_case.loaded.task, parsed_case.loaded.rules
     unknown = [q for q in parsed_case.frozen if Item(q.metric, q.item) not in verdicts]
     verdicts = {**task.presume(unknown), **verdicts}
-    undecided = [slug for slug, measure in measures.items() if measure.absence in UNDECIDED]
+    judged = rules.framework_judge().metrics
+    undecided = [slug for slug in judged if _is_undecided(measures.get(slug))]
     used = {metric for slug in undecided for metric in rules.sources_of(slug)}
     worst, best = dict(verdicts), dict(verdicts)
     asked = task.ask(parsed_case.loaded.reference, parsed.output)
@@ -61,7 +62,9 @@ def extreme_scores(
     rules: VerdictRules, measures: Mapping[str, Measure], verdicts: Verdicts
 ) -> Extremes:
     """The same for scores of whole metrics: 0 and 1 (C-100)."""
-    undecided = [slug for slug in rules.whole() if _is_undecided(measures.get(slug))]
+    undecided = [
+        slug for slug in rules.framework_judge().metrics if _is_undecided(measures.get(slug))
+    ]
     worst, best = (
         {Item(slug, WHOLE): [Verdict(slug, WHOLE, value=score, by=ASSUMED)] for slug in undecided}
         for score in (0.0, 1.0)

@@ -10,15 +10,15 @@ import msgspec
 from callscore.core.case import Case, Malformed
 from callscore.core.judging import Audit, Item, Verdicts
 from callscore.core.measure import MALFORMED, Measure
-from callscore.core.suite import BenchmarkLayer, Metric
-from callscore.core.task import Measured
+from callscore.core.suite import Metric
+from callscore.core.task import BenchmarkLayer, Measured
 from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judged_measures import with_excess_flag, with_judgement, with_whole_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.labels import is_judged
 from callscore.evaluate.open_verdicts import extreme_scores, extreme_verdicts, has_undecided
-from callscore.evaluate.substitutes import Marks, mark_measured, mark_measures
+from callscore.evaluate.substitutes import Marks, Substitutes, mark_measured, mark_measures
 from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.scored_reply import ReplyLabels, ScoredReply
 from callscore.suites.registry import Catalog
@@ -34,38 +34,39 @@ class TaskFormulas(msgspec.Struct, frozen=True):
     """The second layer, if it runs and applies to the task."""
 
 
+class ScoringOptions(msgspec.Struct, frozen=True):
+    """How the replies of a job are scored."""
+
+    benchmarks: bool = False
+    estimates: bool = False
+    """Whether verdicts in files may be estimates."""
+    substitutes: Substitutes | None = None
+    """What takes the place of a judging model or an embedder; nothing by default."""
+    has_judge: bool = False
+    """Whether there is a judge or an embedder."""
+    whole: bool = False
+    """Whether verdicts score metrics as a whole (C-100)."""
+    ranges: bool = False
+    """Whether undecided replies are also measured at their worst and best (C-137)."""
+    labelled: frozenset[str] = frozenset()
+    """The metrics that people have labelled (STATS §5)."""
+    intervals: bool = True
+    """Whether the contributions of each call are recorded, for intervals."""
+
+
 class ReplyMeasurer:
     """Measures and scores replies, one at a time."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        *,
-        benchmarks: bool,
-        whole: bool,
-        estimates: bool,
-        ranges: bool,
-        labelled: frozenset[str] = frozenset(),
-    ) -> None:
-        """`labelled` are the metrics that people have labelled."""
+    def __init__(self, catalog: Catalog, options: ScoringOptions) -> None:
         self._catalog = catalog
-        self._benchmarks = benchmarks
-        self._whole = whole
-        self._estimates = estimates
-        self._ranges = ranges
-        self._labelled = labelled
+        self._options = options
         self._of_task: dict[str, TaskFormulas] = {}
 
     def formulas_of(self, task: str) -> TaskFormulas:
         """How replies to a task are scored."""
         found = self._of_task.get(task)
         if found is None:
-            suite = self._catalog.suite_of(task)
-            layer = None
-            if self._benchmarks:
-                layer = suite.benchmarks(self._catalog.settings_of(suite))
-            if layer is not None and task not in layer.tasks:
-                layer = None
+            layer = self._catalog.tasks()[task].benchmarks() if self._options.benchmarks else None
             found = self._of_task[task] = TaskFormulas(self._catalog.formula(task), layer)
         return found
 
@@ -96,14 +97,14 @@ class ReplyMeasurer:
             measured = mark_measured(measured, marks)
             layer_two = mark_measures(layer_two, marks)
         extremes = None
-        if self._ranges and has_undecided(formulas.formula.row(measured.measures)):
+        if self._options.ranges and has_undecided(formulas.formula.row(measured.measures)):
             extremes = self._extremes(parsed_case, parsed, measured, verdicts)
         judged: Collection[Item] = ()
         if verdicts:
             of_case = frozen.verdicts.keys() - parsed_case.given.keys()
             judged = _judged_items(verdicts, found.verdicts.keys() | of_case)
         labels = None
-        if self._labelled:
+        if self._options.labelled:
             labels = self._labels_on(loaded, parsed, verdicts, judged)
         scored = ScoredReply(
             measured, score_case(formulas.formula, measured), layer_two, extremes, labels
@@ -128,7 +129,7 @@ class ReplyMeasurer:
         sources = {
             slug: rules.sources_of(slug)
             for slug in formula.slugs
-            if not self._labelled.isdisjoint(rules.sources_of(slug))
+            if not self._options.labelled.isdisjoint(rules.sources_of(slug))
         }
         items, labelled = (
             {slug: sum(item.metric in of for item in some) for slug, of in sources.items()}
@@ -149,9 +150,9 @@ class ReplyMeasurer:
             measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
         if parsed.has_excess:
             measured = with_excess_flag(measured)
-        if self._whole:
+        if self._options.whole:
             measured = with_whole_scores(measured, loaded, parsed, verdicts)
-        if found is not NO_JUDGEMENT or self._estimates:
+        if found is not NO_JUDGEMENT or self._options.estimates:
             measured = with_judgement(loaded.rules, measured, verdicts, found)
         return measured
 
@@ -161,7 +162,7 @@ class ReplyMeasurer:
         """The reply with the worst and the best verdicts on its undecided items        C-137"""
         loaded = parsed_case.loaded
         formula = self.formulas_of(loaded.task.name).formula
-        if self._whole:
+        if self._options.whole:
             ends = extreme_scores(loaded.rules, measured.measures, verdicts)
         else:
             ends = extreme_verdicts(parsed_case, parsed, measured.measures, verdicts)
@@ -180,7 +181,9 @@ class ReplyMeasurer:
             measures = layer.malformed(loaded.case)
         else:
             measures = layer.measure(parsed.view, verdicts)
-        return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
+        return (
+            loaded.rules.with_whole_scores(measures, verdicts) if self._options.whole else measures
+        )
 
 
 def _judged_items(verdicts: Verdicts, asked_now: Collection[Item]) -> Collection[Item]:

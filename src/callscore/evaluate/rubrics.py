@@ -32,7 +32,7 @@ def rubric_library() -> Library:
 
 def _rubrics_of(suite: Suite) -> Iterator[tuple[str, Rubric]]:
     """The rubrics of a suite, each with its file for messages."""
-    for name, raw in suite.rubrics().items():
+    for name, raw in suite.spec.rubrics.items():
         file = f"suite {suite.name!r}: {name}"
         try:
             rubric = parse_rubric(raw)

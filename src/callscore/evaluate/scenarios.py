@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Judge, Verdict
 from callscore.core.judging_summary import Judging
-from callscore.core.run import ModelSpec
+from callscore.core.run import JudgeSpec
 from callscore.core.scenarios import (
     GivenVerdict,
     OpenStep,
@@ -27,6 +27,7 @@ from callscore.core.scenarios import (
 )
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
+from callscore.evaluate.given_verdicts import verdict_record
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.strata import merge_strata
@@ -119,20 +120,8 @@ async def _judge_steps(
 def verdict_records(judged: VerdictsByPart) -> Iterator[VerdictRecord]:
     """The verdicts of the judge, as lines of a verdicts file."""
     for part, step_verdicts in judged.items():
-        for (case_id, run, item), verdict in step_verdicts.verdicts.items():
-            yield VerdictRecord(
-                case_id=case_id,
-                metric=verdict.metric,
-                item=item,
-                model=part.model,
-                run=run,
-                verdict=verdict.verdict,
-                text=verdict.text,
-                quote=verdict.quote,
-                source=verdict.source,
-                by=verdict.by,
-                approximate=verdict.approximate,
-            )
+        for (case_id, run, _), verdict in step_verdicts.verdicts.items():
+            yield verdict_record(case_id, part.model, run, verdict)
 
 
 def undecided_items(scorer: ScenarioScorer, judged: VerdictsByPart) -> Iterator[OpenItem]:
@@ -150,7 +139,7 @@ class OutputsJob(msgspec.Struct, frozen=True):
 
     recorded: RecordedOutputs
     verdicts: Sequence[Path] = ()
-    judge: str | Judge | tuple[ModelSpec, ...] = "none"
+    judge: str | Judge | tuple[JudgeSpec, ...] = "none"
     store: Path | None = None
 
     @property

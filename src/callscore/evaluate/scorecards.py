@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +12,8 @@ from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
-from callscore.core.suite import Floor, Suite
+from callscore.core.suite import Suite
+from callscore.core.task import SCENARIO, Floor
 from callscore.evaluate.calibration_marks import mark_judged, with_label_notes
 from callscore.evaluate.card_signature import card_signature
 from callscore.evaluate.judge_audit import with_audit
@@ -25,6 +26,7 @@ from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
 from callscore.stats.contributions import Contributions, count_distinct
+from callscore.suites.registry import Catalog
 
 WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
@@ -55,7 +57,7 @@ def scorecard(
             *_notes(result, judge_runner),
             *_overlap_notes(result, judge_runner),
             *floor_notes(models, result.tallies, spec),
-            *(note for suite in suites for note in suite.notes(models, result.tallies)),
+            *_task_notes(models, result, config.catalog, spec),
         ],
         estimate=any(map(is_estimate, models)),
         judging=judging_of(
@@ -292,6 +294,17 @@ def _notes(result: ScoringResult, judge_runner: JudgeRunner | None) -> list[str]
     notes += judge_runner.failure_notes()
     notes += [*sorted(judge_runner.caveats), *judge_runner.comparison_notes()]
     return [*notes, *judge_runner.answered_by.notes()]
+
+
+def _task_notes(
+    models: Sequence[ModelScore], result: ScoringResult, catalog: Catalog, spec: Spec
+) -> Iterator[str]:
+    """What the tasks say about their rows."""
+    tasks = catalog.tasks()
+    for name in spec.tasks:
+        tallies = {model: of[name] for model, of in result.tallies.items() if name in of}
+        if tallies and name != SCENARIO:  # the steps of a scenario have no task object
+            yield from tasks[name].notes(models, tallies)
 
 
 def with_measure_names(score: TaskScore, context: CardContext) -> TaskScore:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
-from callscore.core.framework import NOT_CITED
+from callscore.core.framework import NOT_CITED, FiveKeyRecord
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.evaluate.case_steps import (
@@ -27,12 +27,12 @@ from callscore.evaluate.given_verdicts import (
     given_verdicts_on,
     verdict_record,
 )
-from callscore.evaluate.judging import NO_JUDGEMENT, Judgement
+from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
 from callscore.evaluate.labels import labels_on
-from callscore.evaluate.reply_measurer import ReplyMeasurer
+from callscore.evaluate.reply_measurer import ReplyMeasurer, ScoringOptions
 from callscore.evaluate.substitutes import Substitutes
 from callscore.report.source import CaseView
-from callscore.scorecard.five_key_records import ModelReply, Record, records_of
+from callscore.scorecard.five_key_records import ModelReply, records_of
 from callscore.scorecard.scored_reply import ScoredReply
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
@@ -41,7 +41,7 @@ from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites.registry import Catalog
 
 OnResult = Callable[[CaseResult], None]
-OnRecord = Callable[[Record], None]
+OnRecord = Callable[[FiveKeyRecord], None]
 OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
 Tallies = dict[str, dict[str, TaskTally]]
@@ -63,31 +63,25 @@ class _ModelReplies(msgspec.Struct):
     failed: int = 0
 
 
-class ScoringOptions(msgspec.Struct, frozen=True):
-    """Settings of a scorer, and the callbacks that receive its results."""
+OnProgress = Callable[[int, int], None]
+
+
+def ignore_progress(done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+class Sinks(msgspec.Struct, frozen=True):
+    """Where results, records and progress go, and the judge runner."""
 
     on_result: OnResult
     on_record: OnRecord | None = None
     on_verdict: OnVerdict | None = None
-    benchmarks: bool = False
-    estimates: bool = False
-    """Whether verdicts in files may be estimates."""
-    substitutes: Substitutes | None = None
-    """What takes the place of a judging model or an embedder; nothing by default."""
-    has_judge: bool = False
-    """Whether there is a judge or an embedder."""
+    progress: OnProgress = ignore_progress
     on_open: OnOpen | None = None
     """Called with every item that still awaits a verdict."""
-    whole: bool = False
-    """Whether verdicts score metrics as a whole (C-100)."""
-    ranges: bool = False
-    """Whether undecided replies are also measured at their worst and best (C-137)."""
-    labelled: frozenset[str] = frozenset()
-    """The metrics that people have labelled (STATS §5)."""
+    judge_runner: JudgeRunner | None = None
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
-    intervals: bool = True
-    """Whether the contributions of each call are recorded, for intervals."""
 
 
 class Scorer:
@@ -97,28 +91,19 @@ class Scorer:
     """
 
     def __init__(
-        self, catalog: Catalog, models: Mapping[str, Sequence[str]], options: ScoringOptions
+        self,
+        catalog: Catalog,
+        models: Mapping[str, Sequence[str]],
+        sinks: Sinks,
+        options: ScoringOptions,
     ) -> None:
         self._catalog = catalog
         self._models = models
-        self._benchmarks = options.benchmarks
-        self._on_open = options.on_open
-        self._has_judge = options.has_judge or options.on_open is not None
-        self._on_result = options.on_result
-        self._on_record = options.on_record
-        self._on_verdict = options.on_verdict
-        self._on_case = options.on_case
-        self._whole = options.whole
+        self._sinks = sinks
+        self._options = options
+        self._has_judge = options.has_judge or sinks.on_open is not None
         self.substitutes = options.substitutes or Substitutes(None, {}, whole=options.whole)
-        self._intervals = options.intervals
-        self._measurer = ReplyMeasurer(
-            catalog,
-            benchmarks=options.benchmarks,
-            whole=options.whole,
-            estimates=options.estimates,
-            ranges=options.ranges,
-            labelled=options.labelled,
-        )
+        self._measurer = ReplyMeasurer(catalog, options)
         self.tallies: Tallies = {model: {} for model in models}
         self.leaks: dict[tuple[str, str], list[str]] = {}
         """The cases with a leak, by model and kind."""
@@ -133,7 +118,7 @@ class Scorer:
         if tally is None:
             settings = self._catalog.settings_of(self._catalog.suite_of(task))
             keeps_open = settings.coverage_required < 1
-            kept = TaskContributions(keeps_open=keeps_open) if self._intervals else None
+            kept = TaskContributions(keeps_open=keeps_open) if self._options.intervals else None
             tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
@@ -179,7 +164,7 @@ class Scorer:
         task, reference = loaded.task, loaded.reference
         output = task.read(reference, reply)
         known = given_verdicts_on(loaded.rules, given, model, run) if given else NO_VERDICTS
-        layer = self._measurer.formulas_of(task.name).layer if self._benchmarks else None
+        layer = self._measurer.formulas_of(task.name).layer if self._options.benchmarks else None
         if isinstance(output, Malformed) or not (self._has_judge or layer is not None):
             return ParsedReply(model, run, reply, output, None, known, ())
         view = None
@@ -216,7 +201,9 @@ class Scorer:
                 else:
                     done.append(parsed)
         waiting: Sequence[OpenItem] = ()
-        if self._on_open is not None and not self._whole:  # items and whole scores never mix
+        if (
+            self._sinks.on_open is not None and not self._options.whole
+        ):  # items and whole scores never mix
             from callscore.evaluate.worklist import waiting_items
 
             waiting = waiting_items(parsed_case, measured, frozen.verdicts)
@@ -243,9 +230,9 @@ class Scorer:
                 else:
                     group.tally.add_not_run()
                     results.append(CaseResult(case.id, group.model, 1, case.task, "not_run"))
-                    self._on_result(results[-1])
-            if self._on_case is not None:
-                self._on_case(case_view(measured, results))
+                    self._sinks.on_result(results[-1])
+            if self._sinks.on_case is not None:
+                self._sinks.on_case(case_view(measured, results))
         for task, of_task in groups.items():
             for group in of_task:
                 group.tally.add_calls(group.costs, group.failed)
@@ -253,11 +240,11 @@ class Scorer:
                     self._add_up(task, group)
 
     def _emit_case(self, measured: MeasuredCase) -> None:
-        if self._on_verdict is not None:
+        if self._sinks.on_verdict is not None:
             self._emit_verdicts(measured.loaded.case, None, measured.frozen)
-        if self._on_open is not None:
+        if self._sinks.on_open is not None:
             for item in measured.open_items:
-                self._on_open(item)
+                self._sinks.on_open(item)
 
     def _add_up(self, task: str, group: _ModelReplies) -> None:
         formulas = self._measurer.formulas_of(task)
@@ -301,9 +288,9 @@ class Scorer:
                 if flags := run.scored.measured.flags:
                     self._note_leaks(model, case.id, flags)
                     self.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
-                if self._on_record is not None:
-                    self._record(loaded, run, self._on_record)
-                if self._on_verdict is not None:
+                if self._sinks.on_record is not None:
+                    self._record(loaded, run, self._sinks.on_record)
+                if self._sinks.on_verdict is not None:
                     self._emit_verdicts(case, run.parsed, run.found)
                 for metric, items in run.judged.items():
                     of_model = self.judged.setdefault(model, {})
@@ -315,7 +302,7 @@ class Scorer:
                 group.costs.append(failure.cost_usd or 0.0)
                 flags = (failure.why,)
                 results.append(CaseResult(case.id, model, number, case.task, "error", flags=flags))
-            self._on_result(results[-1])
+            self._sinks.on_result(results[-1])
         if replies:
             group.cases.append((case.id, replies))
         else:
@@ -331,19 +318,19 @@ class Scorer:
 
     def _emit_verdicts(self, case: Case, parsed: ParsedReply | None, verdicts: Verdicts) -> None:
         """Emit the verdicts of judge and embedder as lines of a verdicts file."""
-        assert self._on_verdict is not None  # checked by the caller
+        assert self._sinks.on_verdict is not None  # checked by the caller
         model, run = (parsed.model, parsed.run) if parsed is not None else (None, 1)
         for given in verdicts.values():
             for verdict in given:
-                self._on_verdict(verdict_record(case.id, model, run, verdict))
+                self._sinks.on_verdict(verdict_record(case.id, model, run, verdict))
 
     def _record(self, loaded: LoadedCase, measured: MeasuredReply, on_record: OnRecord) -> None:
-        case, parsed, scored = loaded.case, measured.parsed, measured.scored
-        author = ModelReply(parsed.model, parsed.run, parsed.reply)
+        parsed, scored = measured.parsed, measured.scored
+        author = ModelReply(loaded.case, parsed.model, parsed.run, parsed.reply)
         measures = {**scored.measured.measures, **scored.benchmarks}
         verdicts = measured.verdicts
         faults = loaded.task.explain(loaded.reference, parsed.output, verdicts)
-        for record in records_of(loaded.suite, case, author, measures, verdicts, faults):
+        for record in records_of(loaded.suite, loaded.task, author, measures, verdicts, faults):
             on_record(record)
 
 

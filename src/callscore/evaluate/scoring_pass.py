@@ -16,8 +16,8 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item
-from callscore.core.scenarios import ScenarioScore
-from callscore.core.suite import Floor
+from callscore.core.scenarios import ScenarioPart, ScenarioScore, StepVerdicts
+from callscore.core.task import Floor
 from callscore.evaluate.case_steps import (
     NOT_JUDGED,
     JudgedCase,
@@ -38,20 +38,12 @@ from callscore.evaluate.given_verdicts import (
 )
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.labels import LabelIndex, LabelSummary, index_labels
+from callscore.evaluate.reply_measurer import ScoringOptions
 from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
-from callscore.evaluate.scorer import (
-    OnCase,
-    OnRecord,
-    OnResult,
-    OnVerdict,
-    Scorer,
-    ScoringOptions,
-    Tallies,
-)
+from callscore.evaluate.scorer import Scorer, Sinks, Tallies
 from callscore.evaluate.substitutes import Substitutes
 from callscore.scorecard.final import check_weighted_tasks
-from callscore.store.worklists import OnOpen
-from callscore.suites.registry import AllFloors
+from callscore.scorecard.floors import DataFloors
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -65,13 +57,8 @@ BATCH = 64
 SETTLED_TOGETHER = 16
 """Judged cases per batch: few enough that no reply waits for long."""
 
-OnProgress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
 """Returns when the case with an id may be judged: all its replies have arrived or failed."""
-
-
-def ignore_progress(done: int, total: int) -> None:
-    """Ignore progress."""
 
 
 class ScoringResult(msgspec.Struct, frozen=True):
@@ -106,21 +93,11 @@ class ScoringResult(msgspec.Struct, frozen=True):
     """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
     scenarios: Mapping[str, ScenarioScore] = {}
     """By model, what only scenarios have: languages, documents, warnings."""
+    judged_steps: Mapping[ScenarioPart, StepVerdicts] = {}
+    """What a judge decided about steps of scenarios."""
 
 
 OnScoringResult = Callable[[ScoringResult], None]
-
-
-class Sinks(msgspec.Struct, frozen=True):
-    """Where results, records and progress go, and the judge runner."""
-
-    on_result: OnResult
-    on_record: OnRecord | None = None
-    on_verdict: OnVerdict | None = None
-    progress: OnProgress = ignore_progress
-    on_open: OnOpen | None = None
-    judge_runner: JudgeRunner | None = None
-    on_case: OnCase | None = None
 
 
 PendingCase = tuple[IndexedCase, ParsedCase, "Task[JudgedCase]"]
@@ -157,7 +134,7 @@ class ScoringPass:
         self._progress = sinks.progress
         self._catalog = config.catalog
         self._catalog.check_settings()
-        self._floors = AllFloors(self._catalog, len(self._ids))
+        self._floors = DataFloors(self._catalog.formula, len(self._ids))
         self._cases = iter(self._feed)
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
@@ -166,7 +143,7 @@ class ScoringPass:
             model: _common_flags(model, self._source, sinks.judge_runner)
             for model in self._source.models
         }
-        self._scorer = Scorer(self._catalog, flags, self._options(config, sinks))
+        self._scorer = Scorer(self._catalog, flags, sinks, self._options(config, sinks))
 
     def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
         """How the replies are scored, by the config and the kinds of verdicts in its files."""
@@ -175,16 +152,11 @@ class ScoringPass:
         whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
         has_judge = judge_runner is not None and judge_runner.judge is not None
         return ScoringOptions(
-            on_result=sinks.on_result,
-            on_record=sinks.on_record,
-            on_verdict=sinks.on_verdict,
             estimates=bool(estimates),
             substitutes=Substitutes(judge_runner, estimates, whole=whole),
             benchmarks=config.benchmarks or given.on_benchmarks,
             has_judge=judge_runner is not None,
-            on_open=sinks.on_open,
             intervals=config.intervals,
-            on_case=sinks.on_case,
             labelled=self._labels.metrics,
             ranges=given.worded or given.whole or has_judge,
             whole=whole,
@@ -247,9 +219,7 @@ class ScoringPass:
     def _take_next(self) -> IndexedCase | None:
         indexed, self._next = self._next, next(self._cases, None)
         if indexed is not None:
-            self._floors.add(
-                indexed.loaded.suite, indexed.loaded.case.task, indexed.loaded.reference
-            )
+            self._floors.add(indexed.loaded.task, indexed.loaded.reference)
         return indexed
 
     def _replies(self, indexed: IndexedCase) -> CaseReplies:

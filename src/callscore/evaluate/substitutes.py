@@ -14,8 +14,7 @@ import msgspec
 
 from callscore.core.judging import Verdicts
 from callscore.core.measure import Measure
-from callscore.core.suite import BenchmarkLayer
-from callscore.core.task import Measured
+from callscore.core.task import BenchmarkLayer, Measured
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import JudgeRunner, author_name
 

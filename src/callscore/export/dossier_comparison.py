@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,6 @@ from callscore.report.dossier import (
     MAX_PROMPTS,
     OUTPUTS,
     PROMPTS,
-    RESULTS,
     VERDICTS,
 )
 from callscore.report.dossier_lines import prompt_line, result_object
@@ -39,6 +38,8 @@ UNJUDGED_KEYS = frozenset(
     | {"provisional_range", "open_calls"}
 )
 """Keys that tell a failed verdict from one never requested; verification requests none."""
+OF_THE_RUN = frozenset({"directory", "file_path", "warnings", "free_running", "signature"})
+"""Keys of document 001 that name folders of the run, or replies that a dossier does not have."""
 SIGNATURE_PARTS = (
     "suite",
     "framework",
@@ -52,20 +53,23 @@ SIGNATURE_PARTS = (
 EMPTY: Mapping[str, Any] = {}
 
 
+class ComparedPrompts(NamedTuple):
+    """The recorded prompts of cases, and what builds them again."""
+
+    lines: Path
+    instructions: Mapping[str, str]
+    build: PromptBuilder
+
+
 class CaseComparison:
     """Compares cases with those of a dossier as they are scored again, in file order."""
 
-    def __init__(
-        self,
-        results: Path,
-        prompt_lines: Path,
-        instructions: Mapping[str, str],
-        prompts: PromptBuilder,
-    ) -> None:
+    def __init__(self, results: Path, prompts: ComparedPrompts | None = None) -> None:
+        """`results` has the recorded results; without `prompts`, none are compared."""
         self._results = _by_case(results)
-        self._prompt_lines = _lines(prompt_lines)
-        self._instructions = instructions
+        self._file = results.name
         self._prompts = prompts
+        self._prompt_lines = iter(()) if prompts is None else _lines(prompts.lines)
         self.differences: dict[str, list[str]] = {}
         self.cases = self.results = self.prompts_checked = 0
         self.has_unjudged = False
@@ -78,7 +82,8 @@ class CaseComparison:
         self.cases += 1
         case_id, stored = next(self._results, (None, []))
         if case_id != view.case.id:
-            self._add(CASES, f"case {view.case.id!r}: {RESULTS} has {case_id!r} in its place")
+            what = f"case {view.case.id!r}: {self._file} has {case_id!r} in its place"
+            self._add(CASES, what)
         recomputed: dict[tuple[Any, Any], Mapping[str, Any]] = {
             (answer.model, answer.run): result_object(answer) for answer in view.answers
         }
@@ -99,7 +104,7 @@ class CaseComparison:
         if recomputed is None and stored is not None and stored.get("status") == "not_run":
             return  # outputs have no lines for it
         if stored is None or recomputed is None:
-            self._add(RESULTS, f"{place}: is in only one of {RESULTS} and {OUTPUTS}")
+            self._add(self._file, f"{place}: has no result, or no recorded reply")
             return
         recomputed = msgspec.json.decode(msgspec.json.encode(recomputed))
         for name, (file, what) in HASHED_KEYS.items():
@@ -111,28 +116,30 @@ class CaseComparison:
         for name in RESULT_KEYS:
             if name not in ignored:
                 for path, one, other in find_differences(stored.get(name), recomputed[name], name):
-                    self._add(RESULTS, f"{place}: {_describe_difference(path, one, other)}")
+                    self._add(self._file, f"{place}: {_describe_difference(path, one, other)}")
 
     def _compare_prompt(self, view: CaseView) -> None:
         line = next(self._prompt_lines, None)
-        if line is None:
+        if self._prompts is None or line is None:
             return
         self.prompts_checked += 1
-        prompt = self._prompts(view.case)
+        prompt = self._prompts.build(view.case)
         if line != msgspec.json.decode(prompt_line(view.case.id, prompt)):
             self._add(PROMPTS, f"case {view.case.id!r}: is not the prompt that is sent for it")
         sent = [message.content for message in prompt.messages if message.role == "system"]
-        if sent and self._instructions.get(view.case.task) != sent[0]:
+        if sent and self._prompts.instructions.get(view.case.task) != sent[0]:
             what = f"the instructions of task {view.case.task!r} are not those that are sent"
             if what not in self.differences.get(INSTRUCTIONS, ()):
                 self._add(INSTRUCTIONS, what)
 
     def finish(self) -> None:
         """Report lines of the dossier without a case, and missing prompt lines."""
-        if self._prompts.context() and self.prompts_checked < min(self.cases, MAX_PROMPTS):
-            self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
+        prompts, checked = self._prompts, self.prompts_checked
+        expected = min(self.cases, MAX_PROMPTS)
+        if prompts is not None and prompts.build.context() and checked < expected:
+            self._add(PROMPTS, f"has {checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
-            self._add(RESULTS, f"case {case_id!r}: is not in {CASES}")
+            self._add(self._file, f"case {case_id!r}: is not among the cases")
         for line in self._prompt_lines:
             self._add(PROMPTS, f"case {line.get('case_id')!r}: is not in {CASES}")
 
@@ -157,6 +164,10 @@ class CardComparison:
     def __init__(self, stored: Scorecard, recomputed: Scorecard, *, lenient: bool) -> None:
         self._stored = stored.to_dict()
         self._recomputed = recomputed.to_dict()
+        self._documents = [
+            msgspec.json.decode(msgspec.json.encode(card.documents or None))
+            for card in (stored, recomputed)
+        ]
         self._ignored = KEYS_NOT_RECOMPUTED | UNJUDGED_KEYS if lenient else KEYS_NOT_RECOMPUTED
 
     def differences(self) -> list[str]:
@@ -174,6 +185,12 @@ class CardComparison:
         stored, recomputed = (
             parts_of(card["signature"]) for card in (self._stored, self._recomputed)
         )
+        differences += [
+            _describe_difference(path, one, other)
+            for path, one, other in find_differences(
+                self._documents[0], self._documents[1], "documents", OF_THE_RUN
+            )
+        ]
         return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), recomputed.get(part))
             for part in SIGNATURE_PARTS

@@ -11,10 +11,10 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.report.dossier import CONTENT, ENVELOPE, MANIFEST, STATEMENT
+from callscore.report.dossier import CONTENT, ENVELOPE, MANIFEST, OF_SCENARIOS, STATEMENT
 from callscore.store.files import open_for_reading
 
-KNOWN_NAMES = frozenset({*CONTENT, MANIFEST, STATEMENT, ENVELOPE})
+KNOWN_NAMES = frozenset({*CONTENT, *OF_SCENARIOS, MANIFEST, STATEMENT, ENVELOPE})
 MAX_BYTES = 1_000_000_000
 MAX_RATIO = 100
 SMALL_BYTES = 10_000_000
@@ -50,7 +50,10 @@ def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> UnpackedDoss
                 left -= size
     except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise _bad_dossier(path, f"cannot be read as a zip file: {error}") from None
-    missing = [name for name in (*CONTENT, MANIFEST, STATEMENT) if name not in digests]
+    needed = [*CONTENT, MANIFEST, STATEMENT]
+    if any(name in digests for name in OF_SCENARIOS):
+        needed += OF_SCENARIOS
+    missing = [name for name in needed if name not in digests]
     if missing:
         raise _bad_dossier(path, f"has no {', '.join(missing)}")
     return UnpackedDossier(folder, digests)

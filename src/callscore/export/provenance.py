@@ -15,7 +15,8 @@ from callscore.config.score import ScoreConfig
 from callscore.core.run import ModelSpec
 from callscore.core.version import __version__
 from callscore.evaluate.scenarios import OutputsJob
-from callscore.report.source import DataFile, Provenance, RunFacts
+from callscore.providers.catalog import host_of
+from callscore.report.source import DataFile, Destination, Provenance, RunFacts
 from callscore.store.files import open_for_reading
 from callscore.store.run_records import RunRecord
 
@@ -46,6 +47,7 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
         intervals=config.intervals,
         decide=config.decide,
         judge=judge if isinstance(judge, tuple) else (),
+        destinations=_destinations(config),
         versions=versions(),
     )
 
@@ -82,7 +84,27 @@ def provenance_of_run(
     )
     scoring = provenance_of_scoring(config)
     files = [*data_files({"eval": [eval_file]}), *scoring.files]
-    return msgspec.structs.replace(scoring, run=facts, files=files, models=models)
+    return msgspec.structs.replace(
+        scoring,
+        run=facts,
+        files=files,
+        models=models,
+        destinations=_destinations(config, models),
+    )
+
+
+def _destinations(config: ScoreConfig, models: Sequence[ModelSpec] = ()) -> list[Destination]:
+    """Return where models, judges and embedder were reached."""
+    judge = config.judge if isinstance(config.judge, tuple) else ()
+    embedder = (config.embedder,) if isinstance(config.embedder, ModelSpec) else ()
+    found = [("model", one) for one in models] + [("judge", one) for one in judge]
+    return [_destination(role, one) for role, one in [*found, *(("embedder", e) for e in embedder)]]
+
+
+def _destination(role: str, spec: ModelSpec) -> Destination:
+    return Destination(
+        role, spec.name, spec.provider, spec.model, host_of(spec), spec.params, spec.price
+    )
 
 
 def data_files(paths: Mapping[str, Iterable[Path]]) -> list[DataFile]:

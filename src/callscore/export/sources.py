@@ -22,12 +22,14 @@ from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob
 from callscore.evaluate.scorecards import add_rows
-from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
+from callscore.evaluate.scorer import OnProgress, ignore_progress
+from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.provenance import (
     provenance_of_outputs,
     provenance_of_run,
     provenance_of_scoring,
 )
+from callscore.export.scenario_archive import archive_scenarios
 from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.decision_lines import with_decision
 from callscore.report.source import Cases, CaseView, ReportSource
@@ -155,11 +157,17 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
 @contextmanager
 def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
+    scored: list[ScoringResult] = []
     with DiskList(CaseView) as cases, StepCases() as steps:
-        options = RunOptions(on_case=cases.add, on_step=steps.add)
+        options = RunOptions(on_case=cases.add, on_step=steps.add, on_scoring_result=scored.append)
         rescored = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(rescored.prepared, rescored.result, cases, steps)
-        yield msgspec.structs.replace(source, absent=rescored.caveats)
+        judged = {part: found for each in scored for part, found in each.judged_steps.items()}
+        yield msgspec.structs.replace(
+            source,
+            absent=rescored.caveats,
+            scenarios=archive_scenarios(rescored.prepared, judged),
+        )
 
 
 class RescoredRun(NamedTuple):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,26 @@ from callscore.config.score import ScoreConfig
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import CallscoreError, DataError
 from callscore.core.run import Price
+from callscore.core.scenarios import ScenarioSinks
 from callscore.core.scorecard import Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
-from callscore.evaluate.scorecards import decide_again
-from callscore.export.dossier_comparison import CardComparison, CaseComparison
+from callscore.evaluate.scorecards import add_rows, decide_again, scorecard
+from callscore.export.dossier_comparison import (
+    CardComparison,
+    CaseComparison,
+    ComparedPrompts,
+)
 from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
 from callscore.export.dossier_measures import MeasureRecount
 from callscore.export.dossier_signature import check_envelope, read_envelope
+from callscore.export.scenario_archive import ArchivedScenarios, ArchiveSettings, AskedModel
 from callscore.export.sources import TaskPromptBuilder
+from callscore.export.step_cases import StepCases
 from callscore.report.dossier import (
     CARD,
     CASES,
-    CONTENT,
     ENVELOPE,
     INSTRUCTIONS,
     LABELS,
@@ -39,14 +47,23 @@ from callscore.report.dossier import (
     PROMPTS,
     PROVENANCE,
     RESULTS,
+    SCENARIOS,
     SETTINGS,
     STATEMENT,
+    STEP_OUTPUTS,
+    STEP_RESULTS,
     VERDICTS,
+    content_of,
 )
 from callscore.store.files import lines_of
 
 MAX_LISTED = 20
 """Differences of one kind that are listed; the rest is counted."""
+UNSIGNED = (
+    "which models answered (names, versions, parameters, whether simulated), where replies, "
+    f"verdicts and labels come from, their flags, and {PROVENANCE}"
+)
+"""What scoring again cannot find out; only a signature can vouch for it."""
 
 
 class DossierDifference(msgspec.Struct, frozen=True):
@@ -68,6 +85,9 @@ class VerificationResult(msgspec.Struct, frozen=True):
     """Descriptions of what was recomputed."""
     not_checked: Sequence[str] = ()
     """Descriptions of what could not be checked, with reasons."""
+    is_authenticated: bool = False
+    """Whether a given key confirms who made the dossier. Scoring again cannot: one who invents
+    replies can score them, too."""
 
 
 class _Settings(msgspec.Struct):
@@ -83,6 +103,7 @@ class _Settings(msgspec.Struct):
     decide: Decide = AS_RECOMMENDED
     prompts: dict[str, Any] = {}
     with_text: bool = True
+    scenarios: ArchiveSettings | None = None
 
 
 class _Model(msgspec.Struct):
@@ -92,6 +113,10 @@ class _Model(msgspec.Struct):
 
 class _Models(msgspec.Struct):
     models: list[_Model] = []
+
+
+class _AskedModels(msgspec.Struct):
+    models: list[AskedModel] = []
 
 
 class _Digest(msgspec.Struct):
@@ -144,6 +169,7 @@ class _Verification:
         self._differences: list[DossierDifference] = []
         self._checked: list[str] = []
         self._not_checked: list[str] = []
+        self._is_authenticated = False
 
     def run(self, key: Path | None) -> VerificationResult:
         """Run all checks and return the differences in the order of the files."""
@@ -158,7 +184,9 @@ class _Verification:
         if self._manifest.callscore != __version__:
             made = self._manifest.callscore[:40]
             self._not_checked.append(f"made by callscore {made}, recomputed with {__version__}")
-        return VerificationResult(self._differences, self._checked, self._not_checked)
+        return VerificationResult(
+            self._differences, self._checked, self._not_checked, self._is_authenticated
+        )
 
     def _read(self, name: str, kind: type[Any]) -> Any:
         try:
@@ -174,7 +202,8 @@ class _Verification:
     def _check_hashes(self) -> None:
         statement: _Statement = self._read(STATEMENT, _Statement)
         attested = {subject.name: subject.digest.sha256 for subject in statement.subject}
-        for name in CONTENT:
+        content = content_of(self._files.digests)
+        for name in content:
             digest = self._files.digests[name]
             listed = self._manifest.files.get(name)
             if listed is None or listed.sha256 != digest:
@@ -184,24 +213,26 @@ class _Verification:
         card: Scorecard = self._read(CARD, Scorecard)
         if statement.predicate.get("signature") != card.signature:
             self._add(STATEMENT, f"its scorecard signature is not the one in {CARD}")
-        self._checked.append(f"the hashes of {len(CONTENT)} files")
+        self._checked.append(f"the hashes of {len(content)} files")
 
     def _check_signature(self, key: Path | None) -> None:
         if ENVELOPE not in self._files.digests:
             if key is not None:
                 self._add(ENVELOPE, "is missing: the dossier is not signed")
+            self._not_checked.append(f"{UNSIGNED}: the dossier is not signed")
             return
         raw = self._files.path(ENVELOPE).read_bytes()
         if key is None:
             ids = ", ".join(f"sha256:{e.keyid[:16]}…" for e in read_envelope(raw).signatures)
             self._not_checked.append(
-                f"the signature by {ids}: its public key was not given (--key)"
+                f"{UNSIGNED}: the public key of the signature by {ids} was not given (--key)"
             )
             return
         wrong = check_envelope(raw, self._files.path(STATEMENT).read_bytes(), key)
         if wrong is not None:
             self._add(ENVELOPE, wrong)
-        self._checked.append("the signature")
+        self._is_authenticated = wrong is None
+        self._checked.append("the signature, which covers every file")
 
     def _check_costs(self) -> None:
         """Recompute costs as tokens × price, where the dossier says `cost_from: price`."""
@@ -209,7 +240,8 @@ class _Verification:
         prices = {model.name: model.price for model in models.models}
         seen: dict[str, int] = {}
         wrong: dict[str, list[str]] = {}
-        for output in self._outputs():
+        steps = [STEP_OUTPUTS] if self._settings.scenarios is not None else []
+        for output in self._outputs(OUTPUTS, *steps):
             price, usage = prices.get(output.model), output.usage
             if output.cost_from != "price":
                 continue
@@ -239,15 +271,15 @@ class _Verification:
         if len(sentences) > MAX_LISTED:
             self._add(file, f"and {len(sentences) - MAX_LISTED} more of the same kind")
 
-    def _outputs(self) -> Iterator[_OutputLine]:
+    def _outputs(self, *names: str) -> Iterator[_OutputLine]:
         decode = msgspec.json.Decoder(_OutputLine).decode
-        for line in lines_of([self._files.path(OUTPUTS)]):
+        for line in lines_of([self._files.path(name) for name in names]):
             try:
                 yield decode(line.raw)
             except DECODE_ERRORS as error:
                 raise DataError(
                     f"{error}; expected a line that `callscore report` wrote",
-                    place=f"{OUTPUTS}:{line.number}",
+                    place=f"{line.path.name}:{line.number}",
                 ) from None
 
     def _job(self) -> ScoreConfig:
@@ -282,8 +314,14 @@ class _Verification:
 
     def _check_measures(self) -> None:
         """Recompute scores from the measures of the answers; the text is not there."""
-        recount = MeasureRecount(self._files.path(RESULTS), self._job(), self._outputs())
-        recount.compare(self._read(CARD, Scorecard))
+        if self._settings.scenarios is not None:
+            self._not_checked.append(
+                "scenarios: their scores cannot be recomputed without text; hashes are checked"
+            )
+        if not self._has_calls:
+            return
+        recount = MeasureRecount(self._files.path(RESULTS), self._job(), self._outputs(OUTPUTS))
+        recount.compare(_without_scenarios(self._read(CARD, Scorecard)))
         for file, sentences in recount.differences.items():
             self._add_all(file, sentences)
         self._checked.append(
@@ -296,36 +334,89 @@ class _Verification:
             "written without text; its hashes are checked"
         )
 
+    @property
+    def _has_calls(self) -> bool:
+        return self._files.path(CASES).stat().st_size > 0
+
     def _check_scores(self) -> None:
-        """Score cases, outputs and verdicts again and compare the results."""
-        given, job = self._settings, self._job()
-        prompts = TaskPromptBuilder(job, given.prompts)
+        """Score cases, scenarios, outputs and verdicts again and compare the results."""
+        cards: list[Scorecard] = []
+        lenient = False
+        try:
+            if self._has_calls:
+                card, lenient = self._score_calls()
+                cards.append(card)
+            if self._settings.scenarios is not None:
+                cards.append(self._score_scenarios(self._settings.scenarios))
+        except CallscoreError as error:
+            self._add(
+                SCENARIOS if cards or not self._has_calls else CASES,
+                f"cannot be scored: {self._without_folder(str(error))}",
+            )
+            return
+        if not cards:
+            self._add(CASES, "cannot be scored: contains no case")
+            return
+        card = cards[0] if len(cards) == 1 else add_rows(*cards)
+        compared = CardComparison(self._read(CARD, Scorecard), card, lenient=lenient)
+        self._add_all(CARD, compared.differences())
+        if lenient:
+            self._not_checked.append("why some items have no verdict")
+
+    def _score_calls(self) -> tuple[Scorecard, bool]:
+        """The scorecard of the calls, and whether some of their items have no verdict."""
+        job = self._job()
         cases = CaseComparison(
             self._files.path(RESULTS),
-            self._files.path(PROMPTS),
-            self._read(INSTRUCTIONS, dict[str, str]),
-            prompts,
+            ComparedPrompts(
+                self._files.path(PROMPTS),
+                self._read(INSTRUCTIONS, dict[str, str]),
+                TaskPromptBuilder(job, self._settings.prompts),
+            ),
         )
-        try:
-            card = score_files(job, on_case=cases.compare)
-        except CallscoreError as error:
-            self._add(CASES, f"cannot be scored: {self._without_folder(str(error))}")
-            return
-        cases.finish()
-        for file, sentences in cases.differences.items():
-            self._add_all(file, sentences)
-        compared = CardComparison(self._read(CARD, Scorecard), card, lenient=cases.has_unjudged)
-        self._add_all(CARD, compared.differences())
+        card = score_files(job, on_case=cases.compare)
+        self._finish(cases)
         self._checked.append(
             f"{cases.results} results of {cases.cases} cases, the scorecard, and "
             f"{cases.prompts_checked} prompts"
         )
-        if cases.has_unjudged:
-            self._not_checked.append("why some items have no verdict")
-        self._not_checked.append(f"{PROVENANCE}: only its hash is checked")
+        return card, cases.has_unjudged
+
+    def _score_scenarios(self, settings: ArchiveSettings) -> Scorecard:
+        """The scorecard of the scenarios, with their documents."""
+        models = self._read(MODELS, _AskedModels).models
+        compared = CaseComparison(self._files.path(STEP_RESULTS))
+        with (
+            closing(ArchivedScenarios(self._files.path, settings, models)) as scenarios,
+            StepCases() as steps,
+        ):
+            found = scenarios.result(ScenarioSinks(on_step=steps.add))
+            for view in steps:
+                compared.compare(view)
+        self._finish(compared)
+        self._checked.append(
+            f"{compared.results} results of {compared.cases} steps of scenarios, and document 001"
+        )
+        return scorecard(self._job(), found, None)
+
+    def _finish(self, cases: CaseComparison) -> None:
+        cases.finish()
+        for file, sentences in cases.differences.items():
+            self._add_all(file, sentences)
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")
+
+
+def _without_scenarios(card: Scorecard) -> Scorecard:
+    """The rows of calls, which can be recomputed from measures alone."""
+    models = [
+        msgspec.structs.replace(
+            model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
+        )
+        for model in card.models
+    ]
+    return msgspec.structs.replace(card, models=models)
 
 
 def _estimates_of(card: Scorecard) -> Mapping[str, str]:

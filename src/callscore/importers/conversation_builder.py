@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.errors import DataError
 from callscore.importers.conversation import (
     Conversation,
     ImportedTurn,
@@ -19,6 +20,8 @@ from callscore.importers.conversation import (
 from callscore.importers.roles import RoleMap
 
 _SPACE = re.compile(r"[ \t\r\f\v\u00a0]+")
+MAX_TURNS = 100_000
+"""The most turns of a call: a day with one turn a second. More is a damaged or hostile file."""
 EPOCH_SECONDS = 1e8
 """Times above this (about three years) are dates since the epoch, not offsets into a call."""
 
@@ -44,6 +47,8 @@ class ImportContext(msgspec.Struct, frozen=True):
     """The id of a call without an id."""
     roles: Mapping[str, Role] = {}
     lang: str | None = None
+    fields: Mapping[str, str] = {}
+    """The names that the fields of turns have, where the user gives them."""
 
 
 def build_conversation(
@@ -55,6 +60,12 @@ def build_conversation(
         text = join_lines(turn.text)
         if text or turn.tool_calls:
             spoken.append(msgspec.structs.replace(turn, text=text, label=turn.label.strip()))
+            if len(spoken) > MAX_TURNS:
+                raise DataError(
+                    f"call {details.call_id or context.fallback_id!r} has more than {MAX_TURNS:,} "
+                    "turns; expected one call",
+                    place=context.source,
+                )
         else:
             yield SkippedPart(turn.source, "a turn without text")
     call_id = details.call_id.strip() or context.fallback_id

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.chats import content_text
 from callscore.importers.conversation import ImportIterator, RawTurn, RecordedOutput, SkippedPart
 from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
 from callscore.importers.tables import Table, format_cell, read_tables
+from callscore.importers.turn_fields import text_of
 
 INPUTS = ("transcript", "conversation", "dialogue", "call", "input", "question", "prompt", "query",
           "text", "message", "messages")  # fmt: skip
@@ -56,7 +56,7 @@ def _turns(value: Any, where: str) -> Iterator[RawTurn]:
             if not isinstance(one, dict):
                 continue
             label = str(one.get("role") or one.get("speaker") or "")
-            text = content_text(one.get("content") or one.get("text") or one.get("message"))
+            text = text_of(one.get("content") or one.get("text") or one.get("message"))
             if label not in ("system", "developer") and text.strip():
                 yield RawTurn(label, text, source=f"{where}[{number}]")
         return
@@ -131,7 +131,7 @@ def _openai_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample:
 def _output_value(value: Any) -> Any:
     """The output as text or object; of chat messages, the content of the last."""
     if isinstance(value, list) and value and isinstance(value[-1], dict):
-        return content_text(value[-1].get("content"))
+        return text_of(value[-1].get("content"))
     return value
 
 
@@ -201,7 +201,7 @@ def is_promptfoo(source: Source) -> bool:
     if any(column.startswith("__expected") for table in _tables_or_empty(source) for column in
            table.columns):  # fmt: skip
         return True
-    return _has_tests(_promptfoo_yaml(source))
+    return _has_tests(source.yaml)
 
 
 def _tables_or_empty(source: Source) -> list[Table]:
@@ -216,24 +216,6 @@ def _has_tests(value: Any) -> bool:
     return isinstance(tests, list) and any(
         isinstance(test, dict) and "vars" in test for test in tests[:5]
     )
-
-
-def _promptfoo_yaml(source: Source) -> Any:
-    """The value of a YAML file that looks like a promptfoo config; None for any other.
-
-    Files with aliases are not read: a few lines of them can expand to gigabytes.
-    """
-    if "tests:" not in source.text or "vars:" not in source.text:
-        return None
-    import yaml
-
-    try:
-        tokens = yaml.scan(source.text, Loader=yaml.CSafeLoader)
-        if any(isinstance(token, yaml.AliasToken) for token in tokens):
-            return None
-        return yaml.safe_load(source.text)
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return None
 
 
 def _promptfoo_results(value: Any) -> Sequence[Any]:
@@ -254,7 +236,7 @@ def read_promptfoo(source: Source, context: ImportContext) -> ImportIterator:
             _promptfoo_row_example(row.cells, row.where) for table in tables for row in table.rows
         )
     else:
-        config = source.json if source.json is not None else _promptfoo_yaml(source)
+        config = source.json if source.json is not None else source.yaml
         examples = map(_promptfoo_test_example, _enumerate_rows(config["tests"]))
     yield from convert_examples("promptfoo", examples, source, context)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import msgspec
 from callscore.core.errors import DataError, UsageError
 from callscore.importers.conversation import Conversation, Role, SkippedPart
 from callscore.importers.conversation_builder import ImportContext
-from callscore.importers.formats import detect_format, find_format
+from callscore.importers.formats import Format, detect_format, find_format
 from callscore.importers.roles import ROLES
 from callscore.importers.source import MAX_BYTES, Source
 
@@ -22,6 +23,8 @@ class ImportOptions(msgspec.Struct, frozen=True):
     """Read every file as this format instead of detecting it."""
     roles: Mapping[str, Role] = {}
     lang: str | None = None
+    fields: Mapping[str, str] = {}
+    """The names of the fields of turns; with any, files are read as turns, not as a vendor's."""
 
 
 class FileReport(msgspec.Struct):
@@ -108,9 +111,9 @@ def import_files(
 
 def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Iterator[Conversation]:
     source = _read_source(path)
-    format_ = find_format(options.format) if options.format else detect_format(source)
+    format_ = _format_of(source, options)
     entry.format = format_.title
-    context = ImportContext(str(path), source.stem, options.roles, options.lang)
+    context = ImportContext(str(path), source.stem, options.roles, options.lang, options.fields)
     for part in format_.read(source, context):
         if isinstance(part, SkippedPart):
             entry.skipped.append(part)
@@ -123,9 +126,21 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
         entry.problem = f"was read as {format_.title} and contains no call"
 
 
+def _format_of(source: Source, options: ImportOptions) -> Format:
+    if options.format:
+        return find_format(options.format)
+    if options.fields:
+        has_values = source.json is not None or source.json_lines or source.yaml is not None
+        return find_format("turns" if has_values else "table")
+    return detect_format(source)
+
+
 def _read_source(path: Path) -> Source:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise DataError("is a device, a pipe or a socket; expected a file", place=str(path))
+        if found.st_size > MAX_BYTES:
             raise DataError(f"is larger than {MAX_BYTES:,} bytes", place=str(path))
         return Source(str(path), path.read_bytes())
     except OSError as error:

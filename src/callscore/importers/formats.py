@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
 from callscore.importers import (
     amazon,
-    chats,
     eval_sets,
     inspect_logs,
+    json_lines,
     labelled_text,
     platforms,
     speech_to_text,
     subtitles,
     table_calls,
+    turn_lists,
+    voice_agents,
 )
 from callscore.importers.conversation import Conversation, SkippedPart
 from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.source import Source
+from callscore.importers.tables import read_tables
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -39,6 +43,8 @@ def _read_vcon(source: Source, context: ImportContext) -> Iterator[Conversation 
 
 
 FORMATS: Sequence[Format] = (
+    Format("callscore", "transcripts or cases of Callscore", json_lines.is_own,
+           json_lines.read_own),
     Format("inspect", "Inspect log", inspect_logs.is_inspect, inspect_logs.read_inspect),
     Format("contact-lens", "Amazon Connect Contact Lens", amazon.is_contact_lens,
            amazon.read_contact_lens),
@@ -52,15 +58,17 @@ FORMATS: Sequence[Format] = (
     Format("assemblyai", "AssemblyAI", speech_to_text.is_assemblyai,
            speech_to_text.read_assemblyai),
     Format("azure", "Azure Speech", speech_to_text.is_azure, speech_to_text.read_azure),
-    Format("retell", "Retell", chats.is_retell, chats.read_retell),
-    Format("elevenlabs", "ElevenLabs", chats.is_elevenlabs, chats.read_elevenlabs),
+    Format("retell", "Retell", voice_agents.is_retell, voice_agents.read_retell),
+    Format("elevenlabs", "ElevenLabs", voice_agents.is_elevenlabs, voice_agents.read_elevenlabs),
     Format("whisper", "Whisper or WhisperX", speech_to_text.is_whisper,
            speech_to_text.read_whisper),
     Format("promptfoo", "promptfoo", eval_sets.is_promptfoo, eval_sets.read_promptfoo),
     Format("openai-evals", "OpenAI Evals", eval_sets.is_openai_evals, eval_sets.read_openai_evals),
     Format("deepeval", "DeepEval", eval_sets.is_deepeval, eval_sets.read_deepeval),
-    Format("chat", "chat messages", chats.is_chat, chats.read_chat),
+    Format("chat", "chat messages", turn_lists.is_chat,
+           turn_lists.read_turn_lists),
     Format("subtitles", "WebVTT or SRT", subtitles.is_subtitles, subtitles.read_subtitles),
+    Format("turns", "list of turns", turn_lists.is_turn_lists, turn_lists.read_turn_lists),
     Format("table", "CSV or spreadsheet", table_calls.is_table_of_calls,
            table_calls.read_table_of_calls),
     Format("text", "text with speaker labels", labelled_text.is_labelled_text,
@@ -87,9 +95,21 @@ def detect_format(source: Source) -> Format:
     raise DataError(
         "has an unknown format; expected one of "
         + ", ".join(format_.title for format_ in FORMATS)
-        + " (`callscore import --format NAME` reads it as one of them)",
+        + f" (`callscore import --format NAME` reads it as one of them){_hint(source)}",
         place=source.name,
     )
+
+
+def _hint(source: Source) -> str:
+    """The columns or keys of a file, which `--map` can name."""
+    with suppress(DataError):
+        names = [*source.objects[:1]] or [row.cells for one in read_tables(source) for row in
+                                          one.rows[:1]]  # fmt: skip
+        keys = [str(key) for key in names[0]] if names and isinstance(names[0], dict) else []
+        if keys:
+            shown = ", ".join(map(repr, keys[:12])) + (", …" if len(keys) > 12 else "")
+            return f"; its fields: {shown}; --map text=NAME,speaker=NAME reads a list of turns"
+    return ""
 
 
 def read_any_format(source: Source, context: ImportContext) -> Iterator[Conversation | SkippedPart]:

@@ -1,13 +1,22 @@
-"""Conversations as objects for JSON Lines files: transcripts, cases, outputs of models."""
+"""Conversations as lines of JSON Lines files: written, and read again after they were edited."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import Conversation
+from callscore.importers.conversation import (
+    Conversation,
+    ImportedTurn,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+)
+from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.labelled_text import labelled_turns
+from callscore.importers.source import Source, convert
 
 
 def convert_to_transcript(call: Conversation) -> dict[str, Any]:
@@ -60,3 +69,115 @@ def _provenance(call: Conversation) -> dict[str, Any]:
     if call.notes:
         provenance["notes"] = list(call.notes)
     return provenance
+
+
+class _StoredTurn(msgspec.Struct):
+    text: str
+    id: int | str | None = None
+    speaker: str | None = None
+    start: float | None = None
+    end: float | None = None
+    role_guessed: bool = False
+    label: str | None = None
+    confidence: float | None = None
+    sentiment: str | None = None
+    tool_calls: Sequence[Mapping[str, Any]] = ()
+    source: str = ""
+
+
+class _StoredProvenance(msgspec.Struct):
+    source: str = ""
+    format: str = ""
+    metadata: Mapping[str, Any] = {}
+    notes: Sequence[str] = ()
+
+
+class StoredCall(msgspec.Struct):
+    """The fields of a transcript or a case that are read."""
+
+    id: str
+    transcript: Sequence[_StoredTurn] | str
+    call_id: str | None = None
+    task: str | None = None
+    lang: str | None = None
+    expected: Any = None
+    provenance: Any = None
+
+
+def is_own(source: Source) -> bool:
+    """Whether lines have an `id`, a `transcript`, and a `task` or where they were imported from."""
+    return any(_is_stored_call(value) for value in source.objects[:5])
+
+
+def _is_stored_call(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"id", "transcript"} <= value.keys():
+        return False
+    provenance = value.get("provenance")
+    imported = isinstance(provenance, dict) and {"source", "format"} <= provenance.keys()
+    return imported or {"task", "expected_outcome"} <= value.keys()
+
+
+def read_own(source: Source, context: ImportContext) -> ImportIterator:
+    """Read transcripts and cases again, as they are; a call of several cases is read once."""
+    seen: dict[str, Any] = {}
+    for number, value in enumerate(source.objects):
+        where = f"{source.name}: $[{number}]"
+        if not _is_stored_call(value):
+            yield SkippedPart(where, "is neither a transcript nor a case")
+            continue
+        call = convert(value, StoredCall, source.name, f"[{number}]")
+        call_id = call.call_id or call.id.removesuffix(f"/{call.task}")
+        if call.task and seen.get(call_id) == value["transcript"]:
+            yield SkippedPart(where, "another case of a call that was read")
+            continue
+        seen[call_id] = value["transcript"]
+        yield from _read_stored(call, call_id, source, context)
+
+
+def _read_stored(
+    call: StoredCall, call_id: str, source: Source, context: ImportContext
+) -> ImportIterator:
+    if isinstance(call.transcript, str):
+        turns = list(labelled_turns(call.transcript, context.roles))
+        spoken = [turn for turn in turns if isinstance(turn, RawTurn)]
+        if not spoken:
+            spoken = [RawTurn("", call.transcript, source="transcript")]
+        details = CallDetails(call_id, call.lang, expected=call.expected)
+        yield from build_conversation("callscore", spoken, details, context)
+        return
+    if not call.transcript:
+        yield SkippedPart(source.name, f"call {call_id!r} has no turn with text")
+        return
+    try:
+        origin = msgspec.convert(call.provenance or {}, _StoredProvenance)
+    except msgspec.ValidationError:
+        origin = _StoredProvenance()
+    yield Conversation(
+        call_id,
+        [_stored_turn(turn, number, context) for number, turn in enumerate(call.transcript, 1)],
+        origin.format or "callscore",
+        origin.source or source.name,
+        lang=call.lang or context.lang,
+        metadata=origin.metadata,
+        expected=call.expected,
+        notes=origin.notes,
+    )
+
+
+def _stored_turn(turn: _StoredTurn, number: int, context: ImportContext) -> ImportedTurn:
+    roles = {label.casefold(): role for label, role in context.roles.items()}
+    names = [name.casefold() for name in (turn.label, turn.speaker) if name]
+    given = next((roles[name] for name in names if name in roles), None)
+    return ImportedTurn(
+        turn.id if isinstance(turn.id, int) else number,
+        given or turn.speaker or "unknown",
+        turn.text,
+        start=turn.start,
+        end=turn.end,
+        role_guessed=turn.role_guessed and given is None,
+        label=turn.label or (turn.speaker if given else None),
+        confidence=turn.confidence,
+        sentiment=turn.sentiment,
+        tool_calls=turn.tool_calls,
+        source=turn.source,
+    )

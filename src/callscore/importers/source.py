@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import zipfile
 import zlib
 from functools import cached_property
@@ -25,6 +26,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_YAML_LIST = re.compile(r"^[ ]*-[ ]+(?:\{|[\"']?[A-Za-z_][\w -]*[\"']?:(?:[ ]|$))", re.MULTILINE)
+"""An item of a YAML list that is an object."""
 
 
 class Source:
@@ -99,6 +102,24 @@ class Source:
         except (msgspec.DecodeError, RecursionError, DataError):
             return []
         return values if all(isinstance(value, dict) for value in values) else []
+
+    @cached_property
+    def yaml(self) -> Any:
+        """The value of a YAML file with a list of objects; None if it is not one.
+
+        Files with aliases are not read: a few lines of them can expand to gigabytes.
+        """
+        if self.is_archive or self._looks_like_json or not _YAML_LIST.search(self.text):
+            return None
+        import yaml
+
+        try:
+            tokens = yaml.scan(self.text, Loader=yaml.CSafeLoader)
+            if any(isinstance(token, yaml.AliasToken) for token in tokens):
+                return None
+            return yaml.load(self.text, Loader=yaml.CSafeLoader)
+        except (yaml.YAMLError, RecursionError, ValueError):
+            return None
 
     @property
     def objects(self) -> list[Any]:

@@ -1,96 +1,184 @@
-"""WebVTT and SRT files; `<v …>` tags or labels such as `Agent: …` name the speakers."""
+"""Subtitles: WebVTT, SRT and SBV; `<v …>`, `Agent: …`, `(Agent) …` name the speakers."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
+
+import msgspec
 
 from callscore.core.errors import DataError
 from callscore.importers.conversation import ImportIterator, RawTurn
 from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
-from callscore.importers.labelled_text import labelled_turns
-from callscore.importers.source import Source, missing_extra
+from callscore.importers.labelled_text import count_labels, split_label
+from callscore.importers.source import Source
+from callscore.importers.times import parse_clock
 
+MAX_PAUSE = 2.0
+"""Seconds after which a cue without a speaker no longer continues the turn before it."""
+ROLLING_SHARE = 0.3
+"""The least share of cues that repeat a line of the cue before, if captions roll."""
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
-_TAG = re.compile(r"</?(?:[cibu]|ruby|rt|lang|v)(?:[.\s][^>]*)?>|<\d[\d:.]*>")
-_SRT_TIME = re.compile(r"\d{1,2}:\d{2}:\d{2}[,.]\d{1,3}\s+-->\s+\d{1,2}:\d{2}:\d{2}[,.]\d{1,3}")
+_TAG = re.compile(r"</?(?:[cibu]|ruby|rt|lang|v|font)(?:[.\s][^>]*)?>|<\d[\d:.]*>|\{\\[^}]*\}")
+_CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_TIMES = re.compile(rf"\s*({_CLOCK})\s*-->\s*({_CLOCK})(?:\s.*)?")
+_SBV_TIMES = re.compile(r"\s*(\d{1,2}:\d{2}:\d{2}\.\d{3}),(\d{1,2}:\d{2}:\d{2}\.\d{3})\s*")
+_SPEAKER_CHANGE = re.compile(r"\s*(?:-|–|—|>>+)\s*(?=\S)")
+
+
+class Cue(msgspec.Struct, frozen=True):
+    """The lines that are shown from one time to another."""
+
+    number: int
+    start: float
+    end: float
+    lines: Sequence[str]
+
+
+class _Spoken(NamedTuple):
+    """A turn of a cue, and whether another speaker may begin with it."""
+
+    turn: RawTurn
+    changes: bool
 
 
 def is_subtitles(source: Source) -> bool:
-    """Whether the file begins with `WEBVTT`, or has an SRT time range near the beginning."""
+    """Whether the file begins with `WEBVTT`, or has a time range of SRT or SBV near the start."""
     if source.is_archive or source.json is not None:
         return False
     head = source.text[:2000]
-    return head.lstrip().startswith("WEBVTT") or _SRT_TIME.search(head) is not None
+    return head.lstrip().startswith("WEBVTT") or any(
+        _TIMES.fullmatch(line) or _SBV_TIMES.fullmatch(line) for line in head.split("\n")
+    )
 
 
 def read_subtitles(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a subtitle file; a cue can have several speakers."""
-    try:
-        import webvtt
-        from webvtt.errors import MalformedCaptionError, MalformedFileError
-    except ImportError:
-        raise missing_extra("webvtt-py", "reading subtitles") from None
     is_vtt = source.text.lstrip().startswith("WEBVTT")
-    try:
-        if is_vtt:
-            captions = webvtt.WebVTT.from_string(source.text.lstrip())
-        else:
-            from io import StringIO
+    cues = list(_cues(source.text.split("\n"), is_vtt=is_vtt))
+    if not cues:
+        raise DataError("has no cue with a time and a text", place=source.name)
+    unrolled = _unroll(cues)
+    notes = [] if unrolled is cues else ["rolling captions: repeated lines were removed"]
+    lines = [split_label(line) for cue in unrolled for line in _speech(cue)]
+    labels = count_labels(lines, context.roles)
+    turns = (turn for cue in unrolled for turn in _cue_turns(cue, labels))
+    is_sbv = any(_SBV_TIMES.fullmatch(line) for line in source.text[:2000].split("\n"))
+    name = "webvtt" if is_vtt else "sbv" if is_sbv else "srt"
+    details = CallDetails(notes=notes)
+    yield from build_conversation(name, _join_turns(turns), details, context)
 
-            captions = webvtt.WebVTT.from_buffer(StringIO(source.text.lstrip()), format="srt")
-    except (MalformedCaptionError, MalformedFileError) as error:
-        raise DataError(f"cannot be read as subtitles: {error}", place=source.name) from None
-    turns = [
-        turn
-        for number, cue in enumerate(captions.captions, start=1)
-        for turn in _cue_turns(
-            cue.raw_text, _seconds(cue.start), _seconds(cue.end), f"cue {number}"
-        )
+
+def _cues(lines: Sequence[str], *, is_vtt: bool) -> Iterator[Cue]:
+    """The cues of a file; what is outside them (numbers, ids, notes, styles) has no text."""
+    times = [_TIMES.fullmatch(line) or _SBV_TIMES.fullmatch(line) for line in lines]
+    begins = [at for at, match in enumerate(times) if match is not None]
+    for number, (at, until) in enumerate(
+        zip(begins, [*begins[1:], len(lines)], strict=True), start=1
+    ):
+        text = _cue_text(lines[at + 1 : until], is_vtt=is_vtt, is_last=until == len(lines))
+        match = times[at]
+        assert match is not None  # one of `begins`
+        start, end = (parse_clock(time) for time in match.groups())
+        if start is not None and end is not None and text:
+            yield Cue(number, start, end, text)
+
+
+def _cue_text(lines: Sequence[str], *, is_vtt: bool, is_last: bool) -> list[str]:
+    """The lines of a cue, without what belongs to the next: its number or id.
+
+    WebVTT ends a cue with an empty line. Some SRT files have empty lines in a cue, others none
+    between cues.
+    """
+    end = lines.index("") if "" in lines else len(lines)
+    if not is_vtt and any(map(str.strip, lines[end + 1 : -1])):
+        end = len(lines)
+    if end == len(lines) and not is_last and lines[-1:] and lines[-1].strip().isdigit():
+        end -= 1
+    return [text for line in lines[:end] if (text := line.strip())]
+
+
+def _unroll(cues: list[Cue]) -> list[Cue]:
+    """The cues without the lines that rolling captions repeat; the same list if none roll."""
+    repeats = [False] + [
+        _plain(cue.lines[0]) == _plain(before.lines[-1])
+        for before, cue in zip(cues, cues[1:], strict=False)
     ]
-    yield from build_conversation(
-        "webvtt" if is_vtt else "srt", _join_turns(turns), CallDetails(), context
-    )
+    if sum(repeats) < max(3, ROLLING_SHARE * len(cues)):
+        return cues
+    return [
+        msgspec.structs.replace(cue, lines=cue.lines[1:] if repeated else cue.lines)
+        for cue, repeated in zip(cues, repeats, strict=True)
+        if len(cue.lines) > repeated
+    ]
 
 
-def _seconds(text: str) -> float:
-    hours, minutes, seconds = text.replace(",", ".").rsplit(":", 2)
-    return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+def _speech(cue: Cue) -> list[str]:
+    """The lines of a cue without a voice tag, joined unless a dash or `>>` changes the speaker."""
+    if any(map(_VOICE.search, cue.lines)):
+        return []
+    lines: list[str] = []
+    for line in map(_plain, cue.lines):
+        if line in ("-", "–"):
+            continue
+        if lines and _SPEAKER_CHANGE.match(line) is None and split_label(line) is None:
+            lines[-1] = f"{lines[-1]} {line}"
+        else:
+            lines.append(line)
+    return lines
 
 
-def _cue_turns(raw: str, start: float, end: float, where: str) -> Iterator[RawTurn]:
-    """The turns of a cue: by voice tags, else by labels, else one without a speaker."""
-    parts = _VOICE.split(raw)
-    if len(parts) > 1:
-        if parts[0].strip():
-            yield RawTurn("", _strip_tags(parts[0]), start, end, source=where)
-        for voice, text in zip(parts[1::2], parts[2::2], strict=True):
-            yield RawTurn(_strip_tags(voice), _strip_tags(text), start, end, source=where)
+def _cue_turns(cue: Cue, labels: Set[str]) -> Iterator[_Spoken]:
+    """The turns of a cue: by voice tags, else by labels, else without a speaker."""
+    where = f"cue {cue.number}"
+    before, *voices = _VOICE.split("\n".join(cue.lines))
+    if voices:
+        for voice, text in zip(["", *voices[::2]], [before, *voices[1::2]], strict=True):
+            turn = RawTurn(_plain(voice), _plain(text), cue.start, cue.end, source=where)
+            if turn.label or turn.text:
+                yield _Spoken(turn, bool(turn.label))
         return
-    text = _strip_tags(raw)
-    labelled = [turn for turn in labelled_turns(text) if isinstance(turn, RawTurn)]
-    if labelled and text.lstrip().startswith(labelled[0].label):
-        for turn in labelled:
-            yield RawTurn(turn.label, turn.text, start, end, source=where)
-        return
-    yield RawTurn("", text, start, end, source=where)
+    spoken: _Spoken | None = None
+    for line in _speech(cue):
+        found = split_label(line)
+        counts = found is not None and found.label in labels
+        changes = _SPEAKER_CHANGE.match(line) is not None
+        if spoken is not None and not (counts or changes):
+            text = f"{spoken.turn.text} {line}"
+            spoken = _Spoken(msgspec.structs.replace(spoken.turn, text=text), spoken.changes)
+            continue
+        if spoken is not None:
+            yield spoken
+        label, text = (found.label, found.text) if found is not None and counts else ("", line)
+        text = text if counts or not changes else _SPEAKER_CHANGE.sub("", text, count=1)
+        spoken = _Spoken(RawTurn(label, text, cue.start, cue.end, source=where), changes or counts)
+    if spoken is not None:
+        yield spoken
 
 
-def _strip_tags(text: str) -> str:
+def _plain(text: str) -> str:
     return html.unescape(_TAG.sub("", text)).strip()
 
 
-def _join_turns(turns: list[RawTurn]) -> Iterator[RawTurn]:
-    """The turns, each joined with those without a speaker that follow it."""
+def _join_turns(turns: Iterable[_Spoken]) -> Iterator[RawTurn]:
+    """The turns, each joined with cues without a speaker that follow it without a pause."""
     current: RawTurn | None = None
-    for turn in turns:
-        if current is not None and not turn.label and current.label:
+    for turn, changes in turns:
+        if current is not None and current.label and not changes and _follows(turn, current):
             text = f"{current.text} {turn.text}"
-            current = RawTurn(current.label, text, current.start, turn.end, source=current.source)
+            current = msgspec.structs.replace(current, text=text, end=turn.end)
             continue
         if current is not None:
             yield current
         current = turn
     if current is not None:
         yield current
+
+
+def _follows(turn: RawTurn, before: RawTurn) -> bool:
+    """Whether a turn begins at most a short pause after another ends."""
+    return (
+        turn.start is not None and before.end is not None and turn.start - before.end <= MAX_PAUSE
+    )

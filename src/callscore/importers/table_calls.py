@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from callscore.core.errors import DataError
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
@@ -10,100 +10,107 @@ from callscore.importers.conversation_builder import CallDetails, ImportContext,
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
 from callscore.importers.source import Source
 from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
-from callscore.importers.times import parse_cell_time
+from callscore.importers.turn_fields import (
+    CALL,
+    LANGUAGE,
+    TRANSCRIPT,
+    TimeField,
+    TurnFields,
+    choose_fields,
+    find_name,
+    speaker_label,
+)
 
-CALL = ("call_id", "conversation_id", "contact_id", "interaction_id", "session_id", "recording_id",
-        "dialogue_id", "dialog_id", "call", "conversation", "id")  # fmt: skip
-TEXT = ("text", "utterance", "message", "content", "said", "sentence", "phrase", "body", "line",
-        "transcript")  # fmt: skip
-SPEAKER = ("speaker", "role", "participant", "participant_role", "who", "author", "from", "channel",
-           "party", "sender", "speaker_label")  # fmt: skip
-TURN = ("turn", "turn_id", "turn_number", "sequence", "seq", "index", "order", "line_number")
-START = ("start", "start_time", "begin", "offset", "timestamp", "time", "start_seconds", "start_s",
-         "begin_offset")  # fmt: skip
-START_MS = ("start_ms", "begin_offset_millis", "start_time_ms", "offset_ms", "start_millis")
-END = ("end", "end_time", "end_seconds", "end_s", "until")
-END_MS = ("end_ms", "end_offset_millis", "end_time_ms", "end_millis")
-TRANSCRIPT = ("transcript", "transcription", "conversation", "dialogue", "dialog",
-              "full_transcript", "call_transcript", "text", "content")  # fmt: skip
-LANGUAGE = ("lang", "language", "language_code", "locale")
+SAMPLE = 100
+"""The number of rows that decide on the columns of a table."""
 
 
 def is_table_of_calls(source: Source) -> bool:
     """Whether a table has columns of turns, or a column of transcripts."""
-    return any(_has_turns(table) or _transcript_column(table) for table in read_tables(source))
+    return any(
+        _transcript_column(table) or _turn_columns(table, {}) for table in read_tables(source)
+    )
 
 
 def read_table_of_calls(source: Source, context: ImportContext) -> ImportIterator:
     """Read the calls of every sheet; sheets without calls are reported as skipped."""
     name = "xlsx" if source.is_archive else "csv"
     for table in read_tables(source):
-        if _has_turns(table):
-            yield from _read_turns(name, table, source, context)
-        elif (column := _transcript_column(table)) is not None:
+        given = {key: column for key, column in context.fields.items() if column in table.columns}
+        if not given and (column := _transcript_column(table)) is not None:
             yield from _read_calls(name, table, column, source, context)
+        elif (fields := _turn_columns(table, given)) is not None:
+            yield from _read_turns(name, table, fields, source, context)
         else:
             columns = ", ".join(column for column in table.columns if column)
             yield SkippedPart(
-                f"{source.name}: sheet {table.name!r}",
+                f"{source.name}: sheet {table.name!r}" if table.name else source.name,
                 f"has no column of turns or transcripts (its columns: {columns})",
             )
 
 
-def _has_turns(table: Table) -> bool:
-    return table.column(SPEAKER) is not None and table.column(TEXT) is not None
+def _turn_columns(table: Table, given: Mapping[str, str]) -> TurnFields | None:
+    """The columns of a table with one row per turn: a text, and a speaker or a start."""
+    fields = choose_fields([row.cells for row in table.rows[:SAMPLE]], given)
+    if fields is None or not (fields.speaker or fields.start or "text" in given):
+        return None
+    return fields
 
 
 def _transcript_column(table: Table) -> str | None:
     """The column of transcripts: one with text with speaker labels in its cells."""
-    column = table.column(TRANSCRIPT)
+    column = find_name(table.columns, TRANSCRIPT)
     if column is None:
         return None
     cells = [format_cell(row.cells.get(column)) for row in table.rows[:20]]
-    return column if any(map(has_speaker_labels, cells)) else None
+    return column if any("\n" in cell and has_speaker_labels(cell) for cell in cells) else None
 
 
-def _read_turns(name: str, table: Table, source: Source, context: ImportContext) -> ImportIterator:
-    call = table.column(CALL)
+def _read_turns(
+    name: str, table: Table, fields: TurnFields, source: Source, context: ImportContext
+) -> ImportIterator:
+    call = fields.call
     groups = group_rows(table, call) if call else iter([("", list(table.rows))])
+    notes = [] if fields.is_plain else [f"turns read with {fields.describe()}"]
+    if fields.speaker is None:
+        notes.append("the file names no speakers; its turns have no role")
     for call_id, rows in groups:
         if call and not call_id:
             for row in rows:
                 yield SkippedPart(f"{source.name}: {row.where}", f"has no {call!r}")
             continue
-        lang = _first_text(rows, table.column(LANGUAGE))
-        turns = list(_turns(table, _sort_by_number(rows, table.column(TURN)), source))
-        yield from build_conversation(name, turns, CallDetails(call_id, lang), context)
+        lang = _first_text(rows, fields.lang)
+        turns = list(_turns(fields, _sort_by_number(rows, fields.turn), source))
+        details = CallDetails(call_id, lang, notes=notes)
+        yield from build_conversation(name, turns, details, context)
 
 
-def _turns(table: Table, rows: Sequence[TableRow], source: Source) -> Iterator[RawTurn]:
-    speaker, text = table.column(SPEAKER) or "", table.column(TEXT) or ""
+def _turns(fields: TurnFields, rows: Sequence[TableRow], source: Source) -> Iterator[RawTurn]:
     for row in rows:
+        for column in (fields.start, fields.end):
+            _check_time(column, row, source)
+        start, end = fields.times(row.cells)
         yield RawTurn(
-            format_cell(row.cells.get(speaker)),
-            format_cell(row.cells.get(text)),
-            _time(table, row, START, START_MS, source),
-            _time(table, row, END, END_MS, source),
+            speaker_label(_whole(row.cells.get(fields.speaker))) if fields.speaker else "",
+            format_cell(row.cells.get(fields.text)),
+            start,
+            end,
             source=row.where,
         )
 
 
-def _time(
-    table: Table, row: TableRow, seconds: Sequence[str], millis: Sequence[str], source: Source
-) -> float | None:
-    for names, unit in ((millis, 1000), (seconds, 1)):
-        column = table.column(names)
-        if column is None or not format_cell(row.cells.get(column)):
-            continue
-        value = parse_cell_time(row.cells[column])
-        if value is None:
-            raise DataError(
-                f"{format_cell(row.cells[column])!r} is not a time; expected seconds or hh:mm:ss",
-                field=column,
-                place=f"{source.name}: {row.where}",
-            )
-        return value / unit
-    return None
+def _whole(cell: object) -> object:
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def _check_time(field: TimeField | None, row: TableRow, source: Source) -> None:
+    cell = format_cell(row.cells.get(field.name)) if field is not None else ""
+    if field is not None and cell and field.seconds(row.cells) is None:
+        raise DataError(
+            f"{cell!r} is not a time; expected seconds or hh:mm:ss",
+            field=field.name,
+            place=f"{source.name}: {row.where}",
+        )
 
 
 def _sort_by_number(rows: Sequence[TableRow], column: str | None) -> Sequence[TableRow]:
@@ -121,7 +128,7 @@ def _sort_by_number(rows: Sequence[TableRow], column: str | None) -> Sequence[Ta
 def _read_calls(
     name: str, table: Table, column: str, source: Source, context: ImportContext
 ) -> ImportIterator:
-    call, language = table.column(CALL), table.column(LANGUAGE)
+    call, language = find_name(table.columns, CALL), find_name(table.columns, LANGUAGE)
     for row in table.rows:
         where = f"{source.name}: {row.where}"
         text = format_cell(row.cells.get(column))
@@ -129,7 +136,7 @@ def _read_calls(
             yield SkippedPart(where, f"has no {column!r}")
             continue
         turns = []
-        for turn in labelled_turns(text):
+        for turn in labelled_turns(text, context.roles):
             if isinstance(turn, SkippedPart):
                 yield SkippedPart(f"{where}, {turn.where} of the cell", turn.why)
             else:

@@ -6,22 +6,29 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.importers.sheet_limits import check_cells
 from callscore.importers.source import ZIP_ERRORS, Source, missing_extra
 
 DELIMITERS = ",;\t|"
 MAX_UNPACKED = 500_000_000
 """The largest size of an unpacked spreadsheet."""
+TITLE_ROWS = 30
+"""Headings are searched in this many rows; the rows above them are titles."""
 _SEPARATORS = re.compile(r"[\W_]+")
+_REPEATED = re.compile(r" \(column [A-Z]+\)$")
+
+HeadingTest = Callable[[Sequence[str]], bool]
+"""Whether the cells of a row are the headings of the table that a reader expects."""
 
 
 class TableRow(msgspec.Struct, frozen=True):
-    """One row of a table: cells by column name."""
+    """One row of a table: cells by column name; `column H` if it has none."""
 
     cells: Mapping[str, Any]
     where: str
@@ -32,8 +39,16 @@ class Table(msgspec.Struct, frozen=True):
     """A sheet or a CSV file with its header."""
 
     columns: Sequence[str]
+    """The headings; one that is repeated is followed by its place: `Comment (column E)`."""
     rows: Sequence[TableRow]
     name: str = ""
+    where: str = ""
+    """The place of the headings in the file."""
+
+    @property
+    def headings(self) -> str:
+        """The headings as a list for messages."""
+        return ", ".join(column for column in self.columns if column)
 
     def column(self, names: Sequence[str]) -> str | None:
         """The first column with one of these normalised names."""
@@ -46,13 +61,31 @@ def normalise_column(name: str) -> str:
     return _SEPARATORS.sub("_", name.strip().casefold()).strip("_")
 
 
-def read_tables(source: Source) -> list[Table]:
-    """The tables of a file; empty if it is neither a spreadsheet nor a CSV file."""
+def heading_of(column: str) -> str:
+    """The heading of a column without the place that tells it from its namesakes."""
+    return _REPEATED.sub("", column)
+
+
+def column_letters(index: int) -> str:
+    """The name of a column in a spreadsheet: A to Z, then AA."""
+    letters = ""
+    index += 1
+    while index:
+        index, letter = divmod(index - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters
+
+
+def read_tables(source: Source, is_heading: HeadingTest | None = None) -> list[Table]:
+    """The tables of a file; empty if it is neither a spreadsheet nor a CSV file.
+
+    The headings are the first row that `is_heading` accepts, else the first with text.
+    """
     if source.is_archive:
-        return _read_sheets(source) if is_workbook(source) else []
+        return _read_sheets(source, is_heading) if is_workbook(source) else []
     if source.json is not None or source.json_lines:
         return []
-    table = _read_csv(source)
+    table = _read_csv(source, is_heading)
     return [table] if table is not None else []
 
 
@@ -72,11 +105,12 @@ def is_workbook(source: Source) -> bool:
     return True
 
 
-def _read_sheets(source: Source) -> list[Table]:
+def _read_sheets(source: Source, is_heading: HeadingTest | None) -> list[Table]:
     try:
         import python_calamine
     except ImportError:
         raise missing_extra("python-calamine", "reading spreadsheets") from None
+    check_cells(source)
     try:
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(source.data))
         sheets = [
@@ -85,19 +119,30 @@ def _read_sheets(source: Source) -> list[Table]:
         ]
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise DataError(f"cannot be read as a spreadsheet: {error}", place=source.name) from None
-    tables = (_make_table(rows, name, f"sheet {name!r} row ") for name, rows in sheets)
+    tables = (_make_table(rows, name, f"sheet {name!r} row ", is_heading) for name, rows in sheets)
     return [table for table in tables if table is not None]
 
 
-def _read_csv(source: Source) -> Table | None:
-    text = source.text
-    head = text.split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=head.count)
-    if not head.count(delimiter):
-        return None
+def _read_csv(source: Source, is_heading: HeadingTest | None) -> Table | None:
+    """The table of a CSV file, separated as its first line is, or its headings."""
+    head = source.text.split("\n", 1)[0]
+    usual = max(DELIMITERS, key=head.count)
+    if is_heading is not None:
+        begin = "\n".join(source.text.split("\n", TITLE_ROWS)[:TITLE_ROWS])
+        for delimiter in sorted(DELIMITERS, key=head.count, reverse=True):
+            rows = csv.reader(io.StringIO(begin, newline=""), delimiter=delimiter)
+            if any(is_heading([cell.strip() for cell in row]) for row in rows):
+                return _split_csv(source, delimiter, is_heading)
+        usual = max(DELIMITERS, key=begin.count)
+        return _split_csv(source, usual, is_heading) if begin.count(usual) else None
+    return _split_csv(source, usual, None) if head.count(usual) else None
+
+
+def _split_csv(source: Source, delimiter: str, is_heading: HeadingTest | None) -> Table | None:
     csv.field_size_limit(50_000_000)
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        text = io.StringIO(source.text, newline="")
+        reader = csv.reader(text, delimiter=delimiter, strict=True)
         rows: list[list[Any]] = []
         lines: list[int] = []
         line = 1
@@ -107,25 +152,48 @@ def _read_csv(source: Source) -> Table | None:
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"cannot be read as CSV: {error}", place=f"{source.name}:{line}") from None
-    return _make_table(rows, "", "line ", lines)
+    return _make_table(rows, "", "line ", is_heading, lines)
 
 
 def _make_table(
-    rows: Sequence[Sequence[Any]], name: str, where: str, lines: Sequence[int] = ()
+    rows: Sequence[Sequence[Any]],
+    name: str,
+    where: str,
+    is_heading: HeadingTest | None,
+    lines: Sequence[int] = (),
 ) -> Table | None:
-    """A table whose columns are named by the first row that is not empty."""
-    begin = next((at for at, row in enumerate(rows) if any(map(_has_text, row))), None)
+    """A table whose columns are named by the row of its headings."""
+    begin = _find_headings(rows, is_heading)
     if begin is None:
         return None
-    columns = [str(cell).strip() for cell in rows[begin]]
+    columns: list[str] = []
+    for at, cell in enumerate(rows[begin]):
+        heading = format_cell(cell)
+        repeated = heading in columns and heading != ""
+        columns.append(f"{heading} (column {column_letters(at)})" if repeated else heading)
     if sum(map(bool, columns)) < 2:
         return None
     table_rows = []
     for at in range(begin + 1, len(rows)):
         cells = {column: cell for column, cell in zip(columns, rows[at], strict=False) if column}
         if any(map(_has_text, cells.values())):
+            for place, cell in enumerate(rows[at]):
+                if _has_text(cell) and (place >= len(columns) or not columns[place]):
+                    cells[f"column {column_letters(place)}"] = cell
             table_rows.append(TableRow(cells, f"{where}{lines[at] if lines else at + 1}"))
-    return Table(columns, table_rows, name)
+    return Table(columns, table_rows, name, f"{where}{lines[begin] if lines else begin + 1}")
+
+
+def _find_headings(rows: Sequence[Sequence[Any]], is_heading: HeadingTest | None) -> int | None:
+    """The first row that is accepted, else the first with text."""
+    filled = [at for at, row in enumerate(rows[:TITLE_ROWS]) if any(map(_has_text, row))]
+    if is_heading is not None:
+        for at in filled:
+            if is_heading([format_cell(cell) for cell in rows[at]]):
+                return at
+        several = (at for at in filled if sum(map(_has_text, rows[at])) > 1)
+        return next(several, None)
+    return next((at for at, row in enumerate(rows) if any(map(_has_text, row))), None)
 
 
 def _has_text(cell: Any) -> bool:

@@ -24,10 +24,8 @@ from callscore.core.framework import (
     NOT_CITED,
     RECORD_KEYS,
     WHOLE,
+    FrameworkJudge,
     JudgedMetric,
-    framework_digest,
-    judge_prompt,
-    judged_metrics,
 )
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.core.provider import AttemptFailed
@@ -50,16 +48,6 @@ from callscore.metrics.text import contains, n2
 _PATH = re.compile(r"[^\W\d][\w.]*(?:\[[^\[\]]{1,60}\][\w.]*)*")
 SHORTEST_CITED = 8
 """In characters; a text that merely contains a shorter value does not cite it."""
-CRITERIA_SCORED_WITH: Mapping[str, Sequence[str]] = {
-    "bench.contextual_precision": (
-        "bench.faithfulness",
-        "bench.hallucination_rate",
-        "bench.contextual_precision",
-        "bench.contextual_recall",
-        "bench.contextual_relevancy",
-    )
-}
-"""By the criterion that has questions: all criteria that are scored with it, itself included."""
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {key: {"type": "number" if key == "score" else "string"} for key in RECORD_KEYS},
@@ -73,17 +61,18 @@ class DocumentJudge:
 
     judges_whole = True
 
-    def __init__(self, senders: Sequence[Sender]) -> None:
+    def __init__(self, senders: Sequence[Sender], framework: FrameworkJudge) -> None:
         self._senders = senders
+        self._framework = framework
         providers = [sender.provider for sender in senders]
         self.name = "+".join(provider.name for provider in providers)
         models = [f"{p.name}@{p.request(PROBE, 0).key.hex()[:12]}" for p in providers]
-        digest = f"{framework_digest()[:12]}.{built_in_library().digest[:12]}"
+        digest = f"{framework.digest[:12]}.{built_in_library().digest[:12]}"
         self.signature = f"{DOCUMENT}({'+'.join(models)}+{digest})"
 
     async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
         """A valid score of every open metric, or why there is none (C-102)."""
-        slugs = requested_metrics(judge_request)
+        slugs = requested_metrics(judge_request, self._framework)
         if judge_request.model_output is None or not slugs:
             return JudgeResult(())
         scores = await asyncio.gather(*(self._score_metric(judge_request, slug) for slug in slugs))
@@ -102,7 +91,7 @@ class DocumentJudge:
         self, judge_request: JudgeRequest, slug: str
     ) -> tuple[Verdict | Unjudged, JudgeUsage]:
         """Ask each model for one metric, once, and once more with the error, until one is valid."""
-        first_prompt = metric_prompt(judge_request, slug)
+        first_prompt = metric_prompt(judge_request, slug, self._framework)
         usage, why = JudgeUsage(), "no judge is configured"
         for sender in self._senders:
             prompt = first_prompt
@@ -112,7 +101,7 @@ class DocumentJudge:
                 if isinstance(reply, AttemptFailed):
                     why = f"{reply.kind}: {reply.message}"
                     break
-                verdict = read_record(reply_text(reply), judge_request, slug)
+                verdict = read_record(reply_text(reply), slug, self._framework)
                 if isinstance(verdict, Verdict):
                     return msgspec.structs.replace(verdict, by=self.signature), usage
                 why = verdict
@@ -120,19 +109,19 @@ class DocumentJudge:
         return Unjudged(Item(slug, WHOLE), why), usage
 
 
-def requested_metrics(judge_request: JudgeRequest) -> Sequence[str]:
+def requested_metrics(judge_request: JudgeRequest, framework: FrameworkJudge) -> Sequence[str]:
     """The metrics of a request's questions that the framework's judge scores."""
     slugs: dict[str, None] = {}
     for question in judge_request.questions:
-        for slug in CRITERIA_SCORED_WITH.get(question.metric, (question.metric,)):
-            if question.offered and slug in judged_metrics():
+        for slug in framework.scored_with.get(question.metric, (question.metric,)):
+            if question.offered and slug in framework.metrics:
                 slugs[slug] = None
     return list(slugs)
 
 
-def metric_prompt(judge_request: JudgeRequest, slug: str) -> Prompt:
+def metric_prompt(judge_request: JudgeRequest, slug: str, framework: FrameworkJudge) -> Prompt:
     """The framework's system prompt and its five inputs; the metric is last, for prompt caching."""
-    metric = judged_metrics()[slug]
+    metric = framework.metrics[slug]
     parts = {
         "transcript": list(turn_lines(judge_request.turns)),
         "expected_outcome": json_lines(judge_request.expected_outcome),
@@ -143,7 +132,7 @@ def metric_prompt(judge_request: JudgeRequest, slug: str) -> Prompt:
     blocks = [block(name, mark, lines) for name, lines in parts.items()]
     blocks.append(block("metric", mark, [metric.name, "", *metric.definition.strip().split("\n")]))
     user = "\n\n".join((*blocks, built_in_library().prompts["closing_document"].strip()))
-    return Prompt((Message("system", judge_prompt()), Message("user", user)), SCHEMA)
+    return Prompt((Message("system", framework.prompt), Message("user", user)), SCHEMA)
 
 
 def _retry_prompt(prompt: Prompt, why: str) -> Prompt:
@@ -152,7 +141,7 @@ def _retry_prompt(prompt: Prompt, why: str) -> Prompt:
     return Prompt((system, Message("user", f"{user.content}\n\n{instruction}")), prompt.schema)
 
 
-def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | str:
+def read_record(text: str, slug: str, framework: FrameworkJudge) -> Verdict | str:
     """The score of a five-key answer, or what is wrong with it, without quoting it."""
     try:
         value = strict_json.decode(strip_wrapping(text).encode(), max_bytes=LONGEST_ANSWER).value
@@ -160,8 +149,10 @@ def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | 
         return "it is not one JSON object"
     if not isinstance(value, dict) or not value.keys() >= set(RECORD_KEYS):
         return f"expected one object with the keys {', '.join(RECORD_KEYS)}"
-    metric = judged_metrics()[slug]
-    problem = _score_fault(value["score"], metric) or _metric_fault(value["metric"], metric, slug)
+    metric = framework.metrics[slug]
+    problem = _score_fault(value["score"], metric) or _metric_fault(
+        value["metric"], slug, framework.metrics
+    )
     if problem:
         return problem
     expected, observed, reason = (_as_text(value[key]) for key in RECORD_KEYS[2:])
@@ -177,12 +168,13 @@ def _score_fault(score: Any, metric: JudgedMetric) -> str:
     return f"the score {fault}" if fault else ""
 
 
-def _metric_fault(name: Any, metric: JudgedMetric, slug: str) -> str:
+def _metric_fault(name: Any, slug: str, metrics: Mapping[str, JudgedMetric]) -> str:
     """Whether a record is about another metric; a name in similar words is accepted."""
+    metric = metrics[slug]
     named = n2(name) if isinstance(name, str) else ""
     if named in (n2(metric.name), n2(slug)):
         return ""
-    others = {n2(word) for key, other in judged_metrics().items() for word in (key, other.name)}
+    others = {n2(word) for key, other in metrics.items() for word in (key, other.name)}
     is_other = named in others or not shares_word(named, metric.name)
     return f"the metric is {metric.name}" if is_other else ""
 

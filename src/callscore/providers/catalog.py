@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -106,6 +107,24 @@ def check_access(spec: ModelSpec, secrets: Secrets) -> None:
         _authorise(spec, secrets, base, _key(spec, secrets, base, api.key_env))
     except ConfigError as error:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
+
+
+def leaves_machine(spec: ModelSpec) -> bool:
+    """Whether requests to a model are sent to another machine, as far as its address says."""
+    from yarl import URL
+
+    from callscore.providers.addresses import is_loopback
+
+    return spec.base_url is None or not is_loopback(URL(spec.base_url))
+
+
+def host_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> str:
+    """The host that a model is reached at; empty where nothing is sent, or a package decides."""
+    if spec.base_url is None and is_plugin(spec):
+        return ""
+    from yarl import URL
+
+    return URL(spec.base_url or _api(spec, Secrets(environment)).base_url).host or ""
 
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
@@ -229,6 +248,8 @@ def _key(spec: ModelSpec, secrets: Secrets, base: URL, usual: str) -> str | None
     key = secrets.key_for(spec, usual if is_default_host else None)
     if key is not None:
         _check_host(spec, secrets, base)
+    elif spec.base_url is not None and spec.provider != "bedrock" and not is_default_host:
+        secrets.permissions.check_host(_host(base))
     if key is None and spec.base_url is None and spec.provider != "bedrock":
         raise ConfigError(f"no key: set {usual}, or name a variable in api_key_env")
     return key
@@ -245,15 +266,18 @@ def _check_host(spec: ModelSpec, secrets: Secrets, base: URL) -> None:
         source = f"the file {Path(spec.api_key_file).resolve()}"
     if source is None or source in KEY_DOMAINS or is_loopback(base):
         return
-    host = (base.host or "").rstrip(".").lower()
-    secrets.bindings.check(source, host, is_vendor=spec.base_url is None)
+    secrets.permissions.check_key(source, _host(base), is_vendor=spec.base_url is None)
+
+
+def _host(base: URL) -> str:
+    return (base.host or "").rstrip(".").lower()
 
 
 def _is_key_domain(base: URL, variable: str) -> bool:
     """Whether the key in a variable may be sent to a host; only well-known variables are bound."""
     from callscore.providers.addresses import is_loopback
 
-    domain, host = KEY_DOMAINS.get(variable), (base.host or "").rstrip(".").lower()
+    domain, host = KEY_DOMAINS.get(variable), _host(base)
     if domain == AWS and not is_loopback(base):
         # Anyone can have a name under this domain; only those of the service belong to AWS.
         return _BEDROCK_HOST.fullmatch(host) is not None
@@ -265,8 +289,7 @@ def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> 
         from callscore.providers.signing import signer
 
         if not _is_key_domain(url, "AWS_SECRET_ACCESS_KEY"):
-            host = (url.host or "").rstrip(".").lower()
-            secrets.bindings.check("the AWS credentials", host)
+            secrets.permissions.check_key("the AWS credentials", _host(url))
         in_host = _REGION_IN_HOST.fullmatch(url.host or "")
         region = in_host[1] if in_host else _region(secrets)
         return signer(str(url), region, secrets.environment)

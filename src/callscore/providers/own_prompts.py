@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from callscore.core.case import Case, Prompt
 from callscore.core.prompt_template import PromptTemplate
@@ -13,14 +14,21 @@ from callscore.core.provider import (
     ProviderRequest,
     ProviderResponse,
 )
+from callscore.core.task import Task
 
 
 class PromptedProvider:
     """Rewrites the prompt of every task that has a template, then asks the real provider."""
 
-    def __init__(self, provider: Provider, templates: Mapping[str, PromptTemplate]) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        templates: Mapping[str, PromptTemplate],
+        tasks: Mapping[str, Task[Any, Any]],
+    ) -> None:
         self._provider = provider
         self._templates = templates
+        self._tasks = tasks
         self.name = provider.name
 
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
@@ -30,10 +38,11 @@ class PromptedProvider:
     def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
         """The request for a case, in the words of its task's template."""
         template = self._templates.get(case.task)
-        written = template.apply(prompt) if template is not None else prompt
+        if template is not None:
+            prompt = template.apply(prompt, self._tasks[case.task].prompt_values(case, prompt))
         if isinstance(self._provider, CaseProvider):
-            return self._provider.request_for(case, written, repeat)
-        return self._provider.request(written, repeat)
+            return self._provider.request_for(case, prompt, repeat)
+        return self._provider.request(prompt, repeat)
 
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once."""

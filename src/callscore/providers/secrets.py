@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
-from callscore.providers.key_bindings import KeyBindings
+from callscore.providers.permissions import Permissions
 
 MAX_KEY_BYTES = 16_384
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -25,9 +25,9 @@ class Secrets(msgspec.Struct, frozen=True):
         return "Secrets(…)"
 
     @property
-    def bindings(self) -> KeyBindings:
-        """The hosts that keys may be sent to."""
-        return KeyBindings(self.environment)
+    def permissions(self) -> Permissions:
+        """What the user has allowed configs to send, and where."""
+        return Permissions(self.environment)
 
     def key_for(self, spec: ModelSpec, default_env: str | None = None) -> str | None:
         """The key of a model; None if its config names none and the default is not set."""

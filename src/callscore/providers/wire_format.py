@@ -162,20 +162,25 @@ def find_max_tokens(*values: object) -> int:
 
 
 class SchemaCache(Generic[T]):
-    """A cached function of a schema, by its JSON: every prompt has a schema object of its own."""
+    """A cached function of a schema, by its JSON: prompts may have equal schemas of their own."""
 
     def __init__(self, work_out: Callable[[JsonObject], T]) -> None:
         self._work_out = work_out
         self._kept: dict[bytes, T] = {}
+        self._newest: tuple[JsonObject, T] | None = None
+        """The last schema and its result; it is kept, so that no other has its identity."""
 
     def __call__(self, schema: JsonObject) -> T:
         """The result for a schema, from the cache if it was there before."""
+        if self._newest is not None and self._newest[0] is schema:
+            return self._newest[1]
         key = msgspec.json.encode(schema)
         kept = self._kept.get(key)
         if kept is None:
             if len(self._kept) >= MOST_SCHEMAS_KEPT:
                 self._kept.clear()
             kept = self._kept[key] = self._work_out(schema)
+        self._newest = schema, kept
         return kept
 
 

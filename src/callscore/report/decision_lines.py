@@ -18,6 +18,7 @@ from callscore.report.obstacles import describe_obstacles
 from callscore.report.race_text import (
     describe_guarantee,
     race_exits,
+    race_name,
     race_result,
     unfinished_rivals,
 )
@@ -82,6 +83,9 @@ def _race(facts: CardFacts, race: RaceCard) -> Iterator[DecisionLine]:
         yield from _kept_out(facts, [best.model])
     yield from race_exits(race)
     yield DecisionLine("HOW SURE", [], describe_guarantee(race))
+    for other in race.all[1:]:  # decided by itself: the two kinds of data have no common score
+        found = race_result(other, [], facts.decide.margin)
+        yield DecisionLine(found.word, found.models, f"{race_name(other.unit)}: {found.why}")
 
 
 def _race_choice(facts: CardFacts, winner: str) -> Iterator[DecisionLine]:

@@ -7,28 +7,36 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, Any
 
 import msgspec
 
 from callscore.core.errors import UsageError
+from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
-from callscore.core.signature import SCENARIOS
 from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
 from callscore.report.archive import Archive, read_blocks
 from callscore.report.dossier_lines import (
+    archived_line,
     case_line,
     output_line,
     prompt_line,
     result_line,
+    step_output_line,
     verdict_lines,
 )
 from callscore.report.json import scorecard_json
 from callscore.report.safe_text import escape_json
-from callscore.report.source import CaseView, ReportFormat, ReportOptions, ReportSource
+from callscore.report.source import (
+    CaseView,
+    ReportFormat,
+    ReportOptions,
+    ReportSource,
+    ScenarioArchive,
+)
 
 CARD, RESULTS, CASES = "card.json", "results.jsonl", "cases.jsonl"
 OUTPUTS, VERDICTS, PROMPTS = "outputs.jsonl", "verdicts.jsonl", "prompts.jsonl"
@@ -38,12 +46,15 @@ INSTRUCTIONS = "instructions.json"
 MANIFEST, STATEMENT, ENVELOPE = "manifest.json", "statement.json", "statement.dsse.json"
 STREAMED = (CASES, OUTPUTS, VERDICTS, LABELS, PROMPTS, RESULTS)
 CONTENT = (CARD, *STREAMED, SETTINGS, MODELS, PROVENANCE, INSTRUCTIONS)
-"""The files listed in the manifest and the statement; a dossier has no others."""
+"""The files listed in the manifest and the statement."""
+SCENARIOS, STEP_VERDICTS = "scenarios.jsonl", "step_verdicts.jsonl"
+STEP_OUTPUTS, STEP_RESULTS = "step_outputs.jsonl", "step_results.jsonl"
+OF_SCENARIOS = (SCENARIOS, STEP_OUTPUTS, STEP_VERDICTS, STEP_RESULTS)
+"""The files that a run with scenarios has besides; a dossier has no others."""
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
-NO_SCENARIOS = "scenarios: a dossier contains only calls, which `verify` can recompute"
 MAX_PROMPTS = 20_000
 """Only the prompts of the first cases are hashed; all follow from case, settings and instructions.
 """
@@ -52,16 +63,19 @@ MAX_PROMPTS = 20_000
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the zip: content first, then the manifest, the statement and its signature."""
     archive = Archive()
+    added = OF_SCENARIOS if source.scenarios is not None else ()
     with ExitStack() as stack:
         files = {
             name: stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
-            for name in STREAMED
+            for name in (*STREAMED, *added)
         }
         instructions = _write_lines(source, files, without_text=options.without_text)
+        if source.scenarios is not None:
+            _write_scenarios(source.scenarios, files, without_text=options.without_text)
         for name, raw in _documents(source, instructions, options).items():
             files[name] = stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
             files[name].write(raw)
-        for name in CONTENT:
+        for name in (*CONTENT, *added):
             yield from archive.add(name, read_blocks(files[name]))
         statement = encode_document(build_statement(archive.digests, source))
         sealed = {MANIFEST: encode_document(build_manifest(archive.digests)), STATEMENT: statement}
@@ -78,8 +92,11 @@ def _write_lines(
     """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for number, view in enumerate(_recomputable_cases(source)):
+    for number, view in enumerate(source.cases):
         _check_scored(view)
+        if view.case.task == SCENARIO:
+            _write_step(view, files, prices, without_text=without_text)
+            continue
         files[CASES].write(case_line(view, without_text=without_text))
         if source.prompts is not None and number < MAX_PROMPTS:
             prompt = source.prompts(view.case)
@@ -97,44 +114,31 @@ def _write_lines(
     return instructions
 
 
-def _recomputable_cases(source: ReportSource) -> Iterator[CaseView]:
-    """Yield every case but steps of scenarios, which can only be scored together."""
-    number = 0
-    for view in source.cases:
-        if view.case.task != SCENARIO:
-            number += 1
-            yield view
-    if not number:
+def _write_step(
+    view: CaseView,
+    files: Mapping[str, IO[bytes]],
+    prices: Mapping[str, Price | None],
+    *,
+    without_text: bool,
+) -> None:
+    """Write the replies to a step of a scenario; the step itself is in its scenario."""
+    if STEP_OUTPUTS not in files:
         raise UsageError(
-            "a dossier contains calls, and this source has only scenarios; `callscore run "
-            "--rescore RUN --export DIR` writes their replies, which can be scored again"
+            "a dossier of scenarios is made of a stored run; expected one of `callscore run`"
         )
+    for answer in view.answers:
+        line = step_output_line(answer, prices.get(answer.model), without_text=without_text)
+        files[STEP_OUTPUTS].write(line)
+        files[STEP_RESULTS].write(result_line(answer))
 
 
-def _card_of_calls(card: Scorecard) -> Scorecard:
-    """Return the card without rows and documents of scenarios, which `verify` cannot recompute."""
-    if card.documents is msgspec.UNSET:
-        return card
-    models = [
-        msgspec.structs.replace(
-            model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
-        )
-        for model in card.models
-    ]
-    return msgspec.structs.replace(
-        card,
-        framework=card.framework.rpartition("+")[0],
-        suite=card.suite.rpartition("+")[0],
-        title=card.title.rpartition(" + ")[0],
-        signature=card.signature.partition(f"|{SCENARIOS}:")[0],
-        models=models,
-        documents=msgspec.UNSET,
-    )
-
-
-def _absent(source: ReportSource) -> Sequence[str]:
-    has_scenarios = any(SCENARIO in model.tasks for model in source.card.models)
-    return [*source.absent, NO_SCENARIOS] if has_scenarios else source.absent
+def _write_scenarios(
+    scenarios: ScenarioArchive, files: Mapping[str, IO[bytes]], *, without_text: bool
+) -> None:
+    for file in scenarios.files():
+        files[SCENARIOS].write(archived_line(file, without_text=without_text))
+    for verdict in scenarios.verdicts():
+        files[STEP_VERDICTS].write(archived_line(verdict, without_text=without_text))
 
 
 def _check_scored(view: CaseView) -> None:
@@ -160,6 +164,8 @@ def _documents(
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }
+    if source.scenarios is not None:
+        settings["scenarios"] = source.scenarios.settings
     models = {
         "models": provenance.models,
         "judge": provenance.judge,
@@ -169,16 +175,23 @@ def _documents(
         "title": source.title,
         "run": provenance.run,
         "files": provenance.files,
-        "absent": _absent(source),
+        "absent": source.absent,
         "versions": provenance.versions,
     }
     return {
-        CARD: scorecard_json(_card_of_calls(source.card)),
+        CARD: scorecard_json(_card(source, options)),
         SETTINGS: encode_document(settings),
         MODELS: encode_document(models),
         PROVENANCE: encode_document(about),
         INSTRUCTIONS: encode_document(instructions),
     }
+
+
+def _card(source: ReportSource, options: ReportOptions) -> Scorecard:
+    """Return the scorecard; documents of scenarios quote replies and are left out without text."""
+    if not options.without_text:
+        return source.card
+    return msgspec.structs.replace(source.card, documents=msgspec.UNSET)
 
 
 def encode_document(value: Any) -> bytes:
@@ -187,9 +200,14 @@ def encode_document(value: Any) -> bytes:
     return escape_json(msgspec.json.format(raw, indent=1)) + b"\n"
 
 
+def content_of(names: Container[str]) -> list[str]:
+    """Return the files that the manifest and the statement list, of those in a dossier."""
+    return [*CONTENT, *(name for name in OF_SCENARIOS if name in names)]
+
+
 def build_manifest(digests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the manifest: every file with its SHA-256 and size."""
-    files = {name: digests[name] for name in CONTENT}
+    files = {name: digests[name] for name in content_of(digests)}
     return {"dossier": VERSION, "callscore": __version__, "files": files}
 
 
@@ -197,8 +215,11 @@ def build_statement(
     digests: Mapping[str, Mapping[str, Any]], source: ReportSource
 ) -> dict[str, Any]:
     """Return an in-toto statement (v1) about the files, with the signature of the scorecard."""
-    subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
-    card = _card_of_calls(source.card)
+    subject = [
+        {"name": name, "digest": {"sha256": digests[name]["sha256"]}}
+        for name in content_of(digests)
+    ]
+    card = source.card
     predicate = {
         "callscore": __version__,
         "framework": card.framework,

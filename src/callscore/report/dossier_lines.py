@@ -6,7 +6,7 @@ Without text, a line has ids, counts, labels, and the hash of the text that was 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -55,9 +55,25 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
 
     `cost_from: price` says that the cost is tokens × price, with the price in the dossier.
     """
+    record = _output_record(answer, price, without_text=without_text)
+    return b"" if record is None else _line(record)
+
+
+def step_output_line(answer: Answer, price: Price | None, *, without_text: bool) -> bytes:
+    """Return the same for a step of a scenario, with what its result reports besides its score."""
+    record = _output_record(answer, price, without_text=without_text)
+    if record is None:
+        return b""
+    seen = {"answered_by": answer.answered_by, "latency_ms": answer.latency_ms}
+    return _line({**record, **seen})
+
+
+def _output_record(
+    answer: Answer, price: Price | None, *, without_text: bool
+) -> dict[str, Any] | None:
     result = answer.result
     if result.status == "not_run":
-        return b""
+        return None
     record: dict[str, Any] = {
         "case_id": result.case_id,
         "model": result.model,
@@ -76,7 +92,7 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
         record["output"] = msgspec.Raw(output_bytes(answer))
         if answer.tool_calls:
             record["tool_calls"] = msgspec.to_builtins(answer.tool_calls)
-    return _line(record)
+    return record
 
 
 def cost_at_price(answer: Answer, price: Price | None) -> float | None:
@@ -109,6 +125,17 @@ def verdict_lines(
             record["sha256"] = sha256(_ENCODE(left_out))
         identity = {"case_id": result.case_id, "model": result.model, "run": result.run}
         yield _line({**identity, **record})
+
+
+def archived_line(record: Mapping[str, Any], *, without_text: bool) -> bytes:
+    """Return a file of scenarios or a verdict on a step; without text, with the hash of its text.
+
+    Keys keep their order: a model sees those of a card.
+    """
+    if without_text:
+        kept = {key: value for key, value in record.items() if key not in ("text", "verdict")}
+        record = {**kept, "sha256": sha256(_ENCODE(record))}
+    return escape_json(msgspec.json.encode(record)) + b"\n"
 
 
 def prompt_line(case_id: str, prompt: Prompt) -> bytes:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from callscore.metrics.forms.confusion import MARKS, MarkConfusion
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.form_totals import (
+    FormCell,
     FormTotals,
     ModelForms,
     failed_forms,
+    form_rows,
     section_means,
+)
+from callscore.report.details.question_agreement import (
+    NOT_ASKED,
+    QuestionAgreement,
+    QuestionCounter,
 )
 from callscore.report.markdown_text import code, table
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
@@ -25,16 +32,62 @@ ABOUT = (
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the page, model by model."""
     del options
-    totals = FormTotals()
-    for view in source.cases:
-        totals.add(decode_case(view))
+    totals, questions = count_forms(source)
     lines = ["# QA forms", "", ABOUT, ""]
     if not totals.models:
         lines += ["No case has a QA form.", ""]
     for model in (one.model for one in source.card.models):
         if model in totals.models:
             lines += _model_lines(model, totals.models[model])
+    if any(forms.totals for forms in totals.models.values()):
+        lines += ["## By question", "", *_question_lines(questions, source), ""]
     yield "\n".join(lines).encode()
+
+
+def count_forms(source: ReportSource) -> tuple[FormTotals, Sequence[QuestionAgreement]]:
+    """Count the QA cases of a source: totals of forms, and agreement by question."""
+    totals, questions = FormTotals(), QuestionCounter(source.provenance.settings)
+    for view in source.cases:
+        if "questions" in view.case.expected_outcome:
+            case = decode_case(view)
+            totals.add(case)
+            questions.add(case)
+    return totals, questions.worst_first()
+
+
+def form_document(source: ReportSource) -> list[str]:
+    """The QA form as a part of another document: sections, fails, questions; empty if none."""
+    totals, questions = count_forms(source)
+    models = [one.model for one in source.card.models]
+    rows = [
+        [code(line.label), *(" ".join(_shown(cell)) for cell in line.cells)]
+        for line in form_rows(totals, models)
+    ]
+    if not rows:
+        return []
+    heads = [code(model) for model in models]
+    return ["## QA form", "", ABOUT, "", *table(["section", *heads], rows), "",
+            *_question_lines(questions, source), ""]  # fmt: skip
+
+
+def _shown(cell: FormCell) -> list[str]:
+    return [cell.value, *([f"({cell.remark})"] if cell.remark else [])]
+
+
+def _question_lines(questions: Sequence[QuestionAgreement], source: ReportSource) -> list[str]:
+    """Agreement by question, the lowest first, with section and what a bad mark does."""
+    models = [one.model for one in source.card.models]
+    rows = [
+        [
+            code(question.shown.section) if question.shown.section else "",
+            code(question.shown.text or question.id, 200),
+            code(question.shown.critical, 160) if question.shown.critical else "",
+            *(question.models.get(model, NOT_ASKED).in_words for model in models),
+        ]
+        for question in questions
+    ]
+    heads = ["section", "question, worst first", "critical", *map(code, models)]
+    return table(heads, rows)
 
 
 def _model_lines(model: str, forms: ModelForms) -> list[str]:

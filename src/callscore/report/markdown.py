@@ -11,7 +11,9 @@ from callscore.report.cell import Cell
 from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
 from callscore.report.corrected_rows import corrected_row
 from callscore.report.decision import describe_estimate, state_decision
+from callscore.report.forms import form_document
 from callscore.report.markdown_text import code, prose, statement_items, table
+from callscore.report.names import simulated_share
 from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
@@ -32,7 +34,7 @@ FORMAT = ReportFormat("md", ".md", "the framework's scorecard template, or a sho
 
 def _full_document(source: ReportSource) -> Iterator[str]:
     card = source.card
-    yield f"# {prose(source.title, 120)}"
+    yield f"# {prose(source.title, 120)}{simulated_share(source.card.models)}"
     yield ""
     yield from _decision(card)
     yield "## Scorecard"
@@ -43,6 +45,7 @@ def _full_document(source: ReportSource) -> Iterator[str]:
     yield ""
     yield from _blockers(card)
     yield from _ranking(card)
+    yield from form_document(source)
     yield f"Signature: {code(card.signature, 600, in_table=False)}"
 
 
@@ -132,7 +135,7 @@ def _final_heading(card: Scorecard) -> str:
 
 def _short_document(source: ReportSource) -> Iterator[str]:
     card = source.card
-    yield f"### {prose(source.title, 120)}"
+    yield f"### {prose(source.title, 120)}{simulated_share(source.card.models)}"
     yield ""
     yield from _decision(card)
     tasks = tasks_run(card)

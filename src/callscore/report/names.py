@@ -25,6 +25,15 @@ def origins_of(models: Iterable[ModelScore]) -> Origins:
     return {model.model: model.origin for model in models if model.origin}
 
 
+def simulated_share(models: Sequence[ModelScore]) -> str:
+    """Return how many models are simulated, for a heading; empty if none is."""
+    simulated = sum(model.origin == "simulated" for model in models)
+    if not simulated:
+        return ""
+    everyone = simulated == len(models)
+    return MARKS["simulated"] if everyone else f" ({simulated} of {len(models)} models simulated)"
+
+
 def marked_name(name: str, origins: Origins) -> str:
     """Return the name of a model, marked if its answers are simulated, by rules or recorded."""
     return plain(name, MAX_NAME_LENGTH) + MARKS.get(origins.get(name, ""), "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from callscore.core.decide import Decide
 from callscore.core.race import RaceCard, RaceExit, RacingModel
 from callscore.core.ranking import DecisionLine
@@ -115,8 +117,17 @@ def _why_out(out: RaceExit) -> str:
     return f"after {out.after_blocks} {blocks}: {why[out.why]}"
 
 
+def race_name(unit: str | msgspec.UnsetType | None) -> str:
+    """Return the name of a race: `race`, or `race of scenarios` if it is not the first of a run."""
+    return f"race of {unit}s" if unit else "race"
+
+
 def race_notes(race: RaceCard) -> list[str]:
-    """Return the notes about a race for a scorecard."""
+    """Return the notes about all races of a run for a scorecard."""
+    return [note for each in race.all for note in _notes_on(each)]
+
+
+def _notes_on(race: RaceCard) -> list[str]:
     notes = [describe_decision(race)]
     notes += [
         describe_exit(model.model, model.out) for model in race.models if model.out is not None
@@ -126,7 +137,7 @@ def race_notes(race: RaceCard) -> list[str]:
         "the scores use only the requests that were sent; the same command without --race sends "
         "the rest and pays for no request twice"
     )
-    return [f"race: {note}" for note in notes]
+    return [f"{race_name(race.unit)}: {note}" for note in notes]
 
 
 def _percent(share: float) -> str:

@@ -11,7 +11,7 @@ from callscore.core.case import Case, Prompt, ToolCall
 from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
-from callscore.core.run import ModelSpec
+from callscore.core.run import ModelSpec, Price
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.core.template import TemplateRow
 
@@ -103,6 +103,20 @@ class DataFile(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Destination(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a model, a judge or an embedder was reached, and with which parameters."""
+
+    role: str
+    """`model`, `judge` or `embedder`."""
+    name: str
+    provider: str
+    model: str = ""
+    host: str = ""
+    """Empty if nothing is sent to another program."""
+    params: Mapping[str, Any] = {}
+    price: Price | None = None
+
+
 class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where the numbers come from: run, files, models with prices, settings, versions."""
 
@@ -124,6 +138,8 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     decide: Decide = AS_RECOMMENDED
     judge: Sequence[ModelSpec] = ()
     """The models that judge; `Scorecard.judging` also names other judges."""
+    destinations: Sequence[Destination] = ()
+    """Where calls were sent."""
     versions: Mapping[str, str] = {}
 
 
@@ -137,6 +153,15 @@ class PromptBuilder(Protocol):
     def context(self) -> Mapping[str, Any]:
         """Return what prompts depend on besides the case and the settings."""
         ...
+
+
+class ScenarioArchive(msgspec.Struct, frozen=True):
+    """What the scores of scenarios follow from, besides the replies, for a dossier."""
+
+    settings: Mapping[str, Any]
+    files: Callable[[], Iterator[Mapping[str, Any]]]
+    """Every scenario, card and prompt file: `kind`, `part`, `lang`, `name`, `text`."""
+    verdicts: Callable[[], Iterator[Mapping[str, Any]]]
 
 
 class ReportSource(msgspec.Struct, frozen=True):
@@ -153,6 +178,8 @@ class ReportSource(msgspec.Struct, frozen=True):
     """Results of recorded scenarios as document 001, by model."""
     prompts: PromptBuilder | None = None
     """Builds the prompt of a case; None if the suite is unknown."""
+    scenarios: ScenarioArchive | None = None
+    """The scenarios of a run with their verdicts; None if it has none."""
 
 
 class DossierSignature(NamedTuple):

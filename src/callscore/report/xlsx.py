@@ -1,4 +1,4 @@
-"""XLSX: scorecard, ranking, cases, questions, blockers and settings, one sheet each.
+"""XLSX: scorecard, ranking, cases, marks, questions, blockers and settings, one sheet each.
 
 All text is written as text: no cell is a formula or a link, whatever it starts with (S-04).
 """
@@ -15,10 +15,12 @@ from callscore.core.scorecard import ModelScore
 from callscore.core.template import TemplateRow
 from callscore.report.cell import Cell, Tone
 from callscore.report.cells import scorecard_rows
-from callscore.report.details.decoded_case import decode_case
+from callscore.report.details.decoded_case import DecodedCase, decode_case
+from callscore.report.details.form_marks import ComparedMarks, MarkReader
+from callscore.report.details.form_totals import FormTotals, form_rows
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.safe_text import is_formula, plain, sanitize_lines
-from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+from callscore.report.source import CaseView, ReportFormat, ReportOptions, ReportSource
 from callscore.report.xlsx_values import blocked_calls, row_value, setting_rows
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ STATUS_TONES: Mapping[str, Tone] = {
     "not_run": "middling",
 }
 NUMBER, MONEY, WHOLE = "0.000", "$0.00####", "0"
+WRONG = "✗"
+"""Before a mark that is not that of the person."""
 
 
 class _WorkbookWriter:
@@ -130,7 +134,10 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             _write_scorecard(book, source)
             _write_ranking(book, source)
             left_out = _write_cases(book, source)
-            _write_questions(book, source)
+            questions, totals = QuestionCounter(source.provenance.settings), FormTotals()
+            _write_marks(book, source, questions, totals)
+            _write_form(book, source, totals)
+            _write_questions(book, questions)
             _write_blockers(book, source)
             _write_settings(book, source, left_out)
         file.seek(0)
@@ -277,7 +284,7 @@ def _case_rows(source: ReportSource) -> Iterator[Sequence[object]]:
             )
 
 
-def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
+def _write_questions(book: _WorkbookWriter, questions: QuestionCounter) -> None:
     """Write the agreement by question and model, lowest agreement first."""
     columns = (
         ("Question", 12),
@@ -290,15 +297,14 @@ def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
         ("N/A differs", 12),
         ("Unanswered", 12),
     )
-    sheet = book.sheet("Questions", columns)
-    questions = QuestionCounter(source.provenance.settings)
-    for view in source.cases:
-        if "questions" in view.case.expected_outcome:
-            questions.add(decode_case(view))
+    found = questions.worst_first()
+    has_form = any(question.shown.section or question.shown.critical for question in found)
+    of_form = (("Section", 18), ("Critical", 26)) if has_form else ()
+    sheet = book.sheet("Questions", (*columns, *of_form))
     lines = (
         (
             question.id,
-            question.text,
+            question.shown.text,
             model,
             count.asked,
             count.agreement,
@@ -306,13 +312,83 @@ def _write_questions(book: _WorkbookWriter, source: ReportSource) -> None:
             count.false_fail,
             count.not_applicable,
             count.unanswered,
+            question.shown.section or None,
+            question.shown.critical or None,
         )
-        for question in questions.worst_first()
+        for question in found
         for model, count in question.models.items()
     )
     written, _ = book.rows(sheet, lines, {4: NUMBER})
     if written:
         _colour_scale(sheet, 4, written)
+
+
+def _write_form(book: _WorkbookWriter, source: ReportSource, totals: FormTotals) -> None:
+    """Write the sections of the QA form by model, and its automatic fails, if there is a form."""
+    models = [model.model for model in source.card.models]
+    lines = form_rows(totals, models)
+    if not lines:
+        return
+    columns = [("Section", 34)]
+    for model in models:
+        columns += [(model, 14), ("compared with", 34)]
+    sheet = book.sheet("QA form", columns)
+    book.rows(
+        sheet,
+        ([line.label, *(part for cell in line.cells for part in cell)] for line in lines),
+        {},
+    )
+
+
+def _write_marks(
+    book: _WorkbookWriter, source: ReportSource, questions: QuestionCounter, totals: FormTotals
+) -> None:
+    """Write one row per call and question: the marks of people and models in words."""
+    reader = MarkReader(source.provenance.settings)
+    models = [model.model for model in source.card.models]
+    columns = [("Call", 16), ("Section", 18), ("Question", 14), ("Text", 50), ("Critical", 26)]
+    columns += [("People", 18), *((model, 22) for model in models)]
+    sheet: Worksheet | None = None
+    written = 0
+    for view in source.cases:
+        if "questions" not in view.case.expected_outcome:
+            continue
+        case = decode_case(view)
+        totals.add(case)
+        questions.add(case)
+        marked = reader.marks(case)
+        if marked.whole is None:  # without a form there are no words to show
+            continue
+        sheet = sheet or book.sheet("Marks", columns, frozen=3)
+        for one in marked.questions:
+            if written == LAST_ROW:
+                break
+            written += 1
+            shown = one.shown
+            values = [_call_name(view), shown.section, one.id, shown.text, shown.critical]
+            marks = [_marks_of_model(model, case, one) for model in models]
+            for column, value in enumerate([*values, one.expected, *marks]):
+                book.value(sheet, written, column, value)
+    if sheet is not None:
+        sheet.autofilter(0, 0, written, len(columns) - 1)
+        wrong = {"type": "text", "criteria": "containing", "value": WRONG}
+        if written:
+            style = book.style(**COLOURS["bad"])
+            sheet.conditional_format(1, 6, written, 5 + len(models), wrong | {"format": style})
+
+
+def _call_name(view: CaseView) -> str:
+    return view.case.id if view.case.call_id is None else str(view.case.call_id)
+
+
+def _marks_of_model(model: str, case: DecodedCase, marks: ComparedMarks) -> str:
+    """The marks of a model in every run; a wrong one has a cross."""
+    found = [
+        f"{WRONG} {given.text}" if given.same is False else given.text
+        for decoded, given in zip(case.answers, marks.given, strict=True)
+        if decoded.answer.model == model and given is not None
+    ]
+    return "; ".join(found)
 
 
 def _write_blockers(book: _WorkbookWriter, source: ReportSource) -> None:

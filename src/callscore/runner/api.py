@@ -8,7 +8,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
-from callscore.app import as_path
+from callscore.app import OutputPaths, as_path
 from callscore.config.config import EvalConfig, load_eval
 from callscore.core.consent import trust_every_config
 from callscore.core.errors import UsageError
@@ -84,10 +84,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         preflight=preflight,
         race=race,
         finish_invalid=finish_invalid,
-        results=as_path(results),
-        records=as_path(records),
-        save_verdicts=as_path(save_verdicts),
-        open_items=as_path(open_items),
+        targets=OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items))),
         mode=mode,
         export=as_path(export),
         trajectories=as_path(trajectories),

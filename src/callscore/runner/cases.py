@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import msgspec
 
@@ -14,8 +14,8 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
-from callscore.core.scenarios import ScenarioCases
-from callscore.core.suite import Suite
+from callscore.core.scenarios import FollowUps, ScenarioCases, StoredReplies
+from callscore.core.suite import Suite, names_in
 from callscore.core.task import SCENARIO
 from callscore.evaluate.cases import (
     Contradictions,
@@ -26,8 +26,11 @@ from callscore.evaluate.cases import (
     selected_tasks,
     tasks_for,
 )
-from callscore.store.files import Line, lines_of
+from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.input_records import read_case_head
+
+if TYPE_CHECKING:
+    from callscore.runner.scoring import ScoringJob, ScoringPart
 
 MAX_IN_MEMORY = 256
 """In cases. A model that is further behind the fastest one reads the files separately."""
@@ -42,20 +45,72 @@ class CasePrompt(NamedTuple):
     """The same case ready to be scored, if it is in a case file."""
 
 
-class CaseSource(Protocol):
-    """The cases of one suite."""
+OnLoaded = Callable[[str, LoadedCase], None]
+"""Receives a call and a case of it that is ready to be scored."""
+
+
+class CallIndex(Protocol):
+    """The calls of a source, from which a race draws."""
+
+    @property
+    def tasks(self) -> Mapping[str, Sequence[str]]:
+        """By call, the task of everything in it that has a score."""
+        ...
+
+    def cases(self, call: str) -> Sequence[CasePrompt]:
+        """The cases of one call."""
+        ...
+
+    def close(self) -> None:
+        """Close the files."""
+        ...
+
+
+class Streamed(Protocol):
+    """Cases that can be read again and again."""
+
+    def stream(self) -> Iterator[CasePrompt]:
+        """All cases, each with its prompt; they were checked before."""
+        ...
+
+
+class CaseSource(Streamed, Protocol):
+    """The cases of one kind of data, scored together: case files, or folders of scenarios."""
+
+    unit: str
+    """What reports count and a race draws: `call` or `scenario`."""
+    ids: Sequence[str]
+    """The ids of the selected cases; empty before `survey`."""
+    tasks: frozenset[str]
+    """The tasks with cases in the data, before a limit (C-82); empty before `survey`."""
 
     def survey(self) -> Survey:
         """Read and check all cases; raises DataError."""
         ...
 
-    def stream(self) -> Iterator[CasePrompt]:
-        """Read all cases again, each with its prompt; they were checked before."""
+    def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
+        """The user's weights that apply to its tasks."""
+        ...
+
+    def index_calls(self, on_loaded: OnLoaded) -> CallIndex:
+        """Read all cases again, by call."""
+        ...
+
+    def follow_ups(
+        self, models: Sequence[str], stored: StoredReplies, repeats: int
+    ) -> FollowUps | None:
+        """The requests that depend on earlier replies; None if there are none."""
+        ...
+
+    def open_scoring(self, job: ScoringJob) -> ScoringPart:
+        """How the replies to its cases are scored."""
         ...
 
 
 class CaseFiles:
     """The selected cases of case files."""
+
+    unit = "call"
 
     def __init__(self, config: ScoreConfig, *, keep_content: bool = False) -> None:
         """`keep_content`: the stream has every case with all its keys, for a report."""
@@ -64,6 +119,7 @@ class CaseFiles:
         self._contradictions = Contradictions()
         self._tasks = tasks_for(config)
         self.positions: dict[str, int] = {}
+        self.ids: Sequence[str] = ()
         self.tasks: frozenset[str] = frozenset()
         self.digest = ""
         self.skipped: Sequence[str] = ()
@@ -97,6 +153,7 @@ class CaseFiles:
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
         self.tasks = selected_tasks(config, found)
+        self.ids = selected
         return Survey(selected, self.digest, frozenset(tasks))
 
     def _add_position(self, case_id: str, line: Line) -> int:
@@ -128,6 +185,52 @@ class CaseFiles:
         loaded = load_case(line, self._tasks, checked=True)
         return _add_prompt(IndexedCase(self.positions[loaded.case.id], line, loaded))
 
+    def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
+        """All of them: the user's weights are about the tasks of case files."""
+        return given
+
+    def index_calls(self, on_loaded: OnLoaded) -> CallIndex:
+        """The lines of every call; the cases themselves stay on disk."""
+        return _CallsOnDisk(self, self._config, on_loaded)
+
+    def follow_ups(
+        self, models: Sequence[str], stored: StoredReplies, repeats: int
+    ) -> FollowUps | None:
+        """None: every case is asked on its own."""
+        return None
+
+    def open_scoring(self, job: ScoringJob) -> ScoringPart:
+        """Score every case when its replies have arrived."""
+        from callscore.runner.scoring import CaseScoring
+
+        return CaseScoring(self, job)
+
+
+class _CallsOnDisk:
+    """The calls of case files: where their lines are, and their tasks."""
+
+    def __init__(self, files: CaseFiles, config: ScoreConfig, on_loaded: OnLoaded) -> None:
+        self._files = files
+        self._lines = LinesByKey(config.cases)
+        self._numbers: dict[str, int] = {}
+        self.tasks: dict[str, list[str]] = {}
+        for prompt in files.stream():
+            assert prompt.indexed is not None  # of a case file
+            case = prompt.case
+            call = f"case/{case.id}" if case.call_id is None else f"call/{case.call_id}"
+            number = self._numbers.setdefault(call, len(self._numbers))
+            self._lines.add(number, prompt.indexed.line)
+            self.tasks.setdefault(call, []).append(case.task)
+            on_loaded(call, prompt.indexed.loaded)
+
+    def cases(self, call: str) -> list[CasePrompt]:
+        """The cases of one call, read again."""
+        return [*map(self._files.read, self._lines.lines(self._numbers[call]))]
+
+    def close(self) -> None:
+        """Close the case files."""
+        self._lines.close()
+
 
 def _add_prompt(indexed: IndexedCase) -> CasePrompt:
     task, case = indexed.loaded.task, indexed.loaded.case
@@ -137,29 +240,75 @@ def _add_prompt(indexed: IndexedCase) -> CasePrompt:
 def _add_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
     """Add the names in a line, for every suite that has a case so far."""
     for suite in suites:
-        names.setdefault(suite.name, {}).update(dict.fromkeys(suite.names_in(line.raw)))
+        names.setdefault(suite.name, {}).update(dict.fromkeys(names_in(suite, line.raw)))
 
 
 class ScenarioSteps:
-    """The steps of scenarios, each as a case."""
+    """The steps of scenarios, each as a case; the scenario is its call."""
+
+    unit = SCENARIO
 
     def __init__(self, scenarios: ScenarioCases) -> None:
-        self._scenarios = scenarios
+        self.scenarios = scenarios
+        self.ids: Sequence[str] = ()
+        self.tasks = frozenset({SCENARIO})
 
     def survey(self) -> Survey:
         """Check and hash every scenario."""
-        return msgspec.structs.replace(self._scenarios.survey(), tasks=frozenset({SCENARIO}))
+        found = msgspec.structs.replace(self.scenarios.survey(), tasks=self.tasks)
+        self.ids = found.ids
+        return found
 
     def stream(self) -> Iterator[CasePrompt]:
         """Every step of every scenario."""
-        for case, prompt in self._scenarios.stream():
+        for case, prompt in self.scenarios.stream():
             yield CasePrompt(case, prompt)
+
+    def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
+        """None of them: scenarios are one task."""
+        return {}
+
+    def index_calls(self, on_loaded: OnLoaded) -> CallIndex:
+        """The steps of every scenario, in all languages."""
+        return _ScenariosInMemory(self.stream())
+
+    def follow_ups(
+        self, models: Sequence[str], stored: StoredReplies, repeats: int
+    ) -> FollowUps | None:
+        """The pass in which models see their own history, if it is configured."""
+        return self.scenarios.follow_ups(models, stored, repeats)
+
+    def open_scoring(self, job: ScoringJob) -> ScoringPart:
+        """Score the steps of a scenario together, when all replies have arrived."""
+        from callscore.runner.scenarios import ScenarioScoring
+
+        return ScenarioScoring(self.scenarios, job)
+
+
+class _ScenariosInMemory:
+    """The steps of every scenario; it has one score per language."""
+
+    def __init__(self, steps: Iterable[CasePrompt]) -> None:
+        self._steps: dict[str, list[CasePrompt]] = {}
+        languages: dict[str, dict[str | None, str]] = {}
+        for step in steps:
+            scenario = str(step.case.call_id)
+            self._steps.setdefault(scenario, []).append(step)
+            languages.setdefault(scenario, {})[step.case.lang] = step.case.task
+        self.tasks = {scenario: [*tasks.values()] for scenario, tasks in languages.items()}
+
+    def cases(self, call: str) -> list[CasePrompt]:
+        """The steps of one scenario in all languages."""
+        return self._steps[call]
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
 
 
 class CaseStream:
     """One pass over the cases of all suites for several readers: each model, and the scoring."""
 
-    def __init__(self, sources: Sequence[CaseSource]) -> None:
+    def __init__(self, sources: Sequence[Streamed]) -> None:
         self._sources = sources
         self._stream = self._read_all()
         self._buffer: deque[CasePrompt] = deque()
@@ -239,8 +388,16 @@ def work_of(
                 yield Work(case.id, model, run, request, case.task)
 
 
+def _reads_cases(provider: Provider) -> TypeGuard[CaseProvider]:
+    """Whether requests are made from cases.
+
+    `isinstance` compares every member of the protocol, which takes as long as building a request.
+    """
+    return hasattr(provider, "request_for")
+
+
 def request_of(provider: Provider, case_prompt: CasePrompt, run: int) -> ProviderRequest | None:
     """The request for a case; None if the provider has no reply to it, as a recording may not."""
-    if isinstance(provider, CaseProvider):
+    if _reads_cases(provider):
         return provider.request_for(case_prompt.case, case_prompt.prompt, run)
     return provider.request(case_prompt.prompt, run)

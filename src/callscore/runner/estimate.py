@@ -10,9 +10,9 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.framework import DOCUMENT
-from callscore.core.run import ModelSpec
-from callscore.core.suite import BenchmarkLayer, no_data_names
-from callscore.core.task import SCENARIO, ItemCount, Task
+from callscore.core.run import JudgeSpec, ModelSpec
+from callscore.core.suite import no_data_names
+from callscore.core.task import SCENARIO, BenchmarkLayer, ItemCount, Task
 from callscore.judges.prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, PreparedRun, price_of
@@ -95,7 +95,7 @@ class JudgedAnswers(msgspec.Struct, frozen=True):
 
 
 def estimate_judging(
-    judges: Sequence[ModelSpec], answers: JudgedAnswers, cases: Iterable[CasePrompt]
+    judges: Sequence[JudgeSpec], answers: JudgedAnswers, cases: Iterable[CasePrompt]
 ) -> list[Estimate]:
     """The most that judging can cost, by judge.
 
@@ -187,9 +187,8 @@ def _task_and_layer(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | 
     if suite is None:
         return None, None
     settings = suite.settings({})
-    layer = suite.benchmarks(settings)
     task = suite.task(name, settings, no_data_names) if name != SCENARIO else None
-    return task, layer if layer is not None and name in layer.tasks else None
+    return task, task.benchmarks() if task is not None else None
 
 
 def _scenario_items(case: Case) -> ItemCount:
@@ -213,7 +212,8 @@ def _metrics_of(case: Case, *, benchmarks: bool) -> int:
     """The metrics of a task that may be scored as a whole (`style: document`)."""
     suite = suite_of(case.task)
     kinds = (f"{case.task}.", "bench.") if benchmarks else (f"{case.task}.",)
-    return sum(slug.startswith(kinds) for slug in (suite.verdict_rules.whole() if suite else ()))
+    judged = suite.verdict_rules.framework_judge().metrics if suite else ()
+    return sum(slug.startswith(kinds) for slug in judged)
 
 
 class _ModelCount:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.app import OutputPaths
+from callscore.app import NO_FILES, OutputPaths
 from callscore.config.config import EvalConfig
 from callscore.config.file import OFFLINE, PROVIDERS
 from callscore.config.scenarios import Departure, departures
@@ -17,7 +17,7 @@ from callscore.core.case import Reply
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
-from callscore.core.scenarios import Mode, OnStep, ScenarioCases
+from callscore.core.scenarios import Mode, OnStep
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnScoringResult
 from callscore.providers.client_pool import ClientPool
@@ -27,8 +27,6 @@ from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSt
 from callscore.runner.replay_files import Recordings
 from callscore.runner.run_key import RunKey
 from callscore.scorecard.final import check_weighted_tasks
-from callscore.store.files import check_targets
-from callscore.store.worklists import check_worklist
 from callscore.suites.registry import noise_of, rules_of, scenario_suite
 
 if TYPE_CHECKING:
@@ -57,12 +55,9 @@ class RunOptions(msgspec.Struct, frozen=True):
     preflight: bool = True
     accept_changed: bool = False
     """Start a new run if the one to resume was started with another file or other data."""
-    results: Path | None = None
-    records: Path | None = None
-    save_verdicts: Path | None = None
-    card: Path | None = None
+    targets: OutputPaths = NO_FILES
+    """The files that the run writes."""
     log: Path | None = None
-    open_items: Path | None = None
     mode: Mode | None = None
     """The mode that scores scenarios, instead of the one in the file."""
     export: Path | None = None
@@ -81,25 +76,14 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives the tallies of calls, for a comparison."""
 
     @property
-    def targets(self) -> OutputPaths:
-        """The files that the run writes."""
-        return OutputPaths(
-            self.results, self.records, self.save_verdicts, self.card, self.open_items
-        )
-
-    @property
     def output_folder(self) -> Path | None:
         """The folder that the run writes to: that of `--export`, else that of `--json`."""
-        if self.export is not None or self.card is None:
-            return self.export
-        return self.card.parent
+        card = self.targets.card
+        return self.export if self.export is not None or card is None else card.parent
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse files that cannot be written or that the run reads."""
-        files = (*config.files, *self.labels)
-        check_targets((*self.targets.files, self.log, self.trajectories), files)
-        if self.open_items is not None:
-            check_worklist(self.open_items)
+        self.targets.check((*config.files, *self.labels), self.log, self.trajectories)
 
     def refuse_scenario_options(self) -> None:
         """Refuse options that apply to scenarios only, if there are none."""
@@ -142,8 +126,6 @@ class PreparedRun(msgspec.Struct, frozen=True):
 
     config: EvalConfig
     models: Sequence[ModelHandle]
-    case_files: CaseFiles | None
-    scenarios: ScenarioCases | None
     sources: Sequence[CaseSource]
     """Where cases come from: the case files first, then the scenarios."""
     survey: Survey
@@ -154,13 +136,14 @@ class PreparedRun(msgspec.Struct, frozen=True):
         for source in self.sources:
             yield from source.stream()
 
-    def total(self, model: ModelHandle) -> int:
-        """Number of requests to a model; only a recording may lack some."""
+    def total(self, model: ModelHandle, source: CaseSource | None = None) -> int:
+        """Number of requests to a model, of one source or of all; a recording may lack some."""
+        ids = self.survey.ids if source is None else source.ids
         recorded = model.recordings
         repeats = range(1, self.config.repeats + 1)
         if recorded is None:
-            return len(self.survey.ids) * len(repeats)
-        return sum(recorded(case, run) is not None for case in self.survey.ids for run in repeats)
+            return len(ids) * len(repeats)
+        return sum(recorded(case, run) is not None for case in ids for run in repeats)
 
     @property
     def header(self) -> RunHeader:
@@ -231,8 +214,6 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
 
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
-    if config.scenarios and config.cases:
-        raise UsageError("--race needs data of one kind; expected either case files or scenarios")
     if config.scenarios and config.scenario_settings.history == "own":
         raise UsageError("--race cannot be used with history: own; expected history: gold")
     if len(config.models) < 2:
@@ -260,13 +241,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     )
     scoring.check_options()
     config = msgspec.structs.replace(config, scoring=scoring)
-    files: CaseFiles | None = None
-    if config.cases:
-        files = CaseFiles(scoring, keep_content=options.on_case is not None)
-    sources: list[CaseSource] = [files] if files is not None else []
-    scenarios = _open_scenarios(config, options.limit) if config.scenarios else None
-    if scenarios is not None:
-        sources.append(ScenarioSteps(scenarios))
+    sources = _open_sources(config, options)
     found = [source.survey() for source in sources]
     survey = Survey(
         [case for part in found for case in part.ids],
@@ -276,9 +251,9 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if not survey.ids:
         raise UsageError(f"{config.path}: no case of the selected tasks in the data")
     _check_tasks(config, survey)
-    check_weighted_tasks(scoring.weights, files.tasks if files is not None else survey.tasks)
+    check_weighted_tasks(scoring.weights, sources[0].tasks)
     models = open_models(config, sending=sending)
-    return PreparedRun(config, models, files, scenarios, sources, survey, options)
+    return PreparedRun(config, models, sources, survey, options)
 
 
 def _check_tasks(config: EvalConfig, survey: Survey) -> None:
@@ -290,12 +265,18 @@ def _check_tasks(config: EvalConfig, survey: Survey) -> None:
                 look_up(task)
 
 
-def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
-    """The scenarios of the run; their suite is imported only if there are some."""
-    from callscore.store.scenario_files import SCENARIO_FILES
+def _open_sources(config: EvalConfig, options: RunOptions) -> list[CaseSource]:
+    """Where cases come from; the suite of scenarios is imported only if there are some."""
+    sources: list[CaseSource] = []
+    if config.cases:
+        sources.append(CaseFiles(config.scoring, keep_content=options.on_case is not None))
+    if config.scenarios:
+        from callscore.store.scenario_files import SCENARIO_FILES
 
-    settings = config.scenario_settings
-    return scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)
+        settings, limit = config.scenario_settings, options.limit
+        opened = scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)
+        sources.append(ScenarioSteps(opened))
+    return sources
 
 
 def open_models(
@@ -322,7 +303,8 @@ def open_models(
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
                 provider = pool.provider(spec, sending=sending)
             if spec.name in config.prompts:
-                provider = PromptedProvider(provider, config.prompts[spec.name])
+                tasks = config.scoring.catalog.tasks()
+                provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
             reached.append(ModelHandle(priced, provider))
     return reached
 
@@ -334,15 +316,18 @@ def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
     specs += judge if isinstance(judge, tuple) else ()
     if not specs:
         return
-    from callscore.providers.catalog import check_access
+    from callscore.providers.catalog import check_access, leaves_machine
     from callscore.providers.secrets import Secrets
 
-    problems = []
+    problems, secrets = [], Secrets(environment)
     for spec in specs:
         try:
-            check_access(spec, Secrets(environment))
+            check_access(spec, secrets)
         except ConfigError as error:
             problems.append(str(error))
+    if any(map(leaves_machine, specs)):
+        for path in config.outside:
+            secrets.permissions.check_file(path)
     if problems:
         raise ConfigError("; ".join(dict.fromkeys(problems)))
 

@@ -11,11 +11,11 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed, Reply
 from callscore.core.race import RaceCard, RaceExit, RaceRisk, RaceStatus, RacingModel
 from callscore.core.scorecard import Scorecard
-from callscore.core.task import SCENARIO
 from callscore.evaluate.scorecards import decide_again
 from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.race_text import describe_exit, race_notes
 from callscore.report.safe_text import plain
+from callscore.runner.race_pool import RacePool
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import EPSILON, Elimination, RaceRules, RaceState
 from callscore.stats.rates import upper_limit
@@ -87,19 +87,19 @@ def restore_race(card: Scorecard, race: RaceCard, scoring: ScoreConfig) -> Score
 
 def make_race_card(
     state: RaceState,
-    schedule: Schedule,
+    pool: RacePool,
     rules: RaceRules,
     seed: int,
     accounts: Mapping[str, ModelAccount],
     status: str,
 ) -> RaceCard:
-    """The section of a race in the scorecard; `seed` is that of the order of calls."""
+    """The section of a race in the scorecard; `seed` is that of the order of its units."""
+    schedule, unit = pool.schedule, pool.source.unit
     requests = sum(account.sent for account in accounts.values())
     total = sum(account.total for account in accounts.values())
     stopped = state.stopped or status
     racing = list(state.racing)
     race_status = _status(state)
-    unit = SCENARIO if SCENARIO in schedule.sizes else "call"
     return RaceCard(
         status=race_status,
         decision=state.winner if race_status == "decided" else None,

@@ -12,6 +12,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.judging import NO_VERDICTS
 from callscore.evaluate.case_steps import MeasuredReply
 from callscore.evaluate.cases import LoadedCase
+from callscore.runner.cases import CasePrompt
 from callscore.stats.race import CallOutcome
 from callscore.stats.race_gates import RateGate
 from callscore.suites.registry import Catalog
@@ -32,6 +33,16 @@ class RaceGates(NamedTuple):
     """Rate gates whose rate must be at least the limit: they count the missing items."""
 
 
+class DrawnCalls(NamedTuple):
+    """The calls of one round of a race."""
+
+    calls: Mapping[str, Sequence[str]]
+    """By model, the calls that it was asked about."""
+    prompts: Mapping[str, Sequence[CasePrompt]]
+    """By call, its cases."""
+    gates: RaceGates
+
+
 class CaseObservation(NamedTuple):
     """The score bounds, counts and breached call gates of one model on one case."""
 
@@ -40,6 +51,18 @@ class CaseObservation(NamedTuple):
     most: float
     counts: Mapping[str, tuple[float, float] | None]
     breached: frozenset[str]
+
+
+class ObservedCall(NamedTuple):
+    """What a race reads of one model on one call."""
+
+    cases: Sequence[CaseObservation]
+    replies: Sequence[Reply]
+    """The replies that were paid."""
+    scored: frozenset[str] = frozenset()
+    """The tasks of which a reply has a score."""
+    unscored: Mapping[str, Sequence[str]] = {}
+    """By task, the metrics without a value in a reply without a score."""
 
 
 class ReferenceItems:
@@ -113,6 +136,25 @@ def observe_case(task: str, runs: Runs, repeats: int, gates: RaceGates) -> CaseO
         if gate.task == task
     }
     return CaseObservation(task, least, most, counts, breached)
+
+
+def observe_cases(
+    cases: Sequence[tuple[str, Runs]], repeats: int, gates: RaceGates
+) -> ObservedCall:
+    """The cases of one call, each with its task and its runs."""
+    replies = [
+        (task, run) for task, runs in cases for run in runs if isinstance(run, MeasuredReply)
+    ]
+    return ObservedCall(
+        [observe_case(task, runs, repeats, gates) for task, runs in cases],
+        [run.parsed.reply for _, run in replies],
+        frozenset(task for task, run in replies if run.scored.score.status != "incomplete"),
+        {
+            task: run.scored.score.reasons
+            for task, run in replies
+            if run.scored.score.status == "incomplete"
+        },
+    )
 
 
 def observe_score(task: str, score: float | None) -> CaseObservation:

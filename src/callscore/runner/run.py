@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
-from callscore.core.run import OnEvent, RunStatus, RunSummary
+from callscore.core.run import OnEvent, RunStatus, RunSummary, Work
 from callscore.core.scenarios import Json
 from callscore.core.scorecard import Scorecard
 from callscore.core.task import SCENARIO
@@ -22,7 +23,7 @@ from callscore.engine.run import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.local_server import is_local_server
-from callscore.runner.cases import CaseStream, work_of
+from callscore.runner.cases import CasePrompt, CaseStream, request_of, work_of
 from callscore.runner.events import billing_events, scoring_events
 from callscore.runner.preflight import (
     Preflight,
@@ -273,24 +274,38 @@ def _open_run(prepared: PreparedRun, journal: Journal) -> Iterator[_RunStatus]:
 
 
 def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRound | None:
-    """Rounds of steps that depend on earlier replies, if there are any."""
-    if prepared.scenarios is None:
-        return None
-    from callscore.runner.scenarios import further_rounds
+    """Rounds of requests that depend on earlier replies, if there are any."""
 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return journal.replies_to(run_id, case_id).get(model, {})
 
-    next_models = further_rounds(prepared, stored_replies)
-    if next_models is None:
+    models = {model.spec.name: model for model in prepared.models}
+    follow_ups = [
+        found
+        for source in prepared.sources
+        if (found := source.follow_ups(list(models), stored_replies, prepared.config.repeats))
+    ]
+    if not follow_ups:
         return None
 
     def next_round(summary: RunSummary) -> Workload | None:
-        models = next_models(summary)
-        if not models:
+        stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
+        works: dict[str, list[Work]] = {}
+        for model, run, case, prompt in chain.from_iterable(
+            follow_up.next_round(stopped) for follow_up in follow_ups
+        ):
+            request = request_of(models[model].provider, CasePrompt(case, prompt), run)
+            if request is not None:
+                works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
+        if not works:
             return None
-        journal.add_work(run_id, sum(model.total for model in models.values()))
-        plan = Workload(models, _plan_options(prepared))
+        journal.add_work(run_id, sum(map(len, works.values())))
+        planned = {
+            name: PlannedModel(model.spec, model.provider, work, len(work))
+            for name, model in models.items()
+            if (work := works.get(name))
+        }
+        plan = Workload(planned, _plan_options(prepared))
         return plan.with_spending(journal.run(run_id).spent_usd)
 
     return next_round
@@ -298,9 +313,8 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
 
 def _add_card(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
     card, notes = scoring.card(), scoring.notes()
-    if card is not None:
-        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
-        card = race.add_to_card(card, ran.summary.status) if race is not None else card
+    card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
+    card = race.add_to_card(card, ran.summary.status) if race is not None else card
     return msgspec.structs.replace(ran, card=card, notes=notes)
 
 

@@ -1,23 +1,23 @@
-"""Scenarios in a run: further rounds, judging, scores, and the files that only they have."""
+"""Scenarios in a run: judging, scores, and the files that only they have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
 
-from callscore.core.run import RunSummary, Work
+from callscore.core.case import Reply
 from callscore.core.scenarios import (
     RaceScorer,
     RunData,
+    ScenarioCases,
     ScenarioSinks,
     StepView,
     StoredReplies,
 )
 from callscore.core.scorecard import CaseResult
-from callscore.engine.workload import PlannedModel
+from callscore.core.task import SCENARIO
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scenarios import (
     VerdictsByPart,
@@ -29,92 +29,80 @@ from callscore.evaluate.scenarios import (
     verdict_records,
 )
 from callscore.evaluate.scorer import OnResult
-from callscore.evaluate.scoring_pass import ScoringResult, Sinks
-from callscore.runner.cases import CasePrompt, request_of
-from callscore.runner.prepare import PreparedRun
-from callscore.runner.replies import RunReplies
+from callscore.evaluate.scoring_pass import ScoringResult
+from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_score
 from callscore.runner.scenario_exports import (
     OutputFolder,
     Trajectories,
     output_directory,
     trajectories_in,
 )
-
-NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
-
-
-def further_rounds(prepared: PreparedRun, stored: StoredReplies) -> NextModels | None:
-    """Rounds of steps that depend on earlier replies; None if there are none."""
-    assert prepared.scenarios is not None
-    models = {model.spec.name: model for model in prepared.models}
-    steps = prepared.scenarios.follow_ups(list(models), stored, prepared.config.repeats)
-    if steps is None:
-        return None
-
-    def next_models(summary: RunSummary) -> Mapping[str, PlannedModel]:
-        stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
-        works: dict[str, list[Work]] = {}
-        for model, run, case, prompt in steps.next_round(stopped):
-            request = request_of(models[model].provider, CasePrompt(case, prompt), run)
-            if request is not None:
-                works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
-        return {
-            name: PlannedModel(model.spec, model.provider, work, len(work))
-            for name, model in models.items()
-            if (work := works.get(name))
-        }
-
-    return next_models
+from callscore.runner.scoring import ScoringJob
 
 
 class ScenarioScoring:
     """Judges and scores the scenarios of a run when all replies have arrived."""
 
-    def __init__(
-        self, prepared: PreparedRun, replies: RunReplies, sinks: Sinks, stack: ExitStack
-    ) -> None:
-        """Open the requested files; `stack` closes them."""
-        self._prepared = prepared
-        self._replies = replies
-        self._sinks = sinks
-        self._verdicts = read_step_verdicts(prepared.config.scoring.verdicts)
+    judge_is_noted = False
+
+    def __init__(self, scenarios: ScenarioCases, job: ScoringJob) -> None:
+        """Open the requested files."""
+        self._scenarios = scenarios
+        self._prepared = job.prepared
+        self._replies = job.replies
+        self._sinks = job.sinks
+        self._verdicts = read_step_verdicts(job.prepared.config.scoring.verdicts)
         self._judged: VerdictsByPart = {}
         self._race_scorer: RaceScorer | None = None
         self._output_folder: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
-        options = prepared.options
+        options = job.prepared.options
         if options.export is not None:
-            self._output_folder = OutputFolder(options.export, replies.models)
+            self._output_folder = OutputFolder(options.export, job.replies.models)
         if options.trajectories is not None:
-            self._trajectories = stack.enter_context(trajectories_in(options.trajectories))
+            self._trajectories = job.stack.enter_context(trajectories_in(options.trajectories))
+
+    async def score_complete_cases(self) -> None:
+        """Nothing: the steps of a scenario are scored together."""
 
     async def judge(self, judge_runner: JudgeRunner) -> None:
-        """Ask the judge all open questions."""
+        """Ask the judge all open questions when all replies have arrived."""
+        if judge_runner.judge is None:
+            return
+        await self._replies.all_in.wait()
         self._judged = await judge_open_steps(
             self._open_scorer(self._replies.of_model), judge_runner
         )
 
-    async def scores_of(
-        self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
-    ) -> Mapping[tuple[str, str], Sequence[float | None]]:
-        """By model and scenario, its score in each language, for a race; None if one failed."""
+    async def observe(
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
+    ) -> Mapping[tuple[str, str], ObservedCall]:
+        """Every scenario with its score in each language."""
         scorer = self._race_scorer
         if scorer is None:
             scorer = self._race_scorer = self._open_scorer(self._replies.of_model)
         judged: VerdictsByPart = {}
         if judge_runner is not None and judge_runner.judge is not None:
-            judged = await judge_scenarios(scorer, scenarios, judge_runner)
+            judged = await judge_scenarios(scorer, drawn.calls, judge_runner)
         return {
-            (model, scenario): [
-                scorer.score_of(part, scenario, judged.get(part))
-                for part in scorer.parts
-                if part.model == model and scorer.has_scenario(part, scenario)
-            ]
-            for model, ids in scenarios.items()
-            for scenario in ids
+            (model, scenario): ObservedCall(
+                [
+                    observe_score(SCENARIO, scorer.score_of(part, scenario, judged.get(part)))
+                    for part in scorer.parts
+                    if part.model == model and scorer.has_scenario(part, scenario)
+                ],
+                [
+                    reply
+                    for prompt in drawn.prompts[scenario]
+                    for reply in self._replies.of_model(model, prompt.case.id).values()
+                    if isinstance(reply, Reply)
+                ],
+            )
+            for model, scenarios in drawn.calls.items()
+            for scenario in scenarios
         }
 
-    def tallies(self) -> ScoringResult:
+    def finish(self) -> ScoringResult:
         """All scenarios added up; writes results, records, verdicts and open items."""
         sinks = self._sinks
         if sinks.on_verdict is not None:
@@ -134,7 +122,8 @@ class ScenarioScoring:
                 None if self._prepared.options.on_step is None else self._emit_step,
             ),
         )
-        return scenario_tallies(scores, self._replies.labels)
+        added_up = scenario_tallies(scores, self._replies.labels)
+        return msgspec.structs.replace(added_up, judged_steps=self._judged)
 
     def _emit_step(self, view: StepView) -> None:
         """Pass a step on, labelled if its provider calls no model."""
@@ -158,8 +147,7 @@ class ScenarioScoring:
 
     def _open_scorer(self, stored: StoredReplies) -> RaceScorer:
         prepared = self._prepared
-        assert prepared.scenarios is not None
-        return prepared.scenarios.scorer(
+        return self._scenarios.scorer(
             RunData(
                 self._replies.models,
                 stored,

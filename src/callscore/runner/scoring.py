@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -18,22 +18,144 @@ from callscore.core.scorecard import Scorecard
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
 from callscore.evaluate.case_steps import MeasuredCase
-from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import CaseReplies
 from callscore.evaluate.scorecards import joint_scorecard
+from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import ScoringPass, ScoringResult
-from callscore.runner.cases import CasePrompt, CasesToScore
+from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
 from callscore.runner.prepare import PreparedRun
+from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_cases
 from callscore.runner.replies import RunReplies
-
-if TYPE_CHECKING:
-    from callscore.runner.scenarios import ScenarioScoring
 
 SCORED_TOGETHER = 16
 """Replies that are scored before control returns to the event loop."""
+
+
+class ScoringJob(NamedTuple):
+    """What the scoring of every source shares."""
+
+    prepared: PreparedRun
+    replies: RunReplies
+    cases: Iterator[CasePrompt]
+    """All cases of the run, read while they are requested."""
+    sinks: Sinks
+    judge_runner: JudgeRunner | None
+    calls: JudgeCalls | None
+    """The requests of judge and embedder."""
+    stack: ExitStack
+    """Closes the files that are opened."""
+
+
+class ScoringPart(Protocol):
+    """Scores the replies to the cases of one source."""
+
+    judge_is_noted: bool
+    """Whether its scorecard has the notes on the judge."""
+
+    async def score_complete_cases(self) -> None:
+        """Score cases when all their replies have arrived; `finish` scores the rest."""
+        ...
+
+    async def judge(self, judge_runner: JudgeRunner) -> None:
+        """Ask the judge everything that is open; returns when all replies are judged."""
+        ...
+
+    async def observe(
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
+    ) -> Mapping[tuple[str, str], ObservedCall]:
+        """By model and call, what a race reads; `finish` scores the calls again with the others."""
+        ...
+
+    def finish(self) -> ScoringResult:
+        """Everything added up; writes results, records, verdicts and open items."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Notes on what was written; complete after `finish`."""
+        ...
+
+
+class CaseScoring:
+    """Scores the cases of case files, each on its own."""
+
+    judge_is_noted = True
+    notes: Sequence[str] = ()
+
+    def __init__(self, files: CaseFiles, job: ScoringJob) -> None:
+        prepared = job.prepared
+        config = prepared.config.scoring
+        config.check()
+        sinks = msgspec.structs.replace(
+            job.sinks, judge_runner=job.judge_runner, on_case=prepared.options.on_case
+        )
+        self._replies, self._calls = job.replies, job.calls
+        self._repeats = prepared.config.repeats
+        self._pass = ScoringPass(config, sinks, job.replies, CasesToScore(files, job.cases))
+        job.stack.callback(self._pass.close)
+
+    async def score_complete_cases(self) -> None:
+        """Score the next cases as their replies arrive; returns when all have arrived."""
+        together = max(1, SCORED_TOGETHER // (len(self._replies.models) or 1))
+        while (case_id := self._pass.next_id) is not None:
+            if not await self._replies.complete(case_id, together) or self._replies.all_in.is_set():
+                return
+            self._pass.advance(self._replies.is_complete, together)
+            await asyncio.sleep(0)
+
+    async def judge(self, judge_runner: JudgeRunner) -> None:
+        """Judge and score cases when all their replies have arrived."""
+        await self._pass.judge_all(judge_runner, self._wait_until_judgeable)
+
+    async def _wait_until_judgeable(self, case_id: str) -> None:
+        """Wait for the replies; a judge that computes in this process waits for all of them."""
+        await asyncio.sleep(0)
+        if self._calls is not None and self._calls.clients:
+            await self._replies.complete(case_id)
+        else:
+            await self._replies.all_in.wait()
+
+    async def observe(
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
+    ) -> Mapping[tuple[str, str], ObservedCall]:
+        """Every case of the calls, measured on its own."""
+        models = {
+            call: [model for model, of_model in drawn.calls.items() if call in of_model]
+            for call in drawn.prompts
+        }
+        cases = [(call, prompt) for call, of_call in drawn.prompts.items() for prompt in of_call]
+        measured = await asyncio.gather(
+            *(self._measure(prompt, models[call], judge_runner) for call, prompt in cases)
+        )
+        by_case = {
+            prompt.case.id: found for (_, prompt), found in zip(cases, measured, strict=True)
+        }
+        return {
+            (model, call): observe_cases(
+                [
+                    (prompt.case.task, by_case[prompt.case.id].replies.get(model, ()))
+                    for prompt in drawn.prompts[call]
+                ],
+                self._repeats,
+                drawn.gates,
+            )
+            for model, of_model in drawn.calls.items()
+            for call in of_model
+        }
+
+    async def _measure(
+        self, prompt: CasePrompt, models: Sequence[str], judge_runner: JudgeRunner | None
+    ) -> MeasuredCase:
+        assert prompt.indexed is not None  # of a case file
+        replies = {model: self._replies.of_model(model, prompt.case.id) for model in models}
+        answered = {model: runs for model, runs in replies.items() if runs}
+        return await self._pass.measure_case(prompt.indexed, answered, judge_runner)
+
+    def finish(self) -> ScoringResult:
+        """Score the remaining cases."""
+        return self._pass.finish()
 
 
 class RunScoring:
@@ -54,31 +176,26 @@ class RunScoring:
         self._stack = ExitStack()
 
     def __enter__(self) -> RunScoring:
-        config, files = self._prepared.config, self._prepared.case_files
-        self._sinks = self._stack.enter_context(open_sinks(self._prepared.options.targets))
-        self._pass: ScoringPass | None = None
-        self._scenarios: ScenarioScoring | None = None
+        prepared = self._prepared
+        sinks = self._stack.enter_context(open_sinks(prepared.options.targets))
         self._judge_runner: JudgeRunner | None = None
         if self.calls is not None:
-            judging = open_judge_runner(config.scoring, self.calls)
+            judging = open_judge_runner(prepared.config.scoring, self.calls)
             self._judge_runner = self._stack.enter_context(judging)
             self.calls.check()
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         self._defer_embedder()
-        if files is not None:
-            config.scoring.check()
-            sinks = msgspec.structs.replace(
-                self._sinks, judge_runner=self._judge_runner, on_case=self._prepared.options.on_case
-            )
-            feed = CasesToScore(files, self._cases)
-            self._pass = ScoringPass(config.scoring, sinks, self.replies, feed)
-            self._stack.callback(self._pass.close)
-        if self._prepared.scenarios is not None:
-            from callscore.runner.scenarios import ScenarioScoring
-
-            self._scenarios = ScenarioScoring(
-                self._prepared, self.replies, self._sinks, self._stack
-            )
+        job = ScoringJob(
+            prepared,
+            self.replies,
+            self._cases,
+            sinks,
+            self._judge_runner,
+            self.calls,
+            self._stack,
+        )
+        self.parts = [source.open_scoring(job) for source in prepared.sources]
+        """In the order of the sources of the run."""
         return self
 
     def _defer_embedder(self) -> None:
@@ -106,58 +223,19 @@ class RunScoring:
         """
         calls, judge_runner = self.calls, self._judge_runner
         if calls is None or judge_runner is None:
-            await self._score_complete_cases()
+            for part in self.parts:
+                await part.score_complete_cases()
             return True
         calls.begin(stop, limits)
         return await run_until_stopped(self._judge(judge_runner), calls, stop)
 
-    async def _score_complete_cases(self) -> None:
-        together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
-        while self._pass is not None and (case_id := self._pass.next_id) is not None:
-            if not await self.replies.complete(case_id, together) or self.replies.all_in.is_set():
-                return
-            self._pass.advance(self.replies.is_complete, together)
-            await asyncio.sleep(0)
-
     async def _judge(self, judge_runner: JudgeRunner) -> None:
-        """Judge cases when all their replies have arrived, scenarios at the end."""
-        if self._pass is not None:
-            await self._pass.judge_all(judge_runner, self._wait_until_judgeable)
-        if self._scenarios is not None and judge_runner.judge is not None:
-            await self.replies.all_in.wait()
-            await self._scenarios.judge(judge_runner)
+        for part in self.parts:
+            await part.judge(judge_runner)
 
-    async def _wait_until_judgeable(self, case_id: str) -> None:
-        """Wait for the replies; a judge that computes in this process waits for all of them."""
-        await asyncio.sleep(0)
-        if self.calls is not None and self.calls.clients:
-            await self.replies.complete(case_id)
-        else:
-            await self.replies.all_in.wait()
-
-    async def measure_case(
-        self, indexed: IndexedCase, answers: CaseReplies, judge_runner: JudgeRunner | None
-    ) -> MeasuredCase:
-        """Measure one case on its own, for a race; `card` scores it again with the others."""
-        assert self._pass is not None  # a race has case files
-        return await self._pass.measure_case(indexed, answers, judge_runner)
-
-    async def scenario_scores(
-        self, scenarios: Mapping[str, Sequence[str]], judge_runner: JudgeRunner | None
-    ) -> Mapping[tuple[str, str], Sequence[float | None]]:
-        """By model and scenario, its score in each language, for a race."""
-        assert self._scenarios is not None  # the race is about scenarios
-        return await self._scenarios.scores_of(scenarios, judge_runner)
-
-    def card(self) -> Scorecard | None:
-        """The scorecard of cases and scenarios, if the run has some."""
-        results: list[ScoringResult] = []
-        if self._pass is not None:
-            results.append(self._pass.finish())
-        if self._scenarios is not None:
-            results.append(self._scenarios.tallies())
-        if not results:
-            return None
+    def card(self) -> Scorecard:
+        """The scorecard of all sources."""
+        results = [part.finish() for part in self.parts]
         for result in results:
             if self._prepared.options.on_scoring_result is not None:
                 self._prepared.options.on_scoring_result(result)
@@ -172,10 +250,9 @@ class RunScoring:
     def notes(self) -> list[str]:
         """Notes on the models; complete when everything is scored."""
         notes = [*self._prepared.notes, *self.replies.answered_by.notes()]
-        if self._scenarios is not None:
-            notes += self._scenarios.notes
-        if self._pass is None and self._judge_runner is not None:
-            notes += self._judge_runner.answered_by.notes()  # else the card has them
+        notes += [note for part in self.parts for note in part.notes]
+        if self._judge_runner is not None and not any(part.judge_is_noted for part in self.parts):
+            notes += self._judge_runner.answered_by.notes()
         return notes
 
 

@@ -9,33 +9,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, Reply
-from callscore.core.framework import WHOLE
+from callscore.core.framework import WHOLE, FiveKeyRecord
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.spec import Spec
 from callscore.core.strict_json import Parsed, read_object
 from callscore.core.suite import Suite
-from callscore.core.task import Faults
+from callscore.core.task import Faults, Task
 from callscore.scorecard.explain import summarise_items
 from callscore.scorecard.record_part import Outcomes, relevant_parts
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
-
-
-class Record(msgspec.Struct, frozen=True):
-    """One metric of one reply: its case, model and run, and the five keys of the framework."""
-
-    case_id: str
-    model: str
-    run: int
-    slug: str
-    metric: str
-    """The name of the metric in the framework's scorecard; several tasks may share it."""
-    score: float | None
-    expected_outcome_reference: str
-    model_output_observed: str
-    reason: str
 
 
 class Grounds(NamedTuple):
@@ -46,8 +31,9 @@ class Grounds(NamedTuple):
 
 
 class ModelReply(msgspec.Struct, frozen=True):
-    """The reply of one run of a model."""
+    """The reply of one run of a model to a case."""
 
+    case: Case
     model: str
     run: int
     reply: Reply
@@ -55,13 +41,14 @@ class ModelReply(msgspec.Struct, frozen=True):
 
 def records_of(
     suite: Suite,
-    case: Case,
+    task: Task[Any, Any],
     author: ModelReply,
     measures: Mapping[str, Measure],
     verdicts: Verdicts,
     faults: Faults,
-) -> Iterator[Record]:
+) -> Iterator[FiveKeyRecord]:
     """A record for every measure, in the order of the measures."""
+    case = author.case
     observed = _observed_output(author.reply)
     outcomes = Outcomes(case.expected_outcome, observed)
     for slug, measure in measures.items():
@@ -71,11 +58,11 @@ def records_of(
         fields = [] if whole is not None else _most_informative(given)
         expected = _cited_values(case.expected_outcome, [v.expected_outcome_field for v in fields])
         found = _cited_values(observed, [v.model_output_field for v in fields])
-        part = suite.record_part(slug, case.task)
+        part = task.record_part(slug)
         if whole is not None:
             expected, found = whole.text, whole.quote
         relevant = relevant_parts(outcomes, slug, part, against)
-        yield Record(
+        yield FiveKeyRecord(
             case_id=case.id,
             model=author.model,
             run=author.run,

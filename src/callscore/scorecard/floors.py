@@ -1,15 +1,17 @@
-"""The floor of a model: what a trivial answer would score, and who is no better (C-135)."""
+"""Floors: what a trivial answer would score, and which models are no better (C-135)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from callscore.core.scorecard import ModelScore, TaskScore
 from callscore.core.spec import TOLERANCE, Spec
-from callscore.core.suite import Floor
+from callscore.core.task import Floor, FloorTally, Task
 from callscore.metrics.rounding import half_up
 from callscore.scorecard.formula import TaskFormula, task_score
 from callscore.scorecard.tally import TaskTally
@@ -60,3 +62,90 @@ def _floor_notes(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec
             f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is {relation} the"
             f" {half_up(floor, 3)} of an answer that reads nothing ({found.trivial_strategy})"
         )
+
+
+def best_floor(tally: FloorTally, formula: TaskFormula) -> Floor:
+    """max over strategies and their mixtures of the task's formula        C-135
+
+    Gates do not matter: a strategy that they block on one more call would make the floor jump.
+    """
+    found = Floor(None, None)
+    for strategy in tally.strategies():
+        score = task_score(formula.score, strategy.rows)
+        if score is not None and (found.score is None or score > found.score):
+            found = Floor(score, strategy.name, strategy.rows, tally.judged)
+    return found
+
+
+def name_mixture(kinds: Sequence[str], ways: Sequence[str]) -> str:
+    """The name of a strategy that answers each kind in its own way."""
+    if len(set(ways)) == 1:
+        return ways[0]
+    return "; ".join(f"{kind}: {way}" for kind, way in zip(kinds, ways, strict=True))
+
+
+def share(part: float, whole: float) -> float | None:
+    """part / whole; None if the whole is 0"""
+    return part / whole if whole else None
+
+
+def mean_share(counts: Counter[tuple[int, int]]) -> float | None:
+    """The mean of part / whole over calls that are counted by (part, whole); None without calls"""
+    values = (count * part / whole for (part, whole), count in counts.items())
+    return share(math.fsum(values), counts.total())
+
+
+ENOUGH = 1_000
+"""Cases of a task that are enough for a floor."""
+
+
+class DataFloors:
+    """The scores of trivial answers on the cases added so far        C-135
+
+    In a large data set every k-th case of a task is counted, about `ENOUGH` in all, which is exact
+    to about 0.01. The name of the strategy mentions it.
+    """
+
+    def __init__(self, formula_of: Callable[[str], TaskFormula], cases: int = 0) -> None:
+        """`cases` is their number, if it is known."""
+        self._formula_of = formula_of
+        self._step = max(1, cases // ENOUGH)
+        self._seen: dict[str, int] = {}
+        self.tallies: dict[str, FloorTally | None] = {}
+        """By task; None for a task without floors."""
+
+    def add(self, task: Task[Any, Any], reference: object) -> None:
+        """Count a case by its reference."""
+        name = task.name
+        seen = self._seen[name] = self._seen.get(name, 0) + 1
+        if self._step > 1 and seen % self._step != 1:
+            return
+        if name not in self.tallies:
+            self.tallies[name] = task.floor()
+        tally = self.tallies[name]
+        if tally is not None:
+            tally.add(reference)
+
+    def found(self) -> Mapping[str, Floor]:
+        """The floor of every task that has one."""
+        return {
+            task: self._note_sampling(best_floor(tally, self._formula_of(task)))
+            for task, tally in self.tallies.items()
+            if tally is not None
+        }
+
+    def _note_sampling(self, floor: Floor) -> Floor:
+        if self._step == 1 or floor.strategy is None:
+            return floor
+        return floor._replace(strategy=f"{floor.strategy} (1 of {self._step} cases counted)")
+
+    def data_notes(self) -> list[str]:
+        """The floors, and what the data cannot show."""
+        floors = [
+            f"an answer that reads nothing scores {task} {half_up(floor.score, 3)}:"
+            f" {floor.strategy}"
+            for task, floor in self.found().items()
+            if floor.score is not None
+        ]
+        counted = [tally for tally in self.tallies.values() if tally is not None]
+        return [*floors, *(note for tally in counted for note in tally.notes())]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from callscore.core.suite import RecordPart
+from callscore.core.task import RecordPart
 from callscore.metrics.text import item_id, n2
 from callscore.scorecard.formula import STRUCTURE
 

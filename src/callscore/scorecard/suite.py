@@ -6,7 +6,7 @@ Its settings are the defaults of the `spec.toml` with some replaced, checked.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -14,29 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, g
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.scorecard import ModelScore
 from callscore.core.spec import DIGEST_BYTES, ScoreSettings, ScoreSpec, Spec, read_spec
 from callscore.core.suite import (
-    BenchmarkLayer,
     DataNames,
-    Floors,
-    NoFloors,
-    RecordPart,
     StandaloneTask,
     no_data_names,
 )
 from callscore.core.task import Task
-from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
-from callscore.scorecard.template import template_rows
 
 if TYPE_CHECKING:
-    from callscore.core.labelling import Labelling
-    from callscore.core.noise import Degrade
-    from callscore.core.rules import Rules
     from callscore.core.scenarios import ScenarioSuite
 
-WHOLE_ANSWER = RecordPart()
 Settings = TypeVar("Settings", bound=ScoreSettings)
 
 
@@ -56,7 +45,7 @@ class SpecSuite:
     def spec(self) -> Spec:
         """The specification; without final weights, all tasks have the same weight."""
         try:
-            spec = _cover(read_spec(self.spec_file), self.rubrics())
+            spec = with_rubrics(read_spec(self.spec_file), self.rubric_files)
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise ConfigError(f"suite {self.name!r}: {self.spec_file.name}: {error}") from error
         if spec.final:
@@ -87,60 +76,6 @@ class SpecSuite:
                 return task
         raise ConfigError(f"suite {self.name!r}: `task_types` has no task {name!r}")
 
-    def names_in(self, line: bytes) -> Iterable[str]:
-        """No task depends on the whole data set."""
-        return ()
-
-    def noise(self, task: str) -> Degrade:
-        """The `degrade` of the task; raises NoNoise if it has none."""
-        from callscore.core.noise import NoNoise
-
-        found = self.task(task, self.settings({}))
-        if type(found).degrade is Task.degrade:
-            raise NoNoise(task)
-        return found.degrade
-
-    def rules(self, task: str) -> Rules:
-        """The `answer_by_rules` of the task; raises NoRules if it has none."""
-        from callscore.core.rules import NoRules
-
-        found = self.task(task, self.settings({}))
-        if type(found).answer_by_rules is Task.answer_by_rules:
-            raise NoRules(task)
-        return found.answer_by_rules
-
-    def rubrics(self) -> Mapping[str, bytes]:
-        """The rubrics in `rubric_files`."""
-        return {path.name: path.read_bytes() for path in self.rubric_files}
-
-    def labelling(self, task: str) -> Labelling:
-        """Raises NoLabelling: override it to let people label the cases of a task."""
-        from callscore.core.labelling import NoLabelling
-
-        raise NoLabelling(task)
-
-    def rows(self) -> Sequence[TemplateRow]:
-        """Sections, metrics, task scores, benchmarks and final rows of the specification."""
-        return template_rows(self.spec)
-
-    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
-        """No second layer."""
-        return None
-
-    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
-        """No trivial answer is known."""
-        return NoFloors()
-
-    def record_part(self, slug: str, task: str) -> RecordPart:
-        """The whole answer."""
-        return WHOLE_ANSWER
-
-    def notes(
-        self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
-    ) -> Sequence[str]:
-        """No notes besides those of every suite."""
-        return ()
-
 
 class TaskSuite(SpecSuite):
     """One task of another package as a suite."""
@@ -165,7 +100,7 @@ class TaskSuite(SpecSuite):
             final={"b": {task.name: 1.0}},
             digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
         )
-        return _cover(spec, self.rubrics())
+        return with_rubrics(spec, self.rubric_files)
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:
@@ -179,14 +114,15 @@ class TaskSuite(SpecSuite):
         return self._task
 
 
-def _cover(spec: Spec, files: Mapping[str, bytes]) -> Spec:
-    """The specification with a digest that covers these files, too."""
-    if not files:
+def with_rubrics(spec: Spec, paths: Sequence[Path]) -> Spec:
+    """The specification with these rubrics; its digest covers them."""
+    if not paths:
         return spec
+    files = {path.name: path.read_bytes() for path in paths}
     digest = hashlib.blake2b(spec.digest.encode(), digest_size=DIGEST_BYTES)
     for name in sorted(files):
         digest.update(b"%s\0%d\0%s" % (name.encode(), len(files[name]), files[name]))
-    return msgspec.structs.replace(spec, digest=digest.hexdigest())
+    return msgspec.structs.replace(spec, rubrics=files, digest=digest.hexdigest())
 
 
 def convert_settings(

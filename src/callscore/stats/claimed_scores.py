@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.stats.claims import (
     DRAWS,
+    LowestValues,
     claim_weights,
     draw_keys,
     imaginary_weights,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 ALPHA = 1 - LEVEL
 MODELS_AT_A_TIME = 4
-"""Their values under all weightings are in memory together: about 10 MB per model."""
+"""Their values under some weightings are in memory together: about 3 MB per model."""
 OF_ROWS = ("row", "part", "ungated")
 OF_SCORES = ("task", "final", "zeroed")
 FAILURES = ("blocked", "breached")
@@ -93,7 +94,7 @@ def _claim_some(models: Sequence[ClaimInput], alpha: float) -> list[ClaimedScore
     ends = np.cumsum([len(model.matrix.sums) for model in models])[:-1]
     columns = np.split(where.reshape(-1), ends)
     calls = [_ImaginaryCall(model) for model in models]
-    gathered = [_Gathered() for _ in models]
+    gathered = [_Gathered(_counts(model.shape), alpha) for model in models]
     filled = 0
     weights = claim_weights(draw_keys(models[0].matrix.units))
     for products in join_batches(multiply_exactly(lines, batch) for batch in weights):
@@ -101,10 +102,7 @@ def _claim_some(models: Sequence[ClaimInput], alpha: float) -> list[ClaimedScore
         for call, own, values in zip(calls, columns, gathered, strict=True):
             values.add(call, products[own], of_batch, filled)
         filled += products.shape[1]
-    return [
-        values.summary(_counts(model.shape), alpha)
-        for model, values in zip(models, gathered, strict=True)
-    ]
+    return [values.summary() for values in gathered]
 
 
 def _counts(shape: ModelShape) -> set[ScoreKey]:
@@ -183,11 +181,13 @@ def _perfect(key: ColumnKey) -> ColumnKey:
 
 
 class _Gathered:
-    """The values of one model under all weightings."""
+    """What the limits of one model need of its values under all weightings."""
 
-    def __init__(self) -> None:
-        self.low: dict[ScoreKey, Floats] = {}
-        self.high: dict[ScoreKey, Floats] = {}
+    def __init__(self, without: Collection[ScoreKey], alpha: float) -> None:
+        self._without, self._alpha = without, alpha
+        self.low: dict[ScoreKey, LowestValues] = {}
+        self.high: dict[ScoreKey, LowestValues] = {}
+        """Of the negated values."""
         self.worst: dict[ScoreKey, Floats] = {}
         self.gain: dict[ScoreKey, Floats] = {}
 
@@ -195,33 +195,41 @@ class _Gathered:
         """Compute the values of a batch of weightings."""
         import numpy as np
 
-        def scored(sums: Floats) -> Scores:
-            return scores(call.shape, call.place, sums)
+        def scored(sums: Floats, imaginary: Floats) -> Scores:
+            with_it = np.multiply.outer(imaginary, weights)
+            with_it += sums
+            return scores(call.shape, call.place, with_it)
 
-        low = scored(sums + np.outer(call.lowest, weights))
-        high = scored(sums + np.outer(call.highest, weights))
-        lost = np.outer(call.unreadable, weights)
-        unreadable = scored(sums + lost)
-        all_right = np.where(call.is_blocked[:, None], 0.0, sums[call.perfect])
-        gain = _gain(call.shape, scored(all_right + lost), unreadable, high)
-        for kinds, of in ((OF_ROWS, low), (OF_SCORES, unreadable)):
-            _fill(self.low, {key: of[key] for key in of if key[0] in kinds}, filled)
-        _fill(self.high, {key: high[key] for key in high if key[0] in OF_ROWS + OF_SCORES}, filled)
+        self._add_lowest(self.low, scored(sums, call.lowest), OF_ROWS, 1)
+        high = scored(sums, call.highest)
+        self._add_lowest(self.high, high, OF_ROWS + OF_SCORES, -1)
+        unreadable = scored(sums, call.unreadable)
+        self._add_lowest(self.low, unreadable, OF_SCORES, 1)
+        all_right = sums[call.perfect]
+        all_right[call.is_blocked] = 0.0
+        gain = _gain(call.shape, scored(all_right, call.unreadable), unreadable, high)
         for key, weighing in zip(FINALS, (call.shape.final, call.shape.zeroed), strict=True):
             if key in unreadable:
                 of_final = final_score(weighing, gain, len(weights), frozenset())
                 _fill(self.worst, {key: unreadable[key]}, filled)
                 _fill(self.gain, {key: of_final}, filled)
 
-    def summary(self, without: Collection[ScoreKey], alpha: float) -> ClaimedScores:
+    def _add_lowest(
+        self, own: dict[ScoreKey, LowestValues], values: Scores, kinds: Sequence[str], sign: int
+    ) -> None:
+        for key, numbers in values.items():
+            if key[0] in kinds and key not in self._without:
+                if key not in own:
+                    own[key] = LowestValues(self._alpha)
+                own[key].add(sign * numbers)
+
+    def summary(self) -> ClaimedScores:
         """The limits of every value, and the final scores themselves."""
         limits = {}
         for key, values in self.low.items():
-            if key in without:
-                continue
-            low, high = lower_limit(values, alpha), upper_limit(self.high[key], alpha)
+            low, high = values.limit, self.high[key].limit
             if low is not None and high is not None:
-                limits[key] = Interval(low, high)
+                limits[key] = Interval(low, -high)
         finals = {key: FinalValues(self.worst[key], self.gain[key]) for key in self.worst}
         return ClaimedScores(limits, finals)
 

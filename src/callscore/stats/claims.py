@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 SEED = 2_005
 DRAWS = 10_000
-MAX_BATCH = 2_500
-"""Weightings in memory at a time; more at a time cost less per weighting."""
+MAX_BATCH = 1_500
+"""Weightings in memory at a time; more at a time cost less per weighting, and memory."""
 UNIT = 4_096
 """A weight of 1 as an integer."""
 WEIGHT_BITS, VALUE_BITS = 16, 25
@@ -131,8 +131,41 @@ def lower_limit(values: Floats, alpha: float) -> float | None:
 
     if not len(values) or not np.isfinite(values).all():
         return None
-    place = max(0, math.floor(alpha * len(values) + 1e-9) - 1)
+    place = _place(alpha, len(values))
     return float(np.partition(values, place)[place])
+
+
+def _place(alpha: float, draws: int) -> int:
+    return max(0, math.floor(alpha * draws + 1e-9) - 1)
+
+
+class LowestValues:
+    """The values that `lower_limit` needs, kept while those of all weightings are computed.
+
+    The others are not stored: a card has some 80 limits per model, each of 10,000 values.
+    """
+
+    def __init__(self, alpha: float, draws: int = DRAWS) -> None:
+        import numpy as np
+
+        self._place = _place(alpha, draws)
+        self._kept = np.empty(0)
+        self._is_defined = True
+
+    def add(self, values: Floats) -> None:
+        """Take the values of some weightings."""
+        import numpy as np
+
+        self._is_defined = self._is_defined and bool(np.isfinite(values).all())
+        found = np.concatenate((self._kept, values))
+        if len(found) > self._place + 1:
+            found = np.partition(found, self._place)[: self._place + 1]
+        self._kept = found
+
+    @property
+    def limit(self) -> float | None:
+        """`lower_limit` of all values"""
+        return float(self._kept.max()) if self._is_defined and len(self._kept) else None
 
 
 def upper_limit(values: Floats, alpha: float) -> float | None:

@@ -1,58 +1,30 @@
 """Verdicts of people and judges: one line each, or as five-key records of the framework."""
 
 # No postponed annotations here: msgspec would evaluate each of them at every start.
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.core.framework import DOCUMENT, WHOLE
+from callscore.core.framework import DOCUMENT, WHOLE, FiveKeyRecord
+from callscore.core.judging import Verdict
 from callscore.store.files import Line
 from callscore.store.input_records import convert_record, locate_error, strict_value
 
 
-class VerdictRecord(msgspec.Struct, frozen=True):
-    """One line of a verdicts file."""
+class VerdictRecord(Verdict, frozen=True, kw_only=True):
+    """One line of a verdicts file: a verdict, with its case, its model and its run."""
 
     case_id: str
-    metric: str
-    item: str | int
     model: str | None = None
+    """None if the verdict is about the case itself."""
     run: int = 1
-    verdict: str | None = None
-    value: float | None = None
-    text: str = ""
-    quote: str = ""
-    source: str = ""
-    by: str = ""
-    approximate: bool = False
-    """The verdict of a built-in rule, stored as an estimate (C-125)."""
-    expected_outcome_field: str = ""
-    """The reference field that the verdict relies on, if it names one."""
-    model_output_field: str = ""
-    """The output field that the verdict relies on, if it names one."""
-    note: str = ""
-    """The reason."""
     judge: str | None = None
     """Labels only: the verdict of a judge on the same item."""
 
 
-class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A score of a whole metric in the five keys of the framework, with its case and author
-    (C-100).
-    """
-
-    case_id: str
-    metric: str
-    score: float
-    expected_outcome_reference: Any
-    model_output_observed: Any
-    reason: str
-    model: str | None = None
-    run: int = 1
-    by: str = DOCUMENT
-    slug: str = ""
-    """The metric, where several have the same name; written by `--records`."""
+_FIRST = ("case_id", "metric", "item", "model", "run")
 
 
 def read_verdict(line: Line) -> VerdictRecord:
@@ -60,6 +32,8 @@ def read_verdict(line: Line) -> VerdictRecord:
     value = strict_value(line)
     if is_five_key(value):
         return _from_five_keys(convert_record(value, FiveKeyRecord, line))
+    if isinstance(value, dict) and type(value.get("item")) is int:  # not a bool
+        value["item"] = str(value["item"])  # question 3, as some people write it
     record = convert_record(value, VerdictRecord, line)
     if (record.verdict is None) == (record.value is None):
         raise locate_error(
@@ -83,15 +57,16 @@ def _from_five_keys(record: FiveKeyRecord) -> VerdictRecord:
         value=record.score,
         text=_as_text(record.expected_outcome_reference),
         quote=_as_text(record.model_output_observed),
-        by=record.by,
+        by=DOCUMENT if record.by is msgspec.UNSET else record.by,
         note=record.reason,
     )
 
 
-def to_file_record(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
-    """A verdict in the format of its line in a file."""
+def to_file_record(record: VerdictRecord) -> Mapping[str, Any] | FiveKeyRecord:
+    """A verdict in the format of its line in a file: first of all, what it is about."""
     if record.item != WHOLE or record.value is None:
-        return record
+        fields: dict[str, Any] = msgspec.to_builtins(record)
+        return {name: fields[name] for name in (*_FIRST, *fields)}
     return FiveKeyRecord(
         case_id=record.case_id,
         metric=record.metric,
@@ -101,6 +76,7 @@ def to_file_record(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
         reason=record.note,
         model=record.model,
         run=record.run,
+        slug=record.metric,
         by=record.by,
     )
 

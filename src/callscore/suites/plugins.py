@@ -17,7 +17,6 @@ from callscore.core.plugins import (
     Guarded,
     PluginError,
     check_members,
-    guarded,
     load_plugin,
     plugin_errors,
     plugin_names,
@@ -106,10 +105,7 @@ def _checked_suite(made: Any, what: str) -> Suite:
 
     checks: Mapping[str, CheckResult] = {
         "task": checked_task,
-        "noise": lambda of, degrade: guarded(degrade, f"{what}: degrade()", _check_degraded),
-        "rules": lambda of, rules: guarded(rules, f"{what}: answer_by_rules()", _check_reply),
         "names_in": lambda of, names: list(names),
-        "labelling": lambda of, labelling: Guarded(labelling, f"{what}: labelling"),
     }
     return cast(Suite, Guarded(made, what, checks))
 
@@ -208,6 +204,11 @@ def _check_questions(what: str, questions: Iterable[Any]) -> Any:
     return asked
 
 
+def _guard_part(what: str, part: Any) -> Any:
+    """An optional part of a task, whose methods are guarded as well."""
+    return None if part is None else Guarded(part, what)
+
+
 def _check_degraded(what: str, reply: Any) -> Any:
     return None if reply is None else _check_reply(what, reply)
 
@@ -225,4 +226,9 @@ _TASK_CHECKS: Mapping[str, CheckResult] = {
     "ask_after": _check_questions,
     "contradictions": lambda what, found: tuple(found),
     "warnings": lambda what, found: tuple(found),
+    "degrade": _check_degraded,
+    "answer_by_rules": _check_reply,
+    "benchmarks": _guard_part,
+    "floor": _guard_part,
+    "labelling": _guard_part,
 }

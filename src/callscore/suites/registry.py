@@ -25,8 +25,8 @@ from callscore.core.spec import (
     with_metrics,
     with_tasks,
 )
-from callscore.core.suite import Floor, Floors, Metric, Suite
-from callscore.core.task import SCENARIO, Task
+from callscore.core.suite import Metric, Suite, no_data_names
+from callscore.core.task import SCENARIO, Task, has_hook
 from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
@@ -111,33 +111,49 @@ def scenario_suite() -> ScenarioSuite:
 
 
 @cache
+def _default_task(name: str) -> Task[Any, Any] | None:
+    """A task with the default settings; None if no package has it."""
+    found = suite_of(name)
+    return found.task(name, default_settings(found.name), no_data_names) if found else None
+
+
+@cache
 def noise_of(task: str) -> Degrade:
     """How `simulated` degrades the replies of a task; raises NoNoise if it cannot."""
-    found = suite_of(task)
-    if found is None:
+    if task == SCENARIO:
+        return scenario_suite().degrade
+    found = _default_task(task)
+    if found is None or not has_hook(found, "degrade"):
         from callscore.core.noise import NoNoise
 
         raise NoNoise(task)
-    return found.noise(task)
+    return found.degrade
 
 
 @cache
 def rules_of(task: str) -> Rules:
     """How `baseline` answers the prompts of a task; raises NoRules if it cannot."""
-    found = suite_of(task)
-    if found is None:
+    if task == SCENARIO:
+        return scenario_suite().answer_by_rules
+    found = _default_task(task)
+    if found is None or not has_hook(found, "answer_by_rules"):
         from callscore.core.rules import NoRules
 
         raise NoRules(task)
-    return found.rules(task)
+    return found.answer_by_rules
 
 
 def labelling_of(task: str) -> Labelling:
     """How people label the cases of a task; raises UsageError if they cannot."""
-    found = suite_of(task)
+    found = _default_task(task)
     if found is None:
         raise UsageError(f"unknown task {task!r}; expected one of {', '.join(task_names())}")
-    return found.labelling(task)
+    labelling = found.labelling()
+    if labelling is None:
+        from callscore.core.labelling import NoLabelling
+
+        raise NoLabelling(task)
+    return labelling
 
 
 def task_names() -> Sequence[str]:
@@ -315,35 +331,6 @@ class _Tasks(Mapping[str, Task[Any, Any]]):
         return len(task_names())
 
 
-class AllFloors:
-    """The floors of every suite that has a case in the data."""
-
-    def __init__(self, catalog: Catalog, cases: int = 0) -> None:
-        self._catalog = catalog
-        self._cases = cases
-        self._floors: dict[str, Floors] = {}
-
-    def add(self, suite: Suite, task: str, reference: Any) -> None:
-        """Count one case by its reference."""
-        floors = self._floors.get(suite.name)
-        if floors is None:
-            floors = suite.floors(self._catalog.settings_of(suite), self._cases)
-            self._floors[suite.name] = floors
-        floors.add(task, reference)
-
-    def found(self) -> Mapping[str, Floor]:
-        """The floor of every task that has one."""
-        return {
-            task: floor
-            for floors in self._floors.values()
-            for task, floor in floors.found().items()
-        }
-
-    def data_notes(self) -> list[str]:
-        """Notes on what the data cannot show."""
-        return [note for floors in self._floors.values() for note in floors.data_notes()]
-
-
 def rules_for(metric: str) -> VerdictRules:
     """The verdict rules for a metric by slug or name: of its suite, else of the default suite."""
     task, dot, _ = metric.partition(".")
@@ -363,12 +350,11 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
 
 def _rows_of(card: Scorecard) -> Sequence[TemplateRow]:
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
-    catalog = Catalog()
-    suites, spec = catalog.suites_with(tasks), catalog.spec_with(tasks)
+    spec = Catalog().spec_with(tasks)
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:
-        return suites[0].rows() if spec is suites[0].spec else template_rows(spec)
+        return template_rows(spec)
     known = {extra.slug: extra.spec for extra in all_metrics()}
     return template_rows(
         msgspec.structs.replace(

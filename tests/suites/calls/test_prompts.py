@@ -74,10 +74,13 @@ def test_the_words_on_a_form_are_there_only_with_a_form() -> None:
 
 
 def test_times_are_sent_as_reasons_cite_them() -> None:
-    prompt = prompt_of(qa_case([question()], transcript=TALK))
+    case = qa_case([question()], transcript=TALK)
+    prompt, task = prompt_of(case), all_tasks()["qa"]
     assert [turn["start"] for turn in document(prompt)["transcript"]] == ["00:02", "01:07"]
-    template = parse_template("Judge.\n=== user ===\n{{transcript_text}}", "own.md")
-    assert template.apply(prompt).messages[1].content == (
+    text = "Judge.\n=== user ===\n{{transcript_text}}"
+    template = parse_template(text, "own.md", task.prompt_variables)
+    values = task.prompt_values(msgspec.convert(case, Case), prompt)
+    assert template.apply(prompt, values).messages[1].content == (
         "1. [00:02] Agent: Good morning.\n2. [01:07] Customer: My bill is wrong."
     )
 

@@ -1,54 +1,55 @@
-"""Reads filled-in forms of Amazon Connect, Genesys and Google, and from tables."""
+"""Reads filled-in forms of Amazon Connect, Genesys and Google, or from tables of marks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.core.errors import DataError
-from callscore.importers.source import Source
-from callscore.importers.table_calls import CALL
-from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
-from callscore.metrics.forms.form import (
-    NOT_APPLICABLE,
-    Evaluation,
-    Form,
-    FormAnswer,
-    FormQuestion,
+from callscore.importers.forms.marks import (
+    MarkOptions,
+    read_mark,
+    read_marks,
+    unknown_question,
 )
+from callscore.importers.source import Source
+from callscore.importers.tables import format_cell
+from callscore.metrics.forms.form import Evaluation, Form, FormAnswer, FormQuestion
 
-_QUESTION = ("question_id", "question", "ref_id", "criterion", "item")
-_ANSWER = ("answer", "score", "value", "mark", "result")
-_COMMENT = ("comment", "reason", "comments", "note", "notes", "justification")
-_EVALUATOR = ("evaluator", "rater", "annotator", "by", "reviewer")
+NA = "N/A"
 
 
-def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
-    """Read every filled-in form of a file; raises DataError if an answer is not an option."""
-    evaluations = list(_evaluations_in(source, form))
+def read_evaluations(
+    source: Source,
+    form: Form,
+    options: MarkOptions | None = None,
+    notes: list[str] | None = None,
+) -> list[Evaluation]:
+    """Read every filled-in form of a file; raises DataError if a mark is not an option."""
+    found = [] if notes is None else notes
+    evaluations = list(_evaluations_in(source, form, options or MarkOptions(), found))
     if not evaluations:
         raise DataError(
             "has no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
             "or a table with a column `call_id`",
             place=source.name,
         )
-    yield from evaluations
+    return evaluations
 
 
-def _evaluations_in(source: Source, form: Form) -> Iterator[Evaluation]:
+def _evaluations_in(
+    source: Source, form: Form, options: MarkOptions, notes: list[str]
+) -> Iterator[Evaluation]:
     objects = source.objects
-    if objects:
-        for number, value in enumerate(objects):
-            evaluation = _from_object(value, form, source) if isinstance(value, dict) else None
-            if evaluation is None:
-                raise DataError(
-                    "is not an evaluation in a known format", field=f"[{number}]", place=source.name
-                )
-            yield evaluation
-        return
-    for table in read_tables(source):
-        yield from _from_table(table, form, source)
+    if not objects:
+        yield from read_marks(source, form, options, notes)
+    for number, value in enumerate(objects):
+        evaluation = _from_object(value, form, source) if isinstance(value, dict) else None
+        if evaluation is None:
+            raise DataError(
+                "is not an evaluation in a known format", field=f"[{number}]", place=source.name
+            )
+        yield evaluation
 
 
 def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation | None:
@@ -78,9 +79,11 @@ def _from_amazon(value: Mapping[str, Any], form: Form, source: Source) -> Evalua
     notes = _object(value.get("Notes"))
     answers: dict[str, FormAnswer] = {}
     for ref_id, answer in value["Answers"].items():
-        question = _find_question(form, str(ref_id), source.name)
+        question = _find_question(form, str(ref_id), "Answers", source.name)
         comment = _amazon_comment(notes.get(ref_id))
-        answers[question.id] = _amazon_answer(question, answer, comment, source)
+        found = _amazon_answer(question, answer, comment, source)
+        if found is not None:
+            answers[question.id] = found
     return Evaluation(call_id, answers, str(metadata.get("EvaluatorArn") or ""), source.name)
 
 
@@ -89,13 +92,17 @@ def _amazon_comment(note: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _amazon_answer(question: FormQuestion, answer: Any, comment: str, source: Source) -> FormAnswer:
+def _amazon_answer(
+    question: FormQuestion, answer: Any, comment: str, source: Source
+) -> FormAnswer | None:
     value = answer.get("Value") if isinstance(answer, dict) else answer
     if isinstance(value, dict):
-        if value.get("NotApplicable"):
-            return FormAnswer(None, comment)
-        value = value.get("StringValue", value.get("NumericValue"))
-    return _read_answer(question, format_cell(value), comment, source.name)
+        value = (
+            NA
+            if value.get("NotApplicable")
+            else value.get("StringValue", value.get("NumericValue"))
+        )
+    return read_mark(question, format_cell(value), comment, question.id, source.name)
 
 
 def _from_genesys(
@@ -110,13 +117,15 @@ def _from_genesys(
         for score in scores if isinstance(scores, list) else []:
             if not isinstance(score, dict):
                 raise DataError("expected an object", field="questionScores", place=source.name)
-            question = _find_question(form, str(score.get("questionId")), source.name)
+            question = _find_question(
+                form, str(score.get("questionId")), "questionScores", source.name
+            )
             comment = str(score.get("comments") or "")
-            if score.get("markedNA") or score.get("systemMarkedNA"):
+            text = NA if score.get("markedNA") else str(score.get("answerId") or "")
+            if score.get("systemMarkedNA"):
                 answers[question.id] = FormAnswer(None, comment)
-            elif score.get("answerId"):
-                text = str(score["answerId"])
-                answers[question.id] = _read_answer(question, text, comment, source.name)
+            elif answer := read_mark(question, text, comment, question.id, source.name):
+                answers[question.id] = answer
     evaluator = str(_object(value.get("evaluator")).get("id") or "")
     return Evaluation(call_id, answers, evaluator, source.name)
 
@@ -132,111 +141,29 @@ def _from_google(
         if not isinstance(answer, dict):
             continue
         name = str(answer.get("qaQuestion") or answer.get("qa_question") or "").rpartition("/")[2]
-        question = _find_question(form, name, source.name)
+        question = _find_question(form, name, "qaAnswers", source.name)
         chosen = _object(answer.get("answerValue") or answer.get("answer_value"))
-        answers[question.id] = _google_answer(question, chosen, source)
+        found = _google_answer(question, chosen, source)
+        if found is not None:
+            answers[question.id] = found
     return Evaluation(call_id, answers, source=source.name)
 
 
-def _google_answer(question: FormQuestion, chosen: Mapping[str, Any], source: Source) -> FormAnswer:
-    if chosen.get("naValue") or chosen.get("na_value"):
-        return FormAnswer(None)
+def _google_answer(
+    question: FormQuestion, chosen: Mapping[str, Any], source: Source
+) -> FormAnswer | None:
+    text = NA if chosen.get("naValue") or chosen.get("na_value") else ""
     for key in ("key", "strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
-        if key in chosen:
+        if key in chosen and not text:
             value = chosen[key]
             text = ("Yes" if value else "No") if isinstance(value, bool) else format_cell(value)
-            return _read_answer(question, text, "", source.name)
-    return FormAnswer(None)
+    return read_mark(question, text, "", question.id, source.name)
 
 
-def _from_table(table: Table, form: Form, source: Source) -> Iterator[Evaluation]:
-    call = table.column(CALL)
-    if call is None:
-        return
-    question, answer = table.column(_QUESTION), table.column(_ANSWER)
-    if question is not None and answer is not None:
-        for call_id, rows in group_rows(table, call):
-            yield _from_rows(call_id, rows, table, form, source)
-        return
-    for row in table.rows:
-        yield _from_row(row, call, table, form, source)
-
-
-def _from_rows(
-    call_id: str, rows: Sequence[TableRow], table: Table, form: Form, source: Source
-) -> Evaluation:
-    """An evaluation with one row per question."""
-    question_column = table.column(_QUESTION) or ""
-    answer_column, comment_column = table.column(_ANSWER) or "", table.column(_COMMENT)
-    answers = {}
-    for row in rows:
-        place = f"{source.name}: {row.where}"
-        question = _find_question(form, format_cell(row.cells.get(question_column)), place)
-        comment = format_cell(row.cells.get(comment_column)) if comment_column else ""
-        text = format_cell(row.cells.get(answer_column))
-        answers[question.id] = _read_answer(question, text, comment, place)
-    return Evaluation(call_id, answers, _evaluator(rows[0], table), source.name)
-
-
-def _from_row(row: TableRow, call: str, table: Table, form: Form, source: Source) -> Evaluation:
-    """An evaluation in one row: a column per question, comments in `Q1 comment`."""
-    answers = {}
-    place = f"{source.name}: {row.where}"
-    columns = {column.casefold(): column for column in table.columns}
-    for question in form.questions:
-        column = columns.get(question.id.casefold()) or columns.get(question.title.casefold())
-        if column is None or question.kind in ("text", "multi"):
-            continue
-        comment = ""
-        for suffix in (" comment", "_comment", " reason", "_reason"):
-            comment_column = columns.get(f"{column.casefold()}{suffix}")
-            comment = comment or (
-                format_cell(row.cells.get(comment_column)) if comment_column else ""
-            )
-        answers[question.id] = _read_answer(
-            question, format_cell(row.cells.get(column)), comment, place
-        )
-    if not answers:
-        expected = ", ".join(question.id for question in form.questions)
-        raise DataError(f"no column is a question of the form; expected {expected}", place=place)
-    return Evaluation(
-        format_cell(row.cells.get(call)), answers, _evaluator(row, table), source.name
-    )
-
-
-def _evaluator(row: TableRow, table: Table) -> str:
-    column = table.column(_EVALUATOR)
-    return format_cell(row.cells.get(column)) if column else ""
-
-
-def _read_answer(question: FormQuestion, text: str, comment: str, place: str) -> FormAnswer:
-    """The answer to a question: an option, N/A, or points of its scale; raises DataError."""
-    if not text or text.casefold() in NOT_APPLICABLE:
-        return FormAnswer(None, comment)
-    option = question.option(text)
-    if option is not None:
-        return FormAnswer(None if option.is_na else option.id, comment)
-    if question.kind in ("text", "multi"):
-        return FormAnswer(None, comment)
-    try:
-        score = float(text.replace(",", "."))
-    except ValueError:
-        score = math.nan
-    allowed = {option.score for option in question.options}
-    if score in allowed or (not question.is_pass_fail and 0 <= score <= question.max_score):
-        return FormAnswer("", comment, score)
-    options = ", ".join(option.text for option in question.options)
-    raise DataError(
-        f"{text!r} is not an answer to {question.id!r}; expected {options} or N/A",
-        field=question.id,
-        place=place,
-    )
-
-
-def _find_question(form: Form, name: str, place: str) -> FormQuestion:
+def _find_question(form: Form, name: str, field: str, place: str) -> FormQuestion:
     question = form.question(name)
     if question is None:
-        raise DataError(f"{name!r} is not a question of the form", place=place)
+        raise unknown_question(name, form, field, place)
     return question
 
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from callscore.core.errors import DataError
 from callscore.importers.forms.vendors import vendor_form
 from callscore.importers.source import Source
-from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
+from callscore.importers.tables import (
+    Table,
+    TableRow,
+    format_cell,
+    group_rows,
+    normalise_column,
+    read_tables,
+)
+from callscore.metrics.forms.conditions import simple_conditions
 from callscore.metrics.forms.form import (
+    DASHES,
     NO,
     NOT_APPLICABLE,
     YES,
@@ -23,6 +35,12 @@ from callscore.metrics.forms.form import (
 )
 
 QUESTION = ("question", "question_text", "criterion", "criteria", "title", "item")
+_WORDS = (*QUESTION, "description", "standard", "behaviour", "behavior", "requirement", "text")
+"""Columns with the words of the questions, where those of `QUESTION` only number them."""
+_NUMBERING = re.compile(r"\W*[a-z]{0,2}\W?\d+(?:[.)\-]\d*)*\W*", re.IGNORECASE)
+"""What numbers a question instead of asking it: 1, 2.1, Q3, A-4."""
+_SCALE = re.compile(r"(\d+)\s*(?:-|–|\.\.|to)\s*(\d+)")
+_LONGEST_SCALE = 100
 _ID = ("question_id", "id", "ref_id", "key", "number", "no")
 _SECTION = ("section", "group", "category", "part")
 _WEIGHT = ("weight", "question_weight")
@@ -37,16 +55,18 @@ _CONDITION = ("condition", "only_if", "applies_if", "depends_on")
 
 def read_form(source: Source) -> Form:
     """Read the form of a file; raises DataError if there is none, or one without questions."""
-    value = source.json
+    value, headings = source.json, ""
     if isinstance(value, dict):
         form = vendor_form(value, source)
     else:
-        tables = [table for table in read_tables(source) if table.column(QUESTION)]
+        found = read_tables(source, lambda row: bool(set(map(normalise_column, row)) & {*QUESTION}))
+        tables = [table for table in found if table.column(QUESTION)]
         form = _table_form(tables[0], source) if tables else None
+        headings = "; ".join(table.headings for table in found)
     if form is None:
         raise DataError(
             "is not a QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON), or "
-            "a table with a column `question`",
+            "a table with a column `question`" + (f"; headings found: {headings}" * bool(headings)),
             place=source.name,
         )
     ids = [question.id for question in form.questions]
@@ -55,11 +75,36 @@ def read_form(source: Source) -> Form:
     if len(set(ids)) < len(ids):
         repeated = next(one for one in ids if ids.count(one) > 1)
         raise DataError(f"two questions have the id {repeated!r}", place=source.name)
-    return form
+    notes = _check_conditions(form, source)
+    return msgspec.structs.replace(form, notes=[*form.notes, *notes]) if notes else form
+
+
+def _check_conditions(form: Form, source: Source) -> list[str]:
+    """Notes on conditions that the marks cannot decide; raises DataError for unknown answers."""
+    notes = []
+    for question in form.questions:
+        for one in simple_conditions(question.condition):
+            other = form.question(one.question_id)
+            if other is not None and other.kind in ("multi", "text"):
+                notes.append(
+                    f"question {question.id!r}: its condition depends on {other.id!r}, which has "
+                    "no points; it is asked on every call"
+                )
+                continue
+            unknown = [answer for answer in one.answers if not (other and other.option(answer))]
+            if unknown:
+                what = f"answer {unknown[0]!r} of" if other else "question"
+                raise DataError(
+                    f"its condition names the {what} {one.question_id!r}, which the form does not "
+                    "have",
+                    field=question.id,
+                    place=source.name,
+                )
+    return notes
 
 
 def _table_form(table: Table, source: Source) -> Form:
-    section = table.column(_SECTION)
+    section, words = table.column(_SECTION), _column_of_words(table, source)
     groups = group_rows(table, section) if section else iter([("", list(table.rows))])
     sections = []
     number = 0
@@ -67,7 +112,7 @@ def _table_form(table: Table, source: Source) -> Form:
         questions = []
         for row in rows:
             number += 1
-            questions.append(_table_question(table, row, number, source))
+            questions.append(_table_question(table, row, number, words, source))
         column = table.column(_SECTION_WEIGHT)
         weight = (
             _parse_number(rows[0].cells.get(column), rows[0], column, source) if column else None
@@ -77,26 +122,57 @@ def _table_form(table: Table, source: Source) -> Form:
     return Form(source.stem, source.stem, sections, mode, "table")
 
 
-def _table_question(table: Table, row: TableRow, number: int, source: Source) -> FormQuestion:
+def _column_of_words(table: Table, source: Source) -> str:
+    """The column with the words of the questions; a column that numbers them is their id."""
+    by_key = {normalise_column(column): column for column in reversed(table.columns) if column}
+    for name in _WORDS:
+        column = by_key.get(name)
+        if column is not None and not _numbers_questions(table, column):
+            return column
+    numbers = table.column(QUESTION) or ""
+    raise DataError(
+        f"only numbers the questions; expected a column with their words, named `question`; "
+        f"headings found: {table.headings}",
+        field=numbers,
+        place=f"{source.name}: {table.where}",
+    )
+
+
+def _numbers_questions(table: Table, column: str) -> bool:
+    cells = [format_cell(row.cells.get(column)) for row in table.rows]
+    return any(cells) and all(_NUMBERING.fullmatch(cell) for cell in cells if cell)
+
+
+def _question_id(table: Table, row: TableRow, number: int, words: str) -> str:
+    """The id of a question: of its own column, or of the one that numbers the questions."""
+    for name in (table.column(_ID), table.column(QUESTION)):
+        if name is not None and name != words and (text := format_cell(row.cells.get(name))):
+            return text
+    return f"Q{number}"
+
+
+def _table_question(
+    table: Table, row: TableRow, number: int, words: str, source: Source
+) -> FormQuestion:
     def text(names: Sequence[str]) -> str:
         column = table.column(names)
         return format_cell(row.cells.get(column)) if column else ""
 
-    title = text(QUESTION)
+    title = format_cell(row.cells.get(words))
     if not title:
-        raise DataError("is empty; expected a question", field="question",
+        raise DataError("is empty; expected a question", field=words,
                         place=f"{source.name}: {row.where}")  # fmt: skip
     points = _parse_number(text(_POINTS) or None, row, "points", source)
     is_fatal = _is_yes(text(_CRITICAL))
     options = _table_options(text(_OPTIONS), points, row, source, fails=is_fatal)
     return FormQuestion(
-        text(_ID) or f"Q{number}",
+        _question_id(table, row, number, words),
         title,
         "single",
-        [one for one in options if not one.is_na],
+        options,
         _parse_number(text(_WEIGHT) or None, row, "weight", source),
         _is_yes(text(_NA)) or any(one.is_na for one in options),
-        instructions=text(_INSTRUCTIONS),
+        instructions="" if table.column(_INSTRUCTIONS) == words else text(_INSTRUCTIONS),
         condition=_table_condition(text(_CONDITION), row, source),
     )
 
@@ -104,18 +180,20 @@ def _table_question(table: Table, row: TableRow, number: int, source: Source) ->
 def _table_options(
     text: str, points: float | None, row: TableRow, source: Source, *, fails: bool
 ) -> list[Option]:
-    """The options of a cell: `Yes=5; No=0; N/A`, or `Yes / No`; yes and no if it is empty."""
+    """The options of a cell: `Yes=5; No=0; N/A`, `Yes / No` or `0-5`; yes and no if it is empty."""
     most = points if points is not None else 1.0
     parts = [part.strip() for part in text.replace("\n", ";").split(";") if part.strip()]
     if len(parts) == 1 and "=" not in text:
         parts = [part.strip() for part in text.replace("|", "/").split("/") if part.strip()]
         if text.casefold().endswith("n/a"):
             parts = [*parts[:-2], "N/A"]
+    if scale := _SCALE.fullmatch(text.strip()):
+        parts = _scale_options(int(scale[1]), int(scale[2]), row, source)
     options: list[Option] = []
     for part in parts or ["Yes", "No"]:
         name, equals, worth = part.partition("=")
         word = name.strip().casefold()
-        if word in NOT_APPLICABLE:
+        if word in NOT_APPLICABLE | DASHES:
             options.append(Option(name.strip(), name.strip(), is_na=True))
             continue
         score = (
@@ -123,12 +201,24 @@ def _table_options(
         )
         if score is None:
             raise DataError(
-                f"{part!r} has no points; expected options such as `Yes=5; Partly=2; No=0`",
+                f"{part!r} has no points; expected options such as `Yes=5; Partly=2; No=0`, or a "
+                "scale such as `0-5`",
                 field="options",
                 place=f"{source.name}: {row.where}",
             )
         options.append(Option(name.strip(), name.strip(), score, fails and score == 0))
     return options
+
+
+def _scale_options(least: int, most: int, row: TableRow, source: Source) -> list[str]:
+    """One option per mark of a scale, the best first."""
+    if not 0 <= least < most <= _LONGEST_SCALE:
+        raise DataError(
+            f"{least}-{most} is not a scale; expected a range within 0 to {_LONGEST_SCALE}",
+            field="options",
+            place=f"{source.name}: {row.where}",
+        )
+    return [f"{mark}={mark}" for mark in range(most, least - 1, -1)]
 
 
 def _default_score(word: str, most: float) -> float | None:

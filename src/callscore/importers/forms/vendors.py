@@ -8,6 +8,13 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.importers.forms.vendor_conditions import (
+    Position,
+    amazon_condition,
+    genesys_condition,
+    join_conditions,
+    read_condition,
+)
 from callscore.importers.source import Source, convert
 from callscore.metrics.forms.form import (
     Condition,
@@ -27,7 +34,7 @@ def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:
     if isinstance(aws.get("Items"), list):
         return _aws_form(convert(aws, _AwsForm, source.name))
     if isinstance(value.get("questionGroups"), list):
-        return _genesys_form(convert(value, _GenesysForm, source.name))
+        return _genesys_form(_with_ids(convert(value, _GenesysForm, source.name)))
     for key in ("qaQuestions", "qa_questions", "questions"):
         if isinstance(value.get(key), list):
             return _google_form(value, value[key], source)
@@ -134,19 +141,21 @@ def _aws_question(question: _AwsQuestion, notes: list[str]) -> FormQuestion:
         question.ref_id,
         question.title,
         kind,
-        [_aws_option(number, one) for number, one in enumerate(choices.options or (), start=1)],
+        [_aws_option(one) for one in choices.options or ()],
         question.weight,
         question.not_applicable_enabled,
         instructions=question.instructions or "",
-        condition=_aws_condition(question.enablement, question.ref_id, notes),
+        condition=read_condition(
+            amazon_condition(question.enablement), f"question {question.ref_id!r}", notes
+        ),
     )
 
 
-def _aws_option(number: int, option: _AwsOption) -> Option:
+def _aws_option(option: _AwsOption) -> Option:
     target = option.automatic_fail_configuration
     text = option.text or _range_text(option.min_value, option.max_value)
     return Option(
-        option.ref_id or str(number),
+        option.ref_id or text,
         text,
         option.score,
         option.automatic_fail or target is not None,
@@ -159,25 +168,6 @@ def _aws_option(number: int, option: _AwsOption) -> Option:
 def _range_text(least: float | None, most: float | None) -> str:
     shown = ["" if one is None else f"{one:g}" for one in (least, most)]
     return " to ".join(shown)
-
-
-def _aws_condition(
-    enablement: Mapping[str, Any] | None, ref_id: str, notes: list[str]
-) -> Condition | None:
-    """The first condition of a question; a note says if there are more."""
-    condition = (enablement or {}).get("Condition")
-    operands = condition.get("Operands") if isinstance(condition, dict) else None
-    if not isinstance(operands, list) or not operands:
-        return None
-    if len(operands) > 1:
-        notes.append(f"question {ref_id!r}: of {len(operands)} conditions only the first is used")
-    expression = operands[0].get("Expression", operands[0]) if isinstance(operands[0], dict) else {}
-    source = expression.get("Source") if isinstance(expression, dict) else None
-    values = expression.get("Values") if isinstance(expression, dict) else None
-    if not isinstance(source, dict) or not isinstance(values, list):
-        return None
-    answers = [str(one.get("RefId") or one.get("Value")) for one in values if isinstance(one, dict)]
-    return Condition(str(source.get("RefId", "")), answers)
 
 
 class _GenesysOption(msgspec.Struct):
@@ -205,6 +195,7 @@ class _GenesysGroup(msgspec.Struct, rename="camel"):
     manual_weight: bool = False
     na_enabled: bool = False
     questions: Sequence[_GenesysQuestion] = ()
+    visibility_condition: Mapping[str, Any] | None = None
 
 
 class _GenesysForm(msgspec.Struct, rename="camel"):
@@ -213,23 +204,40 @@ class _GenesysForm(msgspec.Struct, rename="camel"):
     name: str = ""
 
 
+def _with_ids(form: _GenesysForm) -> _GenesysForm:
+    """The form with numbered questions where they have no ids: one that was never published."""
+    number = 0
+    for group in form.question_groups:
+        for question in group.questions:
+            number += 1
+            question.id = question.id or f"Q{number}"
+    return form
+
+
 def _genesys_form(form: _GenesysForm) -> Form:
     weighted = any(group.manual_weight or group.weight for group in form.question_groups)
     notes: list[str] = []
-    by_position = {
-        (at, position): question.id
+    positions = {
+        (at, place): Position(question.id, [_genesys_option(one).id for one in answers])
         for at, group in enumerate(form.question_groups)
-        for position, question in enumerate(group.questions)
+        for place, question in enumerate(group.questions)
+        for answers in [question.answer_options]
     }
-    sections = [
-        Section(
-            group.id,
-            group.name,
-            [_genesys_question(one, group, by_position, notes) for one in group.questions],
-            group.weight,
+    sections = []
+    for at, group in enumerate(form.question_groups):
+        condition = read_condition(
+            genesys_condition(group.visibility_condition, None, positions),
+            f"group {group.name or group.id!r}",
+            notes,
         )
-        for group in form.question_groups
-    ]
+        questions = []
+        for one in group.questions:
+            own = genesys_condition(one.visibility_condition, at, positions)
+            both = join_conditions(
+                condition, read_condition(own, f"question {one.id!r} ({one.text})", notes)
+            )
+            questions.append(_genesys_question(one, group, both, notes))
+        sections.append(Section(group.id, group.name, questions, group.weight))
     mode: Mode = "section_points" if weighted else "points"
     return Form(form.id, form.name, sections, mode, "genesys", notes)
 
@@ -237,7 +245,7 @@ def _genesys_form(form: _GenesysForm) -> Form:
 def _genesys_question(
     question: _GenesysQuestion,
     group: _GenesysGroup,
-    by_position: Mapping[tuple[int, int], str],
+    condition: Condition | None,
     notes: list[str],
 ) -> FormQuestion:
     kind: Kind = "single" if "Choice" in question.type or question.answer_options else "text"
@@ -247,31 +255,17 @@ def _genesys_question(
         question.id,
         question.text,
         kind,
-        [Option(one.id, one.text, one.value) for one in question.answer_options],
+        [_genesys_option(one) for one in question.answer_options],
         na_allowed=question.na_enabled or group.na_enabled,
         is_critical=question.is_critical,
         is_fatal=question.is_kill,
         instructions=question.help_text or "",
-        condition=_genesys_condition(question.visibility_condition, by_position),
+        condition=condition,
     )
 
 
-def _genesys_condition(
-    condition: Mapping[str, Any] | None, by_position: Mapping[tuple[int, int], str]
-) -> Condition | None:
-    """The condition of a path such as `/form/questionGroup/0/question/1/answer/0`."""
-    predicates = (condition or {}).get("predicates")
-    first = predicates[0] if isinstance(predicates, list) and predicates else None
-    if not isinstance(first, str):
-        return None
-    parts = first.strip("/").split("/")
-    try:
-        named = dict(zip(parts[1::2], parts[2::2], strict=False))
-        place = (int(named["questionGroup"]), int(named["question"]))
-        answer = named.get("answer", "")
-    except (KeyError, ValueError):
-        return None
-    return Condition(by_position[place], [answer]) if place in by_position else None
+def _genesys_option(option: _GenesysOption) -> Option:
+    return Option(option.id or option.text, option.text, option.value)
 
 
 def _google_form(value: Mapping[str, Any], questions: Sequence[Any], source: Source) -> Form:
@@ -294,8 +288,8 @@ def _google_question(raw: Mapping[str, Any], number: int) -> FormQuestion:
     choices = raw.get("answerChoices") or raw.get("answer_choices") or []
     name = str(raw.get("name") or "").rpartition("/")[2]
     options = [
-        _google_option(one, at)
-        for at, one in enumerate(choices if isinstance(choices, list) else [], start=1)
+        _google_option(one)
+        for one in (choices if isinstance(choices, list) else [])
         if isinstance(one, dict)
     ]
     tags = raw.get("tags")
@@ -310,16 +304,16 @@ def _google_question(raw: Mapping[str, Any], number: int) -> FormQuestion:
     )
 
 
-def _google_option(raw: Mapping[str, Any], number: int) -> Option:
+def _google_option(raw: Mapping[str, Any]) -> Option:
     for key in ("strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
         if key in raw:
             value = raw[key]
             text = {True: "Yes", False: "No"}[value] if isinstance(value, bool) else str(value)
             score = raw.get("score")
             return Option(
-                str(raw.get("key") or number),
+                str(raw.get("key") or text),
                 text,
                 float(score) if isinstance(score, int | float) else None,
             )
     is_na = bool(raw.get("naValue") or raw.get("na_value"))
-    return Option(str(raw.get("key") or number), "N/A" if is_na else "", is_na=is_na)
+    return Option(str(raw.get("key") or "N/A"), "N/A" if is_na else "", is_na=is_na)

@@ -145,26 +145,3 @@ def _fails_section(question: FormQuestion, mark: float | None, section_id: str) 
         one.auto_fail and one.fails_section == section_id and one.score == mark
         for one in question.options
     )
-
-
-def hidden_questions(form: Form, marks: Marks) -> set[str]:
-    """Questions whose condition the marks do not meet: they do not apply."""
-    found: set[str] = set()
-    for question in form.questions:
-        condition = question.condition
-        if condition is None:
-            continue
-        other = form.question(condition.question_id)
-        mark = marks.get(condition.question_id)
-        if other is None or other.id in found or mark is None:
-            found.add(question.id)
-            continue
-        chosen = {
-            name
-            for option in other.options
-            if option.score == mark and not option.is_na
-            for name in (option.id, option.text)
-        }
-        if not chosen & set(condition.answers):
-            found.add(question.id)
-    return found

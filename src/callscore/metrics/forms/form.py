@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Literal
 
 import msgspec
@@ -13,7 +13,11 @@ Mode = Literal["question_weights", "section_weights", "section_points", "points"
 questions (Amazon Connect), weighted sections of points (Genesys), or plain points (Google)."""
 YES = frozenset({"yes", "y", "pass", "passed", "true", "met", "ja", "sí", "si", "oui", "sim", "예"})
 NO = frozenset({"no", "n", "fail", "failed", "false", "not met", "nein", "non", "não", "아니오"})
-NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "n.a.", "-", "nicht zutreffend"})
+NOT_APPLICABLE = frozenset(
+    {"n/a", "na", "n.a.", "n. a.", "not applicable", "does not apply", "nicht zutreffend"}
+)
+DASHES = frozenset({"-", "–", "—"})
+"""An option of a form that is a dash means N/A; elsewhere a dash is no mark (C-139)."""
 
 
 class Option(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,12 +35,19 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     """The range of this option, if the question is about a number."""
 
 
-class Condition(msgspec.Struct, frozen=True):
-    """A question applies only if another one was answered with one of these options."""
+class Condition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A question applies only if another one was answered with one of these options.
 
-    question_id: str
-    answers: Sequence[str]
+    With `all_of` or `any_of`, it joins other conditions instead.
+    """
+
+    question_id: str = ""
+    answers: Sequence[str] = ()
     """Ids or texts of options."""
+    all_of: Sequence[Condition] = ()
+    any_of: Sequence[Condition] = ()
+    negated: bool = False
+    """The question applies only if the rest is not met."""
 
 
 class FormQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,6 +81,11 @@ class FormQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
             option.score for option in self.options if option.score is not None and not option.is_na
         }
         return self.kind == "single" and len(scores) == 2 and min(scores) == 0
+
+    @property
+    def may_not_apply(self) -> bool:
+        """Whether N/A is an answer: the form allows it, or a condition can exclude the question."""
+        return self.na_allowed or self.condition is not None
 
     def option(self, answer: str) -> Option | None:
         """The option with this id or text, or with the range of this number; None if none has."""
@@ -143,7 +159,7 @@ class FormAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One filled-in form: answers by question id."""
+    """One filled-in form: answers by question id; a question that is not in it was not marked."""
 
     call_id: str
     answers: Mapping[str, FormAnswer]
@@ -160,12 +176,12 @@ def qa_config(form: Form) -> dict[str, Any]:
     """The form as the `config` of a QA case."""
     sections = {question.id: section for section in form.sections for question in section.questions}
     return {
-        "questions": [_question_config(q, sections[q.id]) for q in scored_questions(form)],
+        "questions": [_question_config(q, sections[q.id], form) for q in scored_questions(form)],
         "form": msgspec.to_builtins(form),
     }
 
 
-def _question_config(question: FormQuestion, section: Section) -> dict[str, Any]:
+def _question_config(question: FormQuestion, section: Section, form: Form) -> dict[str, Any]:
     wording = [question.title]
     if question.instructions and question.instructions != question.title:
         wording.append(question.instructions)
@@ -177,8 +193,8 @@ def _question_config(question: FormQuestion, section: Section) -> dict[str, Any]
         )
         wording.append(f"Points: {points}.")
     if question.condition is not None:
-        wording.append(_condition_text(question.condition))
-    if question.na_allowed or question.condition is not None:
+        wording.append(f"It applies only where {describe_condition(question.condition, form)}.")
+    if question.may_not_apply:
         wording.append("Score null where the question does not apply to this call.")
     return {
         "question_id": question.id,
@@ -190,13 +206,29 @@ def _question_config(question: FormQuestion, section: Section) -> dict[str, Any]
     }
 
 
-def _condition_text(condition: Condition) -> str:
-    answers = " or ".join(condition.answers)
-    return f"It applies only where question {condition.question_id} is answered with {answers}."
+def describe_condition(condition: Condition, form: Form) -> str:
+    """A condition in words: ids of questions, as the model sees them, and texts of options."""
+    if condition.all_of or condition.any_of:
+        parts = [describe_condition(one, form) for one in condition.all_of or condition.any_of]
+        joined = (" and " if condition.all_of else " or ").join(parts)
+        return f"not ({joined})" if condition.negated else f"({joined})"
+    question = form.question(condition.question_id)
+    texts = []
+    for answer in condition.answers:
+        option = question.option(answer) if question is not None else None
+        texts.append(option.text or answer if option is not None else answer)
+    words = "is not answered with" if condition.negated else "is answered with"
+    return f"question {condition.question_id} {words} {' or '.join(dict.fromkeys(texts))}"
 
 
-def expected_questions(form: Form, evaluation: Evaluation) -> list[dict[str, Any]]:
-    """A filled-in form as the `questions` of a QA case's expected outcome."""
+def expected_questions(
+    form: Form, evaluation: Evaluation, hidden: Set[str] = frozenset()
+) -> list[dict[str, Any]]:
+    """A filled-in form as the `questions` of a QA case's expected outcome        C-139
+
+    What a person did not mark is left out. `hidden` questions do not apply by the form's own
+    conditions: unmarked, they are N/A.
+    """
     return [
         {
             "question_id": question.id,
@@ -206,6 +238,7 @@ def expected_questions(form: Form, evaluation: Evaluation) -> list[dict[str, Any
             "reason": _comment(evaluation.answers.get(question.id)),
         }
         for question in scored_questions(form)
+        if question.id in evaluation.answers or question.id in hidden
     ]
 
 

@@ -15,8 +15,8 @@ REDUNDANT_FIELDS = frozenset({"full_translation", "valid_entity_set"})
 """Fields that repeat other fields of the outcome or the settings."""
 SHORT, MAX_WORDS = 40, 2
 """A longer value is shown without a mark, as only a reader can compare it."""
-GRADED_TYPE = "SCORE"
-"""A question of this type allows a margin, so a different mark is not shown as wrong (C-30)."""
+READ_FIELDS = frozenset({"reason"})
+"""Fields of an object in a list that only a reader can compare, however short they are."""
 MAX_ROWS = 400
 
 
@@ -101,7 +101,7 @@ def _list_rows(label: str, value: Any, given: Sequence[Any]) -> Iterator[FieldCo
         }
         answers = [as_mapping(known.get(own)) for known in by_id]
         for row in _object_rows("", answer_fields, answers):
-            if entry.get("type") == GRADED_TYPE:
+            if row.label in READ_FIELDS:
                 row = row._replace(given=[_without_mismatch(field) for field in row.given])
             is_only = len(answer_fields) == 1 and row.label in answer_fields
             name = f"{label} {own}" if is_only else f"{label} {own} · {row.label}"

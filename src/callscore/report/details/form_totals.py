@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
+from callscore.metrics.forms.arithmetic import FormTotal, total
+from callscore.metrics.forms.conditions import chosen_by_points, hidden_questions
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
-from callscore.metrics.forms.form import Form
 from callscore.report.details.decoded_case import (
     DecodedCase,
-    as_mapping,
     as_number,
     as_objects,
     has_reply,
 )
+from callscore.report.details.form_marks import FormReader, marks_of
+from callscore.report.numbers import show_count
 
 
 class FormPair(msgspec.Struct, frozen=True):
@@ -47,15 +48,15 @@ class FormTotals:
 
     def __init__(self) -> None:
         self.models: dict[str, ModelForms] = {}
-        self.forms: dict[str, Form] = {}
+        self._forms = FormReader()
 
     def add(self, case: DecodedCase) -> None:
         """Count the marks of one case; nothing if it has no questions."""
         questions = list(as_objects(case.expected.get("questions")))
         if not questions:
             return
-        form = self._form(case)
-        expected = {str(one.get("question_id")): as_number(one.get("score")) for one in questions}
+        form = self._forms.form(case.view.case.config)
+        expected = marks_of(case.expected)
         limits = {str(one.get("question_id")): as_number(one.get("max_score")) for one in questions}
         for decoded in case.answers:
             if not has_reply(decoded):
@@ -64,36 +65,16 @@ class FormTotals:
             if decoded.given is None:
                 forms.unreadable += 1
                 continue
-            given = _marks(decoded.given)
+            given = {key: mark for key, mark in marks_of(decoded.given).items() if key in expected}
             forms.pairs += [
                 (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
                 for key, score in expected.items()
                 if key in given
             ]
             if form is not None:
-                hidden = hidden_questions(form, expected)
+                hidden = hidden_questions(form, chosen_by_points(form, expected))
                 forms.hidden_answered += sum(given.get(key) is not None for key in hidden)
                 forms.totals.append(FormPair(total(form, expected), total(form, given)))
-
-    def _form(self, case: DecodedCase) -> Form | None:
-        """Return the form that a case was imported with, if any; each form is converted once."""
-        raw = case.view.case.config.get("form")
-        if not isinstance(raw, Mapping):
-            return None
-        key = str(raw.get("id") or raw.get("title") or "")
-        if key not in self.forms:
-            try:
-                self.forms[key] = msgspec.convert(raw, Form)
-            except msgspec.ValidationError:
-                return None
-        return self.forms[key]
-
-
-def _marks(given: Mapping[str, Any]) -> dict[str, float | None]:
-    return {
-        str(one.get("question_id")): as_number(one.get("score"))
-        for one in as_objects(as_mapping(given).get("questions"))
-    }
 
 
 class SectionMean(msgspec.Struct, frozen=True):
@@ -145,3 +126,62 @@ def failed_forms(totals: Sequence[FormPair]) -> tuple[int, int, int]:
     given = [bool(pair.given.failed_by) for pair in totals]
     both = sum(one and other for one, other in zip(expected, given, strict=True))
     return sum(expected), sum(given), both
+
+
+class FormCell(NamedTuple):
+    """A value of one model, and what it compares with."""
+
+    value: str
+    remark: str = ""
+
+
+class FormRow(NamedTuple):
+    """A line about the forms of all models: a section, the whole form, or a count."""
+
+    label: str
+    cells: Sequence[FormCell]
+
+
+NO_VALUE = FormCell("—")
+
+
+def form_rows(totals: FormTotals, models: Sequence[str]) -> list[FormRow]:
+    """Sections, whole form and automatic fails of every model; nothing if no case has a form."""
+    filled = [totals.models.get(model) or ModelForms() for model in models]
+    if not any(forms.totals for forms in filled):
+        return []
+    means = [{mean.title: mean for mean in section_means(forms.totals)} for forms in filled]
+    titles = [title for found in means for title in found if title != WHOLE_FORM]
+    rows = [
+        FormRow(title, [_mean_cell(found.get(title)) for found in means])
+        for title in [*dict.fromkeys(titles), WHOLE_FORM]
+    ]
+    rows.append(FormRow("automatic fails", [_fails_cell(forms) for forms in filled]))
+    if any(sum(forms.confusion.counts["na"].values()) for forms in filled):
+        rows.append(FormRow("N/A answered with No", [_na_cell(forms) for forms in filled]))
+    for label, counts in (
+        ("answered although it does not apply", [forms.hidden_answered for forms in filled]),
+        ("malformed answers", [forms.unreadable for forms in filled]),
+    ):
+        if any(counts):
+            rows.append(FormRow(label, [FormCell(str(count)) for count in counts]))
+    return rows
+
+
+def _mean_cell(mean: SectionMean | None) -> FormCell:
+    if mean is None:
+        return NO_VALUE
+    return FormCell(
+        f"{mean.given:.1f} %",
+        f"people {mean.expected:.1f} %, {mean.difference:+.1f}; {show_count(mean.calls, 'call')}",
+    )
+
+
+def _fails_cell(forms: ModelForms) -> FormCell:
+    people, given, both = failed_forms(forms.totals)
+    return FormCell(str(given), f"people {people}, both {both}")
+
+
+def _na_cell(forms: ModelForms) -> FormCell:
+    row = forms.confusion.counts["na"]
+    return FormCell(f"{row['no']} of {sum(row.values())}")

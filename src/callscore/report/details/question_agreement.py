@@ -14,10 +14,13 @@ from callscore.report.details.decoded_case import (
     as_objects,
     has_reply,
 )
-
-TOLERANCE = 1e-9
-SCORE_MARGIN = "score_margin_fraction"
-"""The setting of a task for the margin within which two marks of a question agree (C-30)."""
+from callscore.report.details.form_marks import (
+    FormReader,
+    QuestionText,
+    marks_agree,
+    question_texts,
+    score_margin,
+)
 
 
 class AgreementCounts(msgspec.Struct):
@@ -38,12 +41,20 @@ class AgreementCounts(msgspec.Struct):
         """agreed / asked"""
         return self.agreed / self.asked if self.asked else None
 
+    @property
+    def in_words(self) -> str:
+        """The agreement in a few words, with the passes that the human did not give."""
+        if not self.asked:
+            return "not asked"
+        words = "1 false pass" if self.false_pass == 1 else f"{self.false_pass} false passes"
+        return f"{self.agreed} of {self.asked}" + (f", {words}" if self.false_pass else "")
+
 
 class QuestionAgreement(msgspec.Struct):
     """A question of a form, identified by id and text, with the counts of each model."""
 
     id: str
-    text: str
+    shown: QuestionText
     models: dict[str, AgreementCounts]
 
     @property
@@ -53,27 +64,29 @@ class QuestionAgreement(msgspec.Struct):
         return sum(count.agreed for count in self.models.values()) / asked if asked else 1.0
 
 
+NOT_ASKED = AgreementCounts()
+
+
 class QuestionCounter:
     """Counts every question of every case with questions."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
+        self._forms = FormReader()
         self._questions: dict[tuple[str, str], QuestionAgreement] = {}
 
     def add(self, case: DecodedCase) -> None:
         """Count the marks of one case; nothing if it has no questions."""
-        texts = {
-            str(asked.get("question_id")): str(asked.get("question", ""))
-            for asked in as_objects(case.view.case.config.get("questions"))
-        }
-        margin = float(self._settings.get(f"{case.view.case.task}.{SCORE_MARGIN}", 0.0))
+        config = case.view.case.config
+        texts = question_texts(config, self._forms.form(config))
+        margin = score_margin(self._settings, case.view.case.task)
         for expected in as_objects(case.expected.get("questions")):
             number = str(expected.get("question_id"))
-            text = texts.get(number, "")
-            key = (number, text)
+            shown = texts.get(number, QuestionText(""))
+            key = (number, shown.text)
             question = self._questions.get(key)
             if question is None:
-                question = self._questions[key] = QuestionAgreement(number, text, {})
+                question = self._questions[key] = QuestionAgreement(number, shown, {})
             for decoded in case.answers:
                 if not has_reply(decoded):
                     continue
@@ -102,13 +115,11 @@ def _count(
     if mark is None:
         count.unanswered += 1
         return
-    expected_score, given = as_number(expected.get("score")), as_number(mark.get("score"))
-    if expected_score is None or given is None:
-        count.agreed += expected_score is given
-        count.not_applicable += expected_score is not given
+    count.agreed += marks_agree(expected, mark.get("score"), margin)
+    wanted, given = as_number(expected.get("score")), as_number(mark.get("score"))
+    if wanted is None or given is None:
+        count.not_applicable += wanted is not given
         return
     full = as_number(expected.get("max_score")) or 0.0
-    allowed = margin * full if expected.get("type") == "SCORE" else 0.0
-    count.agreed += abs(expected_score - given) <= allowed + TOLERANCE
-    count.false_pass += expected_score == 0 and given >= full > 0
-    count.false_fail += given == 0 and expected_score >= full > 0
+    count.false_pass += wanted == 0 and given >= full > 0
+    count.false_fail += given == 0 and wanted >= full > 0

@@ -9,6 +9,8 @@ from msgspec import UnsetType
 
 from callscore.core.card_rows import Documents
 from callscore.report.details.confusion import CALL, FAILED, NO_CALL, ConfusionMatrix
+from callscore.report.details.form_marks import QuestionText
+from callscore.report.details.form_totals import FormTotals, form_rows
 from callscore.report.details.question_agreement import AgreementCounts, QuestionAgreement
 from callscore.report.details.slices import MeanScore, Slices
 from callscore.report.html.parts import figure, model_name, row, section, shade, table
@@ -29,7 +31,7 @@ def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[s
     headings = ["Question", "All models", *map(model_name, models)]
     rows = [
         row(
-            join(tag("b", plain(question.id, 40)), " ", plain(question.text, MAX_QUESTION_LENGTH)),
+            question_label(question.id, question.shown),
             [
                 _share(question.agreement),
                 *(_question_cell(question.models.get(model)) for model in models),
@@ -48,6 +50,41 @@ def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[s
     return section(
         "questions", "QA by question", questions_table, more if left > 0 else None, note=note
     )
+
+
+def question_label(name: str, shown: QuestionText) -> Html:
+    """Return a question by id and words, with its section, and what a bad mark does."""
+    return join(
+        tag("b", plain(name, 40)),
+        " ",
+        plain(shown.text, MAX_QUESTION_LENGTH),
+        tag("small", plain(shown.section, 60)) if shown.section else None,
+        tag("small", tag("b", plain(shown.critical, 120))) if shown.critical else None,
+    )
+
+
+def forms_section(totals: FormTotals, models: Sequence[str]) -> Html | None:
+    """Return the totals of the QA form by section, and its automatic fails."""
+    lines = form_rows(totals, models)
+    if not lines:
+        return None
+    rows = [
+        row(
+            plain(line.label, 80),
+            [
+                join(cell.value, tag("small", cell.remark) if cell.remark else None)
+                for cell in line.cells
+            ],
+        )
+        for line in lines
+    ]
+    note = (
+        "Mean share of points by the form's own rules, as the model and as people marked the same "
+        "calls. No score of the framework depends on it. An automatic fail is a form that a "
+        "critical question sets to 0."
+    )
+    headings = ["Section", *map(model_name, models)]
+    return section("form", "QA form", table(headings, rows, "QA form by section"), note=note)
 
 
 def _share(value: float | None) -> Child:

@@ -8,6 +8,7 @@ from callscore.core.case import Turn, clock, turns
 from callscore.core.judging import Verdict
 from callscore.report.details.decoded_case import DecodedAnswer, DecodedCase, as_objects, has_reply
 from callscore.report.details.field_comparison import FieldComparison, FieldValue, compare_fields
+from callscore.report.details.form_marks import CaseMarks, ComparedMarks
 from callscore.report.details.plans import extract_plan
 from callscore.report.details.quotes import (
     EXPECTED,
@@ -17,7 +18,7 @@ from callscore.report.details.quotes import (
     locate_quotes,
     turn_name,
 )
-from callscore.report.html.answers_sections import model_plan
+from callscore.report.html.answers_sections import model_plan, question_label
 from callscore.report.html.parts import chip, collapsible, figure, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag, text
 from callscore.report.numbers import show, show_count, show_money
@@ -31,12 +32,17 @@ MAX_TURNS = 600
 MAX_VERDICTS = 240
 """The most verdicts shown for a case, over all its answers."""
 SCORES_SHOWN = 5
+NO_MARKS = CaseMarks()
 
 
-def render_case(case: DecodedCase, place: int, *, with_text: bool = True) -> Html:
+def render_case(
+    case: DecodedCase, place: int, marks: CaseMarks = NO_MARKS, *, with_text: bool = True
+) -> Html:
     """Return a case that is closed until clicked; `place` is its number in the data."""
     record = case.view.case
-    body = [_transcript(case, place), _answers(case, place)] if with_text else [_scores_only(case)]
+    body = [_transcript(case, place), _answers(case, place, marks)]
+    if not with_text:
+        body = [_scores_only(case)]
     return tag(
         "details",
         tag(
@@ -192,11 +198,11 @@ def _turn(turn: Turn, number: int, spans: Sequence[Span], place: int) -> Html:
     )
 
 
-def _answers(case: DecodedCase, place: int) -> Html:
+def _answers(case: DecodedCase, place: int, marks: CaseMarks) -> Html:
     return tag(
         "div",
         tag("h3", "Expected and given"),
-        _comparison(case),
+        _comparison(case, marks),
         _plans(case),
         [
             _raw_reply(decoded, case)
@@ -209,16 +215,20 @@ def _answers(case: DecodedCase, place: int) -> Html:
     )
 
 
-def _comparison(case: DecodedCase) -> Html:
+def _comparison(case: DecodedCase, marks: CaseMarks) -> Html:
     rows = compare_fields(case.expected, [decoded.given for decoded in case.answers])
-    questions = {
-        f"questions {one.get('question_id')} · score": str(one.get("question", ""))
-        for one in as_objects(case.view.case.config.get("questions"))
-    }
+    questions = {f"questions {one.id}": one for one in marks.questions}
+    whole = [] if marks.whole is None else [_marks_row(marks.whole)]
     headings = ["Field", "Expected", *(_heading(decoded, case) for decoded in case.answers)]
     return table(
         headings,
-        [_compared_row(one, questions.get(one.label, "")) for one in rows],
+        [
+            *whole,
+            *(
+                _compared_row(one, questions.get(one.label.removesuffix(" · score")))
+                for one in rows
+            ),
+        ],
         f"Expected and given, {plain(case.view.case.id, 80)}",
         "compared",
     )
@@ -248,11 +258,22 @@ def _reason_codes(decoded: DecodedAnswer) -> list[str]:
     return list(dict.fromkeys([*result.reasons, *result.flags]))
 
 
-def _compared_row(field: FieldComparison, question: str) -> Html:
-    cells = [tag("td", _truncate(field.expected), dir="auto", class_="expected")]
-    cells += [_field(one) for one in field.given]
-    label = plain(field.label.replace("_", " "), 120)
-    return row(join(label, tag("small", plain(question, 200)) if question else None), cells)
+def _compared_row(field: FieldComparison, marks: ComparedMarks | None) -> Html:
+    """Return the row of a field; a mark is shown in the words of its form, with the question."""
+    if marks is not None:
+        return _marks_row(marks)
+    label = plain(field.label.removeprefix("questions ").replace("_", " "), 120)
+    return row(label, _compared_cells(field.expected, field.given))
+
+
+def _marks_row(marks: ComparedMarks) -> Html:
+    label = question_label(marks.id, marks.shown)
+    return row(label, _compared_cells(marks.expected, marks.given))
+
+
+def _compared_cells(expected: str, given: Sequence[FieldValue | None]) -> list[Html]:
+    first = tag("td", _truncate(expected), dir="auto", class_="expected")
+    return [first, *(_field(one) for one in given)]
 
 
 def _field(value: FieldValue | None) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ import msgspec
 from callscore.core.case import turns
 from callscore.report.details.confusion import CallDecisionConfusion, SentimentConfusion
 from callscore.report.details.decoded_case import DecodedCase, decode_case, has_reply
+from callscore.report.details.form_marks import MarkReader
+from callscore.report.details.form_totals import FormTotals
 from callscore.report.details.plans import extract_plan
 from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.details.slices import Slices, score_or_zero
@@ -27,6 +30,8 @@ takes.
 """
 ELEMENT_BYTES = 80
 """The size of the element around a case."""
+PLACEHOLDER = re.compile(r"\[([A-Z_]+)_\d+\]")
+"""What redaction writes in place of personal data: `[PHONE_1]`."""
 NO_SCORE = 2.0
 """Sorts cases without any score last."""
 
@@ -91,6 +96,8 @@ class CaseCollection:
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
         self.questions = QuestionCounter(source.provenance.settings)
+        self.forms = FormTotals()
+        self._marks = MarkReader(source.provenance.settings)
         self.sentiments = SentimentConfusion()
         self.decisions = CallDecisionConfusion()
         self.slices = Slices()
@@ -98,6 +105,9 @@ class CaseCollection:
         self.plan_count = 0
         self.statuses: dict[str, dict[str, int]] = {model: {} for model in self.models}
         self.verdicts: dict[str, int] = {}
+        self.labels: dict[str, int] = {}
+        self.placeholders: dict[str, int] = {}
+        """Placeholders of redaction in transcripts, by kind."""
         self.total = 0
         self._with_text = not options.without_text
         scores = self._find_worst(source, options.max_bytes)
@@ -137,7 +147,8 @@ class CaseCollection:
         for place, view in enumerate(source.cases, start=1):
             if place in scores and worst_cases.would_keep(scores[place], place):
                 case = decode_case(view)
-                markup = render_case(case, place, with_text=self._with_text)
+                marks = self._marks.marks(case)
+                markup = render_case(case, place, marks, with_text=self._with_text)
                 entry = _entry(case, place, self.models)
                 worst_cases.add(RenderedCase(entry, markup.encode("utf-8", "replace")))
         return worst_cases.worst_first()
@@ -149,6 +160,7 @@ class CaseCollection:
 
     def _count(self, case: DecodedCase) -> None:
         self.questions.add(case)
+        self.forms.add(case)
         self.sentiments.add_case(case)
         self.decisions.add_case(case)
         self.slices.add(case)
@@ -168,6 +180,11 @@ class CaseCollection:
             counts[status] = counts.get(status, 0) + 1
             for verdict in decoded.answer.verdicts:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
+            for label in decoded.answer.labels:
+                self.labels[label.by] = self.labels.get(label.by, 0) + 1
+        for turn in turns(case.view.case.transcript):
+            for kind in PLACEHOLDER.findall(turn.text) if "_" in turn.text else ():
+                self.placeholders[kind] = self.placeholders.get(kind, 0) + 1
 
 
 def _size(rendered: RenderedCase) -> int:

@@ -21,6 +21,7 @@ from callscore.report.html.answers_sections import (
     confusion_section,
     document_decisions,
     documents_section,
+    forms_section,
     plans_section,
     questions_section,
     slices_section,
@@ -33,9 +34,11 @@ from callscore.report.html.card_sections import (
 )
 from callscore.report.html.case_collection import CaseCollection, RenderedCase, build_index
 from callscore.report.html.decision import first_screen
+from callscore.report.html.handling import handling_section
 from callscore.report.html.parts import model_name
 from callscore.report.html.scorecard import scorecard_section, tasks_section
 from callscore.report.markup import Html, join, tag, text
+from callscore.report.names import simulated_share
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escape_json, plain
 from callscore.report.source import ReportOptions, ReportSource
@@ -55,9 +58,11 @@ NAV = {
     "decisions": "Call or reject",
     "plans": "Plans",
     "sentiment": "Sentiment",
+    "form": "QA form",
     "questions": "Questions",
     "slices": "Slices",
     "judge": "Judge",
+    "compliance": "Compliance",
     "provenance": "Provenance",
     "cases": "Cases",
 }
@@ -125,7 +130,7 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     header = tag(
         "header",
         tag("a", "Skip to the cases", href="#cases", class_="skip"),
-        tag("h1", plain(source.title, 120)),
+        tag("h1", plain(source.title, 120) + simulated_share(card.models)),
         tag("p", " · ".join(counts), class_="note"),
         tag("button", "Dark / light", id="theme", type="button", hidden=True),
         tag("nav", links, aria_label="Sections"),
@@ -180,9 +185,11 @@ def _all_sections(
                 models,
             ),
         ),
+        ("form", forms_section(collection.forms, models)),
         ("questions", questions_section(collection.questions.worst_first(), models)),
         ("slices", slices_section(collection.slices, models)),
         ("judge", judge_section(card, collection.verdicts)),
+        ("compliance", handling_section(source, collection)),
         ("provenance", coverage_section(source, collection.statuses)),
     ]
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from callscore.core.case import Case, Malformed
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdicts
-from callscore.core.task import Faults, ItemCount, Task
+from callscore.core.prompt_template import VARIABLES, as_json, case_values
+from callscore.core.task import BenchmarkLayer, Faults, ItemCount, RecordPart, Task
 from callscore.suites.calls.prompt import CONFIG_KEYS, prompt_file
+from callscore.suites.calls.spec import Settings
 
 if TYPE_CHECKING:
     from callscore.core.case import Prompt
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import FakeReply, JsonOutcome, Noise
 
 Reference = TypeVar("Reference")
@@ -23,9 +28,20 @@ Output = TypeVar("Output")
 class CallTask(Task[Reference, Output]):
     """The hooks of a task of document 003."""
 
+    settings: Settings
+
     def outcome_keys(self) -> Sequence[str]:
         """The keys of the documented reply, which an expected outcome has as well."""
         return tuple(prompt_file(self.name).schema["properties"])
+
+    prompt_variables = {**VARIABLES, "form": False}
+
+    def prompt_values(self, case: Case, prompt: Prompt) -> Mapping[str, str]:
+        """The config as the prompt has it (C-123, C-130), and the form of the reply."""
+        document = msgspec.json.decode(prompt.messages[-1].content)
+        form = as_json(document["form"]) if "form" in document else ""
+        config = as_json(document["config"])
+        return {**case_values(case, prompt), "config": config, "form": form}
 
     def has_item(self, reference: Reference, output: Output | Malformed, item: Item) -> bool:
         """Whether the case or the reply has the item that a verdict names."""
@@ -68,6 +84,25 @@ class CallTask(Task[Reference, Output]):
         module: Any = import_module(f"callscore.suites.calls.{self.name}.explain")
         found: Faults = module.faults(reference, output, verdicts)
         return found
+
+    def benchmarks(self) -> BenchmarkLayer | None:
+        """The eleven benchmarks."""
+        from callscore.suites.calls.benchmarks.layer import CallBenchmarks
+        from callscore.suites.calls.benchmarks.words import criteria_of
+
+        return CallBenchmarks(self.settings) if criteria_of(self.name) else None
+
+    def labelling(self) -> Labelling:
+        """The label sheet of the task."""
+        from callscore.suites.calls.labelling import LABELLINGS
+
+        return LABELLINGS[self.name]
+
+    def record_part(self, slug: str) -> RecordPart:
+        """The part of the reply that a metric or a benchmark is about."""
+        from callscore.suites.calls.record_parts import part_of
+
+        return part_of(slug, self.name)
 
     def answer_by_rules(self, prompt: Prompt) -> FakeReply:
         """Keywords and word lists, in the form of the schema."""

@@ -8,6 +8,9 @@ from typing import Any
 from callscore.core.case import JsonObject, turns
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.labelling import CallLabels, CallTranscript, LabelItem, Labelling
+from callscore.metrics.forms.conditions import chosen_by_people, hidden_questions
+from callscore.metrics.forms.form import Evaluation, FormAnswer, answer_score
+from callscore.metrics.forms.words import guidance, imported_form, offered_answers
 from callscore.suites.calls.prompt import SAMPLE_EMOTIONS
 
 SENTIMENTS = ("negative", "neutral", "positive")
@@ -24,27 +27,74 @@ class QALabelling:
     requires = "`questions`, or a form"
 
     def items(self, call: CallTranscript, config: JsonObject) -> Iterator[LabelItem]:
-        """One item per question."""
+        """One item per question, in the words of the form if there is one."""
+        form = imported_form(config)
+        sections = (
+            {}
+            if form is None
+            else {
+                question.id: section.title
+                for section in form.sections
+                for question in section.questions
+            }
+        )
         for question in _questions(config):
             name = str(question["question_id"])
-            wording = str(question.get("question") or name)
-            marks = _marks(question)
-            yield LabelItem(call.name, "questions", name, wording, marks, asks_reason=True)
+            asked = form.question(name) if form is not None else None
+            if form is None or asked is None:
+                wording = str(question.get("question") or name)
+                marks = _marks(question)
+                yield LabelItem(call.name, "questions", name, wording, marks, asks_reason=True)
+                continue
+            yield LabelItem(
+                call.name,
+                "questions",
+                name,
+                asked.title,
+                offered_answers(asked),
+                required=asked.condition is None,
+                asks_reason=True,
+                section=sections[asked.id],
+                help=guidance(asked, form),
+            )
 
     def expected_outcome(
         self, call: CallTranscript, labels: CallLabels, config: JsonObject
     ) -> dict[str, Any]:
         """The questions with their scores and reasons."""
+        form = imported_form(config)
+        answers = {
+            name: FormAnswer(label.answer, label.comment)
+            for (_, name), label in labels.items()
+            if form is not None
+        }
+        hidden: set[str] = set()
+        if form is not None:
+            hidden = hidden_questions(form, chosen_by_people(form, Evaluation(call.name, answers)))
         questions = []
         for question in _questions(config):
-            label = labels["questions", str(question["question_id"])]
+            name = str(question["question_id"])
+            label = labels.get(("questions", name))
+            if label is None and name not in hidden:
+                raise DataError(
+                    "is not marked; expected an answer, as its condition is met",
+                    field=f"questions.{name}",
+                    case_id=call.name,
+                )
+            asked = form.question(name) if form is not None else None
+            if label is None:
+                score = None
+            elif asked is not None:
+                score = answer_score(asked, answers[name])
+            else:
+                score = _score(label.answer, question, call)
             questions.append(
                 {
                     "question_id": question["question_id"],
-                    "score": _score(label.answer, question, call),
+                    "score": score,
                     "max_score": question["max_score"],
                     "type": question["type"],
-                    "reason": label.comment,
+                    "reason": label.comment if label is not None else "",
                 }
             )
         return {"questions": questions}

@@ -7,10 +7,10 @@ which says what differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar
 
 import msgspec
 
@@ -32,11 +32,14 @@ from callscore.suites.calls.structure import (
     fault,
     is_like,
     names_at,
+    outline_of,
 )
 
 BLANKS = ("...", "…")
 """What examples in prompts have instead of a text."""
 COPIED_EXAMPLE = "copied_example"
+MOST_OUTLINES = 256
+T = TypeVar("T")
 Scalar = str | int | float | bool | None
 
 _ENCODE = msgspec.json.Encoder().encode
@@ -66,6 +69,8 @@ class ReplyLayout(NamedTuple):
     objects: tuple[ReplyPart, ...]
     lists: tuple[ReplyPart, ...]
     maps: tuple[ReplyPart, ...]
+    part_keys: frozenset[str]
+    """The keys whose value is another part."""
 
 
 class ReplyForm(msgspec.Struct, frozen=True):
@@ -74,13 +79,15 @@ class ReplyForm(msgspec.Struct, frozen=True):
     decode: Callable[[bytes], Any]
     """Refuses a missing key or a value of another type; ignores unknown keys."""
     layout: ReplyLayout
+    by_outline: dict[Hashable, Any] = {}
+    """What was worked out for an outline; most cases of a task have the same."""
 
     def fits(self, expected: Mapping[str, Any]) -> bool:
         """Whether an expected outcome has the documented keys and no others."""
         layout = self.layout
         try:
             return (
-                all(_is_flat(part.get(expected), part.width, layout) for part in layout.objects)
+                all(_is_flat(part, expected, layout.part_keys) for part in layout.objects)
                 and all(_are_flat(part.get(expected), part.width) for part in layout.lists)
                 and all(_has_scalars(part.get(expected)) for part in layout.maps)
             )
@@ -89,7 +96,7 @@ class ReplyForm(msgspec.Struct, frozen=True):
 
     def count_keys(self, expected: Mapping[str, Any], answer: Any, allows: Allows) -> int:
         """Keys of a decoded reply in all its objects; 0 if an open map has other names."""
-        keys, _, lists, maps = self.layout
+        keys, _, lists, maps, _ = self.layout
         for _, get, width in lists:
             keys += width * len(get(answer))
         for path, get, _ in maps:
@@ -130,7 +137,9 @@ def form_from_schema(schema: Mapping[str, Any]) -> ReplyForm:
 
     kind = type_of(schema, ())
     fixed = sum(part.width for part in objects)
-    layout = ReplyLayout(fixed, tuple(objects), tuple(lists), tuple(maps))
+    parts = (*objects, *lists, *maps)
+    part_keys = frozenset(part.path.rpartition(".")[2] for part in parts)
+    layout = ReplyLayout(fixed, tuple(objects), tuple(lists), tuple(maps), part_keys)
     return ReplyForm(msgspec.json.Decoder(kind).decode, layout)
 
 
@@ -146,20 +155,13 @@ def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
     return get
 
 
-def _is_flat(value: Any, width: int, layout: ReplyLayout) -> bool:
+def _is_flat(part: ReplyPart, expected: Mapping[str, Any], part_keys: frozenset[str]) -> bool:
+    value = part.get(expected)
     return (
-        type(value) is dict and len(value) == width and _container_keys(value) <= _part_keys(layout)
+        type(value) is dict
+        and len(value) == part.width
+        and all(key in part_keys for key, inner in value.items() if type(inner) in CONTAINERS)
     )
-
-
-def _container_keys(value: Mapping[str, Any]) -> set[str]:
-    return {key for key, inner in value.items() if type(inner) in CONTAINERS}
-
-
-def _part_keys(layout: ReplyLayout) -> set[str]:
-    """The keys whose value is another part."""
-    parts = (*layout.objects, *layout.lists, *layout.maps)
-    return {part.path.rpartition(".")[2] for part in parts}
 
 
 def _are_flat(value: Any, width: int) -> bool:
@@ -247,8 +249,33 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def shape(self) -> Shape:
         """How a reply may differ from the expected outcome."""
+        return self.once("shape", self._compile)
+
+    def _compile(self) -> Shape:
         sources = msgspec.structs.replace(self.sources, asked=self.asked)
         return compile_shape(self.expected, sources)
+
+    def once(self, name: str, work_out: Callable[[], T]) -> T:
+        """What `work_out` finds, once for all cases with the same keys and requested names."""
+        form, outline = self.sources.form, self._outline
+        if form is None or outline is None:
+            return work_out()
+        known = form.by_outline
+        found: T | None = known.get((name, outline))
+        if found is None:
+            if len(known) >= MOST_OUTLINES:
+                known.clear()
+            found = known[name, outline] = work_out()
+        return found
+
+    @cached_property
+    def _outline(self) -> Hashable | None:
+        """What the shape depends on; None if items of a list differ, which then need their ids."""
+        keys = outline_of(self.expected)
+        if keys is None:
+            return None
+        asked = tuple([(path, *names) for path, names in self.asked.items()])
+        return keys, asked, self.sources.absent, tuple(self.sources.open_maps)
 
     @cached_property
     def is_documented(self) -> bool:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from callscore.core.case import Case, JsonObject, Message, Prompt, clock, turns
+from callscore.core.case import Case, JsonObject, Message, Prompt, turn_fields, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
 from callscore.suites.calls.parse import ReplyForm, Structure, form_from_schema
@@ -24,7 +24,7 @@ from callscore.suites.calls.structure import SCALAR, Shape
 NEVER_SHOWN = frozenset({"critical_facts"})
 """Config keys that would give the answer away (C-123)."""
 OMITTED = msgspec.UNSET
-"""Replaces a config key that the prompt leaves out, as the transcript has its content."""
+"""Replaces a config key that the prompt leaves out, as its content is elsewhere in the prompt."""
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
 """The schema of a value whose name the framework does not document."""
 
@@ -103,31 +103,33 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     config |= asked
     document: dict[str, Any] = {
         "config": {key: value for key, value in config.items() if value is not OMITTED},
-        "transcript": [
-            _turn_fields(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))
-        ],
+        "transcript": list(map(turn_fields, turns(case.transcript))),
     }
     if case.lang:
         document["language"] = case.lang
     if case.question:
         document["question"] = case.question
+    form = structure.once("form", lambda: _requested_form(structure, file))
+    if form.paths:
+        document["form"] = form.paths
+    data = msgspec.json.encode(document).decode()
+    return Prompt((Message("system", form.system), Message("user", data)), form.schema)
+
+
+class _RequestedForm(NamedTuple):
+    """What a prompt says about the form of the reply."""
+
+    schema: JsonObject
+    paths: Sequence[str]
+    """Every key of the reply; empty if the form is the documented one."""
+    system: str
+
+
+def _requested_form(structure: Structure, file: PromptFile) -> _RequestedForm:
     schema = schema_of(structure.shape, file.schema, structure.asked)
     has_form = not is_documented(schema, file.schema)
-    if has_form:
-        document["form"] = list(form_paths(schema))
-    data = msgspec.json.encode(document).decode()
-    system = file.system(has_form=has_form)
-    return Prompt((Message("system", system), Message("user", data)), schema)
-
-
-def _turn_fields(turn: dict[str, Any]) -> dict[str, Any]:
-    """A turn as the prompt has it; its time as mm:ss, as reasons are to cite it."""
-    fields: dict[str, Any] = {
-        key: turn[key] for key in ("id", "speaker", "start", "text") if key in turn
-    }
-    if "start" in fields:
-        fields["start"] = clock(fields["start"])
-    return fields
+    paths = list(form_paths(schema)) if has_form else ()
+    return _RequestedForm(schema, paths, file.system(has_form=has_form))
 
 
 def schema_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from callscore.core.suite import RecordPart
+from callscore.core.task import RecordPart
 
 _SCORES = RecordPart(("questions",), ("question_id", "score"))
 _REASONS = RecordPart(("questions",), ("question_id", "score", "reason"))

@@ -7,7 +7,7 @@ locates faults.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -95,6 +95,25 @@ def _are_like(expected: list[Any], given: list[Any]) -> bool:
         ):
             return False
     return True
+
+
+def outline_of(expected: Any) -> Hashable | None:
+    """The keys and containers of an expected outcome; None if the items of a list differ."""
+    if type(expected) is list:
+        if CONTAINERS.isdisjoint(map(type, expected)):
+            return len(expected) > 0
+        first = expected[0]
+        return (True, *first) if type(first) is dict and _are_like(expected, expected) else None
+    found: list[Hashable] = []
+    for key, value in expected.items():
+        if type(value) in CONTAINERS:
+            inner = outline_of(value)
+            if inner is None:
+                return None
+            found.append((key, inner))
+        else:
+            found.append(key)
+    return tuple(found)
 
 
 def compile_shape(expected: Any, sources: ShapeSources, path: str = "") -> Shape:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from callscore.core.scorecard import ModelScore
 from callscore.core.spec import ScoreSettings, Spec
-from callscore.core.suite import BenchmarkLayer, DataNames, Floors, RecordPart, no_data_names
+from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites.calls import spec
 from callscore.suites.calls.prompt import emotion_names
-
-if TYPE_CHECKING:
-    from callscore.core.labelling import Labelling
 
 
 class CallsSuite(SpecSuite):
@@ -63,37 +59,3 @@ class CallsSuite(SpecSuite):
     def names_in(self, line: bytes) -> Collection[str]:
         """The emotions that the reference on a line names        C-130"""
         return emotion_names(line)
-
-    def labelling(self, task: str) -> Labelling:
-        """Label sheets of the four tasks."""
-        from callscore.suites.calls.labelling import LABELLINGS
-
-        return LABELLINGS[task]
-
-    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
-        """The eleven benchmarks."""
-        from callscore.suites.calls.benchmarks.layer import CallBenchmarks
-
-        assert isinstance(settings, spec.Settings)  # created by `settings`
-        return CallBenchmarks(settings)
-
-    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
-        """Scores of trivial answers        C-135"""
-        from callscore.suites.calls.floors.tally import CallFloors
-
-        assert isinstance(settings, spec.Settings)  # created by `settings`
-        return CallFloors(settings, cases)
-
-    def record_part(self, slug: str, task: str) -> RecordPart:
-        """The part of the reply that a metric or a benchmark is about."""
-        from callscore.suites.calls.record_parts import part_of
-
-        return part_of(slug, task)
-
-    def notes(
-        self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
-    ) -> Sequence[str]:
-        """Notes if the data cannot show a false pass        C-135"""
-        from callscore.suites.calls.floors.tally import undemonstrated_notes
-
-        return undemonstrated_notes(models, tallies)

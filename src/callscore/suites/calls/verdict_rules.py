@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from callscore.core.framework import judged_metrics
 from callscore.core.judging import Item, Question
 from callscore.core.verdict_rules import VerdictRules
 from callscore.suites.calls.benchmarks import words as benchmarks
 from callscore.suites.calls.benchmarks.words import CORRECTNESS, COSINES, OUTPUT
+from callscore.suites.calls.framework import framework_judge
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.spec import slug_of
 from callscore.suites.calls.text import task as text
@@ -95,7 +95,7 @@ RULES = VerdictRules(
     relies_on=RELIES_ON,
     marks_estimates=_FACTS,
     needs_a_word=needs_a_word,
-    whole=judged_metrics,
+    framework_judge=framework_judge,
     complements={
         "text.fabrication_free": "text.hallucination_rate",
         "translation.critical_facts": "translation.drift",

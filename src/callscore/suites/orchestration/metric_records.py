@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from callscore.scorecard.five_key_records import Record
+from callscore.core.framework import FiveKeyRecord
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.step_record import StepRecord
 
@@ -13,23 +13,23 @@ LONGEST_SHOWN = 1000
 DIFFERENCES_SHOWN = 5
 
 
-def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
+def metric_records(step: StepRecord, model: str) -> Iterator[FiveKeyRecord]:
     """One record per measure of a step; a failed plan scores 0        C-118"""
     against = "; ".join(
         f"{difference.kind.replace('_', ' ')}: {difference.detail}"
         for difference in step.differences[:DIFFERENCES_SHOWN]
     )
     for metric, score in step_metrics(step).items():
-        yield Record(
-            step.case_id,
-            model,
-            step.run,
-            metric,
-            metric,
-            score,
-            _truncate(step.expected),
-            _truncate(_reply_text(step.reply)),
-            _truncate(against),
+        yield FiveKeyRecord(
+            case_id=step.case_id,
+            model=model,
+            run=step.run,
+            slug=metric,
+            metric=metric,
+            score=score,
+            expected_outcome_reference=_truncate(step.expected),
+            model_output_observed=_truncate(_reply_text(step.reply)),
+            reason=_truncate(against),
         )
 
 

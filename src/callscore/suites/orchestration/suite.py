@@ -6,14 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from callscore.core.task import SCENARIO
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
 
 if TYPE_CHECKING:
-    from callscore.core.noise import Degrade
-    from callscore.core.rules import Rules
     from callscore.core.scenarios import ScenarioSuite
 
 _VALUES = frozenset(VERDICT_WORDS)
@@ -40,19 +37,3 @@ class OrchestrationSuite(SpecSuite):
         from callscore.suites.orchestration.scenario_suite import OrchestrationScenarios
 
         return OrchestrationScenarios()
-
-    def noise(self, task: str) -> Degrade:
-        """The noise of scenario steps and of single-turn cases."""
-        if task != SCENARIO:
-            return super().noise(task)
-        from callscore.suites.orchestration.noise import degrade_step
-
-        return degrade_step
-
-    def rules(self, task: str) -> Rules:
-        """The rules of scenario steps and of single-turn cases."""
-        if task != SCENARIO:
-            return super().rules(task)
-        from callscore.suites.orchestration.rules import answer_step
-
-        return answer_step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from callscore.core.case import Case, Reply
@@ -58,13 +58,10 @@ ONLY_LEXICAL = not_run("no embedder reads this language; the limit means nothing
 
 
 class CallBenchmarks:
-    """Implements `core.suite.BenchmarkLayer`."""
+    """Implements `core.task.BenchmarkLayer`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.tasks: Collection[str] = frozenset(
-            task for task in load_spec().tasks if criteria_of(task)
-        )
 
     def ask_case(self, case: Case) -> Sequence[Question]:
         """Questions about the case itself, independent of the replies        C-94"""

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, count
-from callscore.core.task import Measured
+from callscore.core.task import FloorTally, Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.call_task import CallTask
@@ -111,6 +111,12 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
     def ask(self, reference: EntityReference, output: EntityOutput) -> Sequence[Question]:
         """No questions: set arithmetic needs no judge."""
         return []
+
+    def floor(self) -> FloorTally:
+        """Scores of trivial answers        C-135"""
+        from callscore.suites.calls.floors.entity import EntityFloor
+
+        return EntityFloor()
 
     def measure(
         self, reference: EntityReference, output: EntityOutput | Malformed, verdicts: Verdicts

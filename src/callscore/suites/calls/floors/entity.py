@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from callscore.core.case import spoken_text
+from callscore.core.task import FloorTally, Strategy
 from callscore.metrics.text import contains, plain_apostrophes
+from callscore.scorecard.floors import mean_share, name_mixture
 from callscore.suites.calls.entity.entity_list import configured_keys
 from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct_entities
 from callscore.suites.calls.entity.reference import (
@@ -19,7 +21,6 @@ from callscore.suites.calls.entity.reference import (
     TOPIC_F1,
     EntityReference,
 )
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, name_mixture
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
 KINDS = ("keywords", "topics")

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, name_mixture, share
+from callscore.core.scorecard import ModelScore
+from callscore.core.task import FloorTally, Strategy
+from callscore.metrics.rounding import half_up
+from callscore.scorecard.floors import name_mixture, share
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls.qa.measures import EVIDENCE, Mark, is_correct, normalised_gap
 from callscore.suites.calls.qa.reference import ExpectedQuestion, QAReference
+from callscore.suites.calls.spec import load_spec
 
 MOST_COUNTED = 20_000
 """Distinct counts by question; beyond this number all questions are counted together, to bound
@@ -81,6 +86,12 @@ class QAFloor(FloorTally):
         ]
         failed = sum(count for human, count in pass_fail if human.score == 0)
         return failed, sum(count for _, count in pass_fail)
+
+    def notes(self) -> Iterator[str]:
+        """Whether a false pass could be seen in the data        C-135"""
+        failed, asked = self.failures
+        if asked and not _shows_failures(failed, asked):
+            yield f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"
 
     def strategies(self) -> Iterable[Strategy]:
         """Every way to mark PASS_FAIL questions with every way to mark SCORE questions."""
@@ -155,3 +166,58 @@ def _make_mark(human: _HumanMark, mark: float) -> Mark:
         asked.text, human.score, asked.max_score, asked.pass_fail, kind, reason=""
     )
     return Mark(question, mark)
+
+
+FALSE_PASS = "qa.false_pass_rate"
+OF_FAILURES = "false_pass_rate_of_failures"
+UNDEMONSTRATED = ": the false pass rate cannot be demonstrated with this data"
+
+
+def undemonstrated_notes(
+    models: Sequence[ModelScore], tallies: Mapping[str, TaskTally]
+) -> Sequence[str]:
+    """Notes if passing every question would block no model        C-135"""
+    unseen = [_undemonstrated_note(model, tallies.get(model.model)) for model in models]
+    return list(dict.fromkeys(note for note in unseen if note))
+
+
+def _undemonstrated_note(model: ModelScore, tally: TaskTally | None) -> str | None:
+    """A note if passing every question would block no model, as people failed too few    C-135"""
+    qa = model.tasks.get("qa")
+    if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
+        return None
+    asked = tally.metrics[FALSE_PASS].denominator
+    of_failures = tally.metrics.get(f"{FALSE_PASS}/{OF_FAILURES}")
+    failed = of_failures.denominator if of_failures is not None else 0
+    if not asked or _shows_failures(failed, asked):
+        return None
+    if of_failures is None or not failed:
+        return f"QA: {_failures_text(failed, asked)}{UNDEMONSTRATED}"
+    passed = of_failures.numerator
+    return (
+        f"{model.model}, QA: {_failures_text(failed, asked)}, "
+        f"the model passed {_passes_text(passed, failed)}"
+        f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
+    )
+
+
+def _shows_failures(failed: float, asked: float) -> bool:
+    """Whether a model that passes every question would breach the gate        C-35
+
+    True as well if a single false pass would: with that few questions the resolution is shown next
+    to the rate.
+    """
+    gate = load_spec().metrics[FALSE_PASS].gate
+    return gate is not None and gate.is_breached(100 * max(failed, 1) / asked)
+
+
+def _failures_text(failed: float, asked: float) -> str:
+    return f"people failed {f'{failed:g}' if failed else 'none'} of {asked:g} questions"
+
+
+def _passes_text(passed: float, failed: float) -> str:
+    if not passed:
+        return "none"
+    if passed < failed:
+        return f"{passed:g} of them"
+    return {1: "it", 2: "both"}.get(round(failed), "all of them")

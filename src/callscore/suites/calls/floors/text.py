@@ -10,7 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
+from callscore.core.task import FloorTally, Strategy
+from callscore.scorecard.floors import share
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.text.measures import CLASSES
 from callscore.suites.calls.text.reference import TextReference

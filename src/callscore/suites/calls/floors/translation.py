@@ -11,8 +11,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from callscore.core.task import FloorTally, Strategy
 from callscore.metrics.text import contains, plain_apostrophes, search_form
-from callscore.suites.calls.floors.tally import FloorTally, Strategy, mean_share, share
+from callscore.scorecard.floors import mean_share, share
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,

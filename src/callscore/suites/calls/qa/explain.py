@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from callscore.core.case import JsonObject
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
+from callscore.metrics.forms.words import imported_question, mark_in_words
 from callscore.scorecard.explain import quote
 from callscore.suites.calls.qa.measures import (
     EVIDENCE,
@@ -27,12 +29,18 @@ def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faul
     applicable = [q for q in reference.questions.values() if q.score is not None]
     marks = [mark_of(question, output.by_id.get(question.id), set()) for question in applicable]
     marks.sort(key=normalised_gap, reverse=True)
-    margin = reference.settings.score_margin_fraction
+    margin, config = reference.settings.score_margin_fraction, reference.case.config
     return {
-        "qa.question_score_accuracy": [_scores_of(m) for m in marks if not is_correct(m, margin)],
-        "qa.score_gap_accuracy": [_scores_of(mark) for mark in marks if normalised_gap(mark) > 0],
+        "qa.question_score_accuracy": [
+            _marks_of(mark, config) for mark in marks if not is_correct(mark, margin)
+        ],
+        "qa.score_gap_accuracy": [
+            _marks_of(mark, config) for mark in marks if normalised_gap(mark) > 0
+        ],
         "qa.false_pass_rate": [
-            _scores_of(mark) for mark in marks if mark.question.pass_fail and is_false_pass(mark)
+            _marks_of(mark, config)
+            for mark in marks
+            if mark.question.pass_fail and is_false_pass(mark)
         ],
         EVIDENCE: [
             f"{quote(question.id)} ({points} of {MOST_POINTS} points)"
@@ -48,8 +56,16 @@ def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faul
     }
 
 
-def _scores_of(mark: Mark) -> str:
-    given = "no score" if mark.given is None else f"{mark.given:g}"
-    scale = "" if mark.same_scale else " on another scale"
+def _marks_of(mark: Mark, config: JsonObject) -> str:
+    """Both marks of a question, in the words of its form if it was imported with one."""
     question = mark.question
-    return f"{quote(question.id)} (given {given}{scale}, expected {question.score:g})"
+    asked = imported_question(config, question.id)
+
+    def shown(points: float | None) -> str:
+        if points is None:
+            return "no score"
+        return f"{points:g}" if asked is None else mark_in_words(asked, points)
+
+    scale = "" if mark.same_scale else " on another scale"
+    given, expected = shown(mark.given), shown(question.score)
+    return f"{quote(question.id)} (given {given}{scale}, expected {expected})"

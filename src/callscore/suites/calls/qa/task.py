@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,11 +11,11 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import TOLERANCE
-from callscore.core.task import Measured, Needs
+from callscore.core.task import FloorTally, Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
-from callscore.suites.calls.prompt import asked_questions, build_prompt, reply_form
+from callscore.suites.calls.prompt import OMITTED, asked_questions, build_prompt, reply_form
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.form_schema import bind_to_form
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
@@ -27,6 +27,10 @@ from callscore.suites.calls.qa.reference import (
 )
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
+
+if TYPE_CHECKING:
+    from callscore.core.scorecard import ModelScore
+    from callscore.scorecard.tally import TaskTally
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
@@ -56,7 +60,10 @@ class QATask(CallTask[QAReference, QAOutput]):
     def prompt(self, case: Case) -> Prompt:
         """The form and the transcript."""
         structure, questions = structure_of(case, self._sources), asked_questions(case)
-        prompt = build_prompt(case, {"questions": questions}, structure)
+        asked: dict[str, Any] = {"questions": questions}
+        if _is_imported_form(case.config.get("form")):
+            asked["form"] = OMITTED
+        prompt = build_prompt(case, asked, structure)
         if self.settings.schema != "form" or prompt.schema is None:
             return prompt
         return msgspec.structs.replace(prompt, schema=bind_to_form(prompt.schema, questions))
@@ -84,6 +91,20 @@ class QATask(CallTask[QAReference, QAOutput]):
     def needs(self, reference: QAReference, of_case: Verdicts) -> Needs:
         """A judge for the reasons."""
         return Needs(judged=() if reference.reasons_absent else (EVIDENCE,))
+
+    def floor(self) -> FloorTally:
+        """Scores of trivial answers        C-135"""
+        from callscore.suites.calls.floors.qa import QAFloor
+
+        return QAFloor()
+
+    def notes(
+        self, models: Sequence[ModelScore], tallies: Mapping[str, TaskTally]
+    ) -> Sequence[str]:
+        """Notes if the data cannot show a false pass        C-135"""
+        from callscore.suites.calls.floors.qa import undemonstrated_notes
+
+        return undemonstrated_notes(models, tallies)
 
     def measure(
         self, reference: QAReference, output: QAOutput | Malformed, verdicts: Verdicts
@@ -128,6 +149,11 @@ class QATask(CallTask[QAReference, QAOutput]):
                 ),
             },
         )
+
+
+def _is_imported_form(value: object) -> bool:
+    """Whether a config key holds the form that `questions` were taken from (C-130, C-139)."""
+    return isinstance(value, dict) and "sections" in value
 
 
 def _malformed_measures(reasons_absent: bool, output: Malformed) -> Measured:

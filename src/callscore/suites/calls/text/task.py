@@ -14,7 +14,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import holds
 from callscore.core.suite import DataNames, no_data_names
-from callscore.core.task import Measured, Needs
+from callscore.core.task import FloorTally, Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
@@ -158,6 +158,12 @@ class TextTask(CallTask[TextReference, TextOutput]):
     def needs(self, reference: TextReference, of_case: Verdicts) -> Needs:
         """A judge for the parts of the summary."""
         return Needs(judged=[slug for slug in OFFERED if slug not in reference.absent])
+
+    def floor(self) -> FloorTally:
+        """Scores of trivial answers        C-135"""
+        from callscore.suites.calls.floors.text import TextFloor
+
+        return TextFloor(self.settings)
 
     def measure(
         self, reference: TextReference, output: TextOutput | Malformed, verdicts: Verdicts

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
-from callscore.core.task import Measured, Needs
+from callscore.core.task import FloorTally, Measured, Needs
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items
@@ -157,6 +157,12 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         is_found = bool(of_case) and outcomes.outcomes_of(reference, of_case).is_complete
         by_rule = () if is_found else (CRITICAL_FACTS, DRIFT)
         return Needs((FLUENCY, CRITICAL_FACTS), compared, by_rule)
+
+    def floor(self) -> FloorTally:
+        """Scores of trivial answers        C-135"""
+        from callscore.suites.calls.floors.translation import TranslationFloor
+
+        return TranslationFloor()
 
     def measure(
         self,

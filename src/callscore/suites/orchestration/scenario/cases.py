@@ -187,8 +187,11 @@ def agent_messages(
 
 
 def step_case(step: StepCase, case_id: str = "") -> Case:
-    """The step as a case with its gold, under its own id or another."""
-    return Case(case_id or step.id, SCENARIO, "", {}, gold_reply(step.step))
+    """The step as a case with its gold, under its own id or another; its call is the scenario."""
+    lang, _, place = step.id.partition("/")
+    scenario = place.rpartition("#")[0]
+    gold = gold_reply(step.step)
+    return Case(case_id or step.id, SCENARIO, "", {}, gold, call_id=scenario, lang=lang)
 
 
 def case_for_judge(scenario: Scenario, step: AgentStep) -> Case:

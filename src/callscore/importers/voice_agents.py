@@ -1,9 +1,8 @@
-"""Chats: objects with `messages`, and the ElevenLabs and Retell formats with tool calls."""
+"""Platforms of voice agents: ElevenLabs and Retell, with tool calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,101 +10,7 @@ import msgspec
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
 from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.source import Source, convert
-
-
-class _Message(msgspec.Struct):
-    role: str = ""
-    content: Any = None
-    name: str | None = None
-    tool_calls: Sequence[Mapping[str, Any]] | None = None
-
-
-class Chat(msgspec.Struct):
-    """The fields of a chat that are read."""
-
-    messages: Sequence[_Message]
-    id: str | int | None = None
-    conversation_id: str | int | None = None
-    call_id: str | int | None = None
-    lang: str | None = None
-    language: str | None = None
-
-    @property
-    def first_id(self) -> str:
-        """The first of its ids that is set, or an empty text."""
-        ids = (self.call_id, self.conversation_id, self.id)
-        return next((str(id_) for id_ in ids if id_ is not None), "")
-
-
-def is_chat(source: Source) -> bool:
-    """Whether the file has objects with `messages` that have a role."""
-    return any(_has_messages(value) for value in source.objects[:5])
-
-
-def _has_messages(value: Any) -> bool:
-    messages = value.get("messages") if isinstance(value, dict) else None
-    return isinstance(messages, list) and any(
-        isinstance(message, dict)
-        and "role" in message
-        and {"content", "tool_calls"} & message.keys()
-        for message in messages[:5]
-    )
-
-
-def read_chat(source: Source, context: ImportContext) -> ImportIterator:
-    """Read every conversation of the file; system messages are skipped."""
-    values = source.objects
-    for number, value in enumerate(values):
-        path = f"$[{number}]" if len(values) > 1 else "$"
-        if not _has_messages(value):
-            yield SkippedPart(f"{source.name}: {path}", "has no `messages` with roles")
-            continue
-        chat = convert(value, Chat, source.name, path)
-        fallback = (
-            context.fallback_id if len(values) == 1 else f"{context.fallback_id}-{number + 1}"
-        )
-        turns = list(message_turns(chat.messages, path))
-        for turn in turns:
-            if turn.label == "system":
-                yield SkippedPart(f"{source.name}: {turn.source}", "a system message")
-        spoken = [turn for turn in turns if turn.label != "system"]
-        details = CallDetails(chat.first_id or fallback, chat.lang or chat.language)
-        yield from build_conversation("chat", spoken, details, context)
-
-
-def message_turns(messages: Sequence[_Message], path: str) -> Iterator[RawTurn]:
-    """One turn per message; the result of a tool is a turn of the system."""
-    for number, message in enumerate(messages):
-        yield RawTurn(
-            "tool" if message.role == "function" else message.role,
-            content_text(message.content),
-            tool_calls=list(map(normalise_tool_call, message.tool_calls or ())),
-            source=f"{path}.messages[{number}]",
-        )
-
-
-def content_text(content: Any) -> str:
-    """The text of a message: a string, or the text parts of a list."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = [part.get("text") if isinstance(part, dict) else part for part in content]
-        return "\n".join(text for text in texts if isinstance(text, str))
-    return ""
-
-
-def normalise_tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call of any API as `name` and `arguments`."""
-    function = call.get("function")
-    inner: Mapping[str, Any] = function if isinstance(function, dict) else call
-    name = inner.get("name") or inner.get("tool_name") or inner.get("function") or ""
-    arguments: Any = next(
-        (inner[key] for key in ("arguments", "params_as_json", "input", "args") if key in inner), {}
-    )
-    if isinstance(arguments, str):
-        with suppress(msgspec.DecodeError, RecursionError):
-            arguments = msgspec.json.decode(arguments or "{}")
-    return {"name": str(name), "arguments": arguments}
+from callscore.importers.turn_lists import normalise_tool_call
 
 
 class _ElevenLabsTurn(msgspec.Struct):

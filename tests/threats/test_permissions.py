@@ -1,4 +1,4 @@
-"""A config from elsewhere cannot collect keys: each goes where its user has let it go (S-14)."""
+"""A config from elsewhere collects no keys, calls or files: its user is asked (S-14)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from callscore.core.errors import ConfigError
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
+from callscore.runner.prepare import open_models
 from command_server import NEVER_S
 from commands import environment, run
 from eval_files import cases_file, eval_file, remote_model, right_answer
@@ -192,3 +193,47 @@ def test_offline_runs_and_stub_servers_need_no_trust(tmp_path: Path) -> None:
         assert run("run", path, env=own).returncode == 0
         assert run("run", path, "--dry-run", env=own).returncode == 0
     assert not (tmp_path / "config").exists()
+
+
+def test_s14_calls_go_to_no_new_host_without_a_key_either(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"nothing was ever sent to {HOST}, .* --trust-config"):
+        opened(tmp_path, api_key_env=None)
+    with ask_user_with(answer_yes):
+        opened(tmp_path, api_key_env=None)
+    assert remembered(tmp_path) == {"calls": [HOST]}
+    opened(tmp_path, api_key_env=None)  # it was asked once
+    opened(tmp_path, "http://localhost:8000/v1", api_key_env=None)
+
+
+def test_s14_a_host_that_gets_a_key_may_get_calls_without_one(tmp_path: Path) -> None:
+    with ask_user_with(answer_yes):
+        opened(tmp_path)
+    opened(tmp_path, api_key_env=None)
+
+
+@pytest.mark.parametrize("part", ["data", "prompts"])
+def test_s14_files_outside_the_project_leave_the_machine_only_with_consent(
+    tmp_path: Path, part: str
+) -> None:
+    project, other, home = (tmp_path / name for name in ("project", "other", "home"))
+    for folder in (project, other, home):
+        folder.mkdir()
+    named: dict[str, object] = {"data": "cases.jsonl"}
+    if part == "data":
+        cases_file(other, 1)
+        named = {"data": str(other / "cases.jsonl")}
+    else:
+        cases_file(project, 1)
+        (other / "secret.md").write_text("the secret {{transcript_text}}")
+        named["prompts"] = {"qa": "../other/secret.md"}
+    model = remote_model("https://api.openai.com/v1", api_key_env="OPENAI_API_KEY")
+    path = eval_file(project, [model], **named)
+    known = {"OPENAI_API_KEY": KEY, "HOME": str(home)}
+    config = load_eval(path)
+    with pytest.raises(ConfigError, match=rf"{other}/.* is outside the project, .*--trust-config"):
+        open_models(config, known)
+    with ask_user_with(answer_yes):
+        open_models(config, known)
+    open_models(config, known)  # it was asked once
+    simulated = eval_file(project, [{"name": "m", "provider": "simulated"}], **named)
+    open_models(load_eval(simulated), {"HOME": str(tmp_path)})  # nothing leaves the machine

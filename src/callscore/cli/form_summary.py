@@ -1,0 +1,72 @@
+"""The QA form on the card of a run: counted as cases are scored, if the data have a form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from callscore.config.config import EvalConfig
+    from callscore.core.scorecard import Scorecard
+    from callscore.report.layout import Line
+    from callscore.report.source import CaseView
+    from callscore.runner.prepare import RunOptions
+
+FIRST_BYTES = 1 << 20
+
+
+class FormSummary:
+    """Counts the marks of all models; nothing unless a case file has an imported form."""
+
+    def __init__(self, config: EvalConfig) -> None:
+        self._has_form = any(map(_has_form, config.cases))
+        if self._has_form:
+            from callscore.report.details.form_totals import FormTotals
+            from callscore.report.details.question_agreement import QuestionCounter
+
+            scoring = config.scoring
+            settings = msgspec.to_builtins(scoring.checked_settings()) | dict(scoring.settings)
+            self._totals, self._questions = FormTotals(), QuestionCounter(settings)
+
+    def add_to(self, options: RunOptions) -> RunOptions:
+        """Count every case that is scored; a race scores cases more than once."""
+        if not self._has_form or options.race:
+            return options
+        other = options.on_case
+
+        def count(view: CaseView) -> None:
+            if other is not None:
+                other(view)
+            self._add(view)
+
+        return msgspec.structs.replace(options, on_case=count)
+
+    def _add(self, view: CaseView) -> None:
+        from callscore.report.details.decoded_case import decode_case
+
+        if "questions" in view.case.expected_outcome:
+            case = decode_case(view)
+            self._totals.add(case)
+            self._questions.add(case)
+
+    def lines(self, card: Scorecard, width: int) -> Iterable[Line]:
+        """The form by section and question; empty if there is none."""
+        if not self._has_form:
+            return ()
+        from callscore.report.form_terminal import form_lines
+
+        models = [model.model for model in card.models]
+        return form_lines(self._totals, self._questions.worst_first(), models, width)
+
+
+def _has_form(path: Path) -> bool:
+    """Whether a case file begins like one of `callscore import --form`."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(FIRST_BYTES).replace(b" ", b"")
+    except OSError:
+        return False
+    return b'"form":{' in begin

@@ -1,0 +1,29 @@
+"""Every bench works: run on a handful of cases, so that one that is broken cannot hide."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench.__main__ import BENCHES
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_a_bench_runs_to_its_end_on_tiny_sizes(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--tiny", name],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    heading, *lines = done.stdout.split("\n== ")[1].splitlines()
+    assert heading == name
+    if lines[0].startswith("skipped: "):
+        pytest.skip(lines[0])
+    assert any(any(map(str.isdigit, line)) for line in lines), done.stdout
