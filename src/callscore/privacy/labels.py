@@ -145,7 +145,7 @@ _REQUEST = re.compile(
 )
 
 
-class Label(NamedTuple):
+class DataLabel(NamedTuple):
     """A label in a text."""
 
     start: int
@@ -161,7 +161,7 @@ class Labels:
         self._before = before
 
     @cached_property
-    def all(self) -> Sequence[Label]:
+    def all(self) -> Sequence[DataLabel]:
         """The labels, in order."""
         return find_labels(self._text)
 
@@ -175,7 +175,7 @@ class Labels:
         """What they ask for last."""
         return asked_for(self._before)
 
-    def before(self, start: int, reach: int = CONTEXT) -> Label | None:
+    def before(self, start: int, reach: int = CONTEXT) -> DataLabel | None:
         """The nearest label that ends before a place."""
         at = bisect_right(self._ends, start)
         return self.all[at - 1] if at and self._ends[at - 1] >= start - reach else None
@@ -186,7 +186,7 @@ class Labels:
         last = bisect_right(self._ends, start)
         return any(one.kind == kind for one in self.all[first:last])
 
-    def linked(self, start: int, end: int) -> Label | None:
+    def linked(self, start: int, end: int) -> DataLabel | None:
         """The label that only link words separate from a value: before it, else after it."""
         label = self.before(start, 60)
         if label is not None and _LINK.fullmatch(self._text, label.end, start):
@@ -202,12 +202,12 @@ class Labels:
         return [one.end for one in self.all]
 
 
-def find_labels(text: str) -> Sequence[Label]:
+def find_labels(text: str) -> Sequence[DataLabel]:
     """Every label of a text, in order."""
-    found: list[Label] = []
+    found: list[DataLabel] = []
     for match in _LABEL.finditer(text):
         kind: LabelKind = match.lastgroup  # type: ignore[assignment]
-        label = Label(match.start(), match.end(), kind)
+        label = DataLabel(match.start(), match.end(), kind)
         last = found[-1] if found else None
         if (
             kind == "number"
