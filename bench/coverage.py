@@ -99,9 +99,9 @@ def coverage(
     dice = np.random.default_rng([calls, len(population.name)])
     held = np.zeros(2)
     for _ in range(samples):
-        matrix, shape = _matrix(population, population.draw(dice, calls), dice)
+        matrix, shape = matrix_of(population, population.draw(dice, calls), dice)
         interval = _interval(population, matrix, shape, resamples)
-        low, high = _claim(matrix, shape)
+        low, high = claim_limits(matrix, shape)
         held += (
             interval.low <= population.truth <= interval.high,
             population.truth <= high if population.is_rate else low <= population.truth,
@@ -109,7 +109,7 @@ def coverage(
     return Coverage(*(held / samples))
 
 
-def _matrix(
+def matrix_of(
     population: Population, drawn: Sequence[Floats], dice: Dice
 ) -> tuple[CallMatrix, ModelShape]:
     """The calls as scoring would leave them: one task with one row."""
@@ -153,7 +153,8 @@ def _interval(
     return bounds
 
 
-def _claim(matrix: CallMatrix, shape: ModelShape) -> tuple[float, float]:
+def claim_limits(matrix: CallMatrix, shape: ModelShape) -> tuple[float, float]:
+    """The claim limits of the row, each one-sided at 95 %."""
     (found,) = claim_scores([ClaimInput(shape, matrix, matrix.sums.max(axis=1))])
     return found.limits["row", "t.row"]
 
@@ -174,9 +175,9 @@ def table(measured: Mapping[Population, Sequence[Coverage]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(page: Path, found: str) -> None:
-    """Replace the table in a page by a new one."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(HEADER)
+def replace_table(page: Path, header: str, found: str) -> None:
+    """Replace the table with this header in a page by a new one."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(header)
     after = rest[rest.index("\n\n") + 1 :]
     page.write_text(before + found + after, encoding="utf-8")
 
@@ -187,7 +188,7 @@ def main() -> None:
         for population in POPULATIONS
     }
     if len(sys.argv) > 1:
-        write(Path(sys.argv[1]), table(measured))
+        replace_table(Path(sys.argv[1]), HEADER, table(measured))
     print(table(measured))
 
 

@@ -190,7 +190,7 @@ SITUATIONS = [
                          calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; small and
                          big cannot be distinguished (-0.010 [-0.022, 0.002]); no number
-                         of calls is promised, they may be equal.
+                         of calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -203,7 +203,8 @@ SITUATIONS = [
         """
         LIKELY           small: best quality and lowest price of 2 models that pass.
                          Final 0.900, $1.000 per 1000 calls. Not certain: these 50 calls
-                         cannot show it, about 149 calls would show it.
+                         cannot show it, about 149 calls would show it if they are
+                         equal.
         BEST QUALITY     small and big: Final 0.900, $1.000 and $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.900 at $1.000 per 1000
                          calls.
@@ -239,7 +240,8 @@ SITUATIONS = [
         LIKELY           small: not worse than big by more than 0.02, at 10 % of its
                          price. Final 0.920 [0.900–0.940] against 0.930 [0.910–0.950],
                          $1.000 against $10.00 per 1000 calls. Not certain: these 400
-                         calls cannot show it, about 479 calls would show it.
+                         calls cannot show it, about 605 calls would show it if the
+                         difference of -0.010 holds.
         BEST QUALITY     big: Final 0.930 [0.910–0.950], $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.920 at $1.000 per 1000
                          calls.
@@ -257,13 +259,14 @@ SITUATIONS = [
         """
         LIKELY           big: best quality; small is cheaper and 0.100 lower, which may
                          be chance. Final 0.900, $10.00 per 1000 calls. Not certain:
-                         these 20 calls cannot show it, about 55 calls would show it.
+                         these 20 calls cannot show it, about 81 calls would show it if
+                         the difference of +0.100 holds.
         BEST QUALITY     big: Final 0.900.
         RANK 1           small: by cost efficiency, Final 0.800 at $1.000 per 1000
                          calls.
         HOW SURE         20 calls: up to 14 % of calls could fail unseen; big and small
-                         cannot be distinguished (+0.100 [-0.020, 0.220]); about 73
-                         calls would show a difference of 0.100.
+                         cannot be distinguished (+0.100 [-0.020, 0.220]); no number of
+                         calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -278,14 +281,14 @@ SITUATIONS = [
         """
         LIKELY           small: cannot be distinguished from big, at 10 % of its price.
                          Final 0.900 against 0.910, $1.000 against $10.00 per 1000
-                         calls. Not certain: these 100 calls cannot show it, about 750
-                         calls would show it.
+                         calls. Not certain: these 100 calls cannot show it, about 1,138
+                         calls would show it if the difference of -0.010 holds.
         BEST QUALITY     big: Final 0.910, $10.00 per 1000 calls.
         RANK 1           small: by cost efficiency, Final 0.900 at $1.000 per 1000
                          calls.
         HOW SURE         100 calls: up to 3.0 % of calls could fail unseen; small and
-                         big cannot be distinguished (-0.010 [-0.040, 0.020]); about 800
-                         calls would show a difference of 0.010.
+                         big cannot be distinguished (-0.010 [-0.040, 0.020]); no number
+                         of calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -352,8 +355,8 @@ SITUATIONS = [
         BEST QUALITY     a: Final 0.910, $1.000 per 1000 calls.
         RANK 1           a: by cost efficiency, Final 0.910 at $1.000 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a and b
-                         cannot be distinguished (+0.010 [-0.010, 0.030]); about 1,200
-                         calls would show a difference of 0.010.
+                         cannot be distinguished (+0.010 [-0.010, 0.030]); no number of
+                         calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -403,7 +406,7 @@ SITUATIONS = [
         RANK 1           b: by cost efficiency, Final 0.900 at $1.000 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; a and b
                          cannot be distinguished (+0.010 [-0.010, 0.030]); no number of
-                         calls is promised, they may be equal.
+                         calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -421,7 +424,7 @@ SITUATIONS = [
         RANK 1           local: by cost efficiency, Final 0.920 at $0 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; local and
                          big cannot be distinguished (-0.010 [-0.022, 0.002]); no number
-                         of calls is promised, they may be equal.
+                         of calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -793,8 +796,8 @@ SITUATIONS = [
         RANK 1           small: by cost efficiency, Final 0.910 at $1.000 per 1000
                          calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; small and
-                         big cannot be distinguished (-0.020 [-0.044, 0.004]); about 900
-                         calls would show a difference of 0.020.
+                         big cannot be distinguished (-0.020 [-0.044, 0.004]); no number
+                         of calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -1142,8 +1145,8 @@ SITUATIONS = [
         BEST QUALITY     b: Final 0.900 [0.840–0.940], $1.000 per 1000 calls.
         RANK 1           a: by cost efficiency, Final 0.910 at $1.000 per 1000 calls.
         HOW SURE         400 calls: up to 0.75 % of calls could fail unseen; b and a
-                         cannot be distinguished (+0.020 [-0.010, 0.050]); about 800
-                         calls would show a difference of 0.020.
+                         cannot be distinguished (+0.020 [-0.010, 0.050]); no number of
+                         calls is promised: the models may be equal.
         """,
     ),
     Situation(
@@ -1200,8 +1203,8 @@ SITUATIONS = [
         BEST QUALITY     good: Final 0.980.
         RANK 1           good: by cost efficiency, Final 0.980 at $10.00 per 1000 calls.
         HOW SURE         6 calls: up to 40 % of calls could fail unseen; good and silent
-                         cannot be distinguished (+0.980 [-0.100, 1.000]); about 7 calls
-                         would show a difference of 0.980.
+                         cannot be distinguished (+0.980 [-0.100, 1.000]); no number of
+                         calls is promised: the models may be equal.
         """,
     ),
 ]

@@ -46,6 +46,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("decide.md", {"yaml", "console", "python"}),
         *((f"examples/{task}.md", {"json", "console"}) for task in EXAMPLES),
         ("first-hour.md", {"vtt", "json", "csv", "text", "yaml", "console"}),
+        ("qa-form.md", {"json", "csv", "yaml", "console", "python"}),
         ("import.md", {"csv", "console"}),
         ("export.md", {"yaml", "console"}),
         ("report.md", {"console", "python"}),

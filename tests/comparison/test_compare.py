@@ -20,6 +20,8 @@ from commands import run
 from eval_files import eval_file, read_json
 
 CALLS = 24
+Side = tuple[Scorecard, Path]
+"""A scorecard and its results file."""
 
 
 def form_of(points: int) -> Json:
@@ -93,7 +95,7 @@ def test_cases_are_fixed_and_broken_and_the_weightiest_come_first(files: Files) 
     assert found.cases[0].metrics["qa.question_score_accuracy"] == (0.5, 1.0)
 
 
-def test_a_clear_difference_is_distinguishable_and_a_small_one_is_not(files: Files) -> None:
+def test_stats3_a_clear_difference_is_distinguishable_and_a_small_one_is_not(files: Files) -> None:
     files.add("old", [0] * 20 + [5] * 4)
     files.add("new", [5] * 24)
     clear = files.compare()
@@ -105,7 +107,11 @@ def test_a_clear_difference_is_distinguishable_and_a_small_one_is_not(files: Fil
     small = files.compare()
     assert small.distinguishable is False
     assert "new.json and old.json cannot be distinguished" in small.conclusion
-    assert small.row("final").calls_needed is not None
+    assert small.row("final").calls_needed is None  # they may be equal
+    assert small.conclusion.endswith(
+        "; no number of calls is promised: the models may be equal; they differ in 2 calls, and no "
+        "test can show anything below six."
+    )
 
 
 def test_equal_answers_give_an_interval_that_says_so(files: Files) -> None:
@@ -248,18 +254,20 @@ def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
         (ModelDifference(-0.03, (-0.05, -0.01), True), "b is 0.030 [0.010, 0.050] above a"),
         (ModelDifference(0.0, (0.0, 0.0)), "a and b have the same score"),
         (
-            ModelDifference(0.01, (-0.01, 0.03), calls_needed=2345),
-            "a and b cannot be distinguished (+0.010 [-0.010, 0.030]); about 2,400 calls would"
+            ModelDifference(0.01, (0.001, 0.03), calls_needed=2345),
+            "a and b cannot be distinguished (+0.010 [0.001, 0.030]); about 2,400 calls would"
             " show a difference of 0.010",
         ),
         (
-            ModelDifference(0.001, (-0.02, 0.02)),
+            ModelDifference(0.001, (-0.02, 0.02), calls_needed=2345),
             "a and b cannot be distinguished (+0.001 [-0.020, 0.020]); no number of calls is"
-            " promised, they may be equal",
+            " promised: the models may be equal",
         ),
     ],
 )
-def test_what_separates_two_models_is_said_in_words(above: ModelDifference, says: str) -> None:
+def test_stats3_what_separates_two_models_is_said_in_words(
+    above: ModelDifference, says: str
+) -> None:
     assert describe_separation(above, "a", "b") == says
     assert round_up_calls(7) == "7"
 
@@ -269,3 +277,39 @@ def test_a_results_file_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> 
     path.write_bytes(b'{"other": ' + b"[" * 5000 + b"]" * 5000 + b"}\n")
     with pytest.raises(DataError, match=r"results.jsonl:1: .* expected a line of --results"):
         read_results(path)
+
+
+def scored_with_benchmarks(folder: Path, name: str, points: Sequence[int], **more: object) -> Side:
+    """A scorecard of option A, and its results: the benchmarks that ran count."""
+    results = folder / f"{name}.jsonl"
+    card = callscore.score(
+        cases(),
+        answers("m", points),
+        results=results,
+        judge="offline",
+        embedder="none",
+        benchmarks=True,
+        **{"settings": {"benchmarks.partial": "mean"}, **more},  # type: ignore[arg-type]
+    )
+    return card, results
+
+
+def test_c79_the_official_option_of_both_is_compared(tmp_path: Path) -> None:
+    (old, before), (new, after) = (
+        scored_with_benchmarks(tmp_path, *of) for of in (("old", [5, 0] * 12), ("new", [5] * 24))
+    )
+    finals = [card.models[0].final for card in (old, new)]
+    assert [final.option for final in finals] == ["A", "A"]
+    assert finals[0].score != finals[0].b
+    row = callscore.compare(old, new, results=(before, after)).row("final")
+    assert (row.first, row.second) == pytest.approx([final.score for final in finals])
+
+
+def test_c79_a_final_of_option_a_is_not_compared_with_one_of_option_b(tmp_path: Path) -> None:
+    """The same settings, but the benchmarks of one model are incomplete."""
+    (old, _), (new, _) = (scored_with_benchmarks(tmp_path, of, [5] * 24) for of in ("old", "new"))
+    final = msgspec.structs.replace(new.models[0].final, option="B")
+    model = msgspec.structs.replace(new.models[0], final=final)
+    other = msgspec.structs.replace(new, models=[model])
+    with pytest.raises(UsageError, match="differ in option of the Final Score: A and B"):
+        callscore.compare(old, other)

@@ -148,3 +148,39 @@ def test_missed_gates_annotate_the_job_and_its_summary(tmp_path: Path) -> None:
     assert "1 missed of 3 gates" in summary.read_text(encoding="utf-8")
     outside = ran(path)
     assert "::error" not in outside.stderr
+
+
+def planned(path: Path, *options: str) -> dict[str, Json]:
+    """The lines of a plan by purpose."""
+    done = run("plan", path, *options, "--json", "plan.json", cwd=path.parent)
+    assert done.returncode == 0, done.stderr
+    return {line["purpose"]: line for line in read_json(path.parent / "plan.json")["lines"]}
+
+
+def test_stats3_a_pilot_whose_difference_may_be_nothing_promises_no_number(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, 0.12)
+    ran(path)
+    lines = planned(path)
+    assert lines["observed_difference"]["calls"] is None
+    why = "no number of calls is promised: the models may be equal"
+    assert lines["observed_difference"]["why"] == why
+    assert lines["difference"]["calls"] > CALLS
+
+
+def test_stats3_a_plan_for_more_models_takes_more_calls(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, 0.5)
+    ran(path)
+    two, five = planned(path), planned(path, "--models", "5")
+    assert five["difference"]["calls"] > 1.5 * two["difference"]["calls"]
+    assert five["width"]["calls"] == two["width"]["calls"]
+    assert two["difference"]["shown"] and two["observed_difference"]["calls"] <= CALLS
+
+
+def test_stats3_models_that_differ_in_a_few_calls_are_not_planned_for(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, 0.6)
+    ran(path, "--limit", "5")
+    lines = planned(path)
+    says = "they differ in 5 calls, and no test can show anything below six"
+    assert [lines[of]["why"] for of in ("difference", "observed_difference")] == [says, says]
+    done = run("compare", f"{path.name}:old", f"{path.name}:new", cwd=tmp_path)
+    assert says in " ".join(done.stdout.split())

@@ -49,6 +49,28 @@ def test_r18_resuming_a_changed_file_says_what_would_be_paid_again(tmp_path: Pat
         assert len(stub.requests) == before + 12
 
 
+def test_r18_an_unknown_price_of_one_model_leaves_the_cost_of_asking_again_unknown(
+    tmp_path: Path,
+) -> None:
+    cases_file(tmp_path, 6)
+    gate = Gate(FaultyChat(right_answer))
+    with serving(gate) as stub:
+
+        def changed(**params: float) -> Path:
+            priced = remote_model(stub.url, "priced", limits={"concurrency": 1}, params=params)
+            unpriced = remote_model(stub.url, "free", limits={"concurrency": 1}, params=params)
+            del unpriced["price"]
+            return eval_file(tmp_path, [unpriced, priced])
+
+        path = changed()
+        broken_off(path, stub, gate, 7)
+        changed(temperature=0.5)
+        done = run("run", path, "--resume", "--no-preflight")
+    assert done.returncode == 2
+    assert "would be paid for again at an unknown price" in done.stderr
+    assert "$" not in done.stderr
+
+
 def test_a_new_run_of_a_changed_file_needs_no_yes(tmp_path: Path) -> None:
     cases_file(tmp_path, 2)
     gate = Gate(FaultyChat(right_answer))

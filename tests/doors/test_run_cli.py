@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from callscore.config.config import load_eval
+from callscore.runner.estimate import dry_run
+from callscore.runner.prepare import RunOptions, prepare
 from command_server import NEVER_S
 from commands import KEY, line_of, run, run_in_new_process, start, wait_for
 from eval_files import (
@@ -396,6 +399,21 @@ def test_a_dry_run_sends_nothing_and_names_the_price(tmp_path: Path) -> None:
     assert lines["unpriced"].endswith("unknown")
     assert lines["In"].endswith("unknown")
     assert not (tmp_path / ".callscore").exists()
+
+
+def test_a_dry_run_expects_no_reply_longer_than_a_model_may_write(tmp_path: Path) -> None:
+    cases_file(tmp_path, 10)
+    models = [
+        remote_model("http://127.0.0.1:9/v1", "brief", params={"max_tokens": 3}),
+        remote_model("http://127.0.0.1:9/v1", "free"),
+    ]
+    config = load_eval(eval_file(tmp_path, models))
+    brief, free = dry_run(prepare(config, RunOptions(), sending=False))
+    assert (brief.output_tokens, brief.most_output_tokens) == (30, 30)
+    assert 30 < free.output_tokens < free.most_output_tokens
+    assert brief.cost_usd is not None and free.cost_usd is not None
+    assert brief.cost_usd == brief.most_cost_usd
+    assert brief.cost_usd < free.cost_usd
 
 
 def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:

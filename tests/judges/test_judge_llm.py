@@ -228,6 +228,21 @@ def test_24_8_a_quote_without_a_word_of_the_claim_goes_to_the_second_judge() -> 
     assert TRUE.text in asked
 
 
+@pytest.mark.parametrize("quote", [TRUE.text, ""])
+def test_c102_words_that_code_chose_are_flagged(quote: str) -> None:
+    """A judge that names the turn has not quoted it."""
+
+    def naming_the_turn(items: list[dict[str, Any]]) -> None:
+        for item in items:
+            if item["quote"] == TRUE.text:
+                item["quote"] = quote
+
+    answer = judge(GIVEN, LLMJudge(WritingModel(change_items(naming_the_turn), name="a")))
+    assert isinstance(answer, JudgeResult)
+    notes = {verdict.note for verdict in answer.verdicts}
+    assert ("quote_chosen" in answer.flags, "quote_chosen" in notes) == (not quote, not quote)
+
+
 class Failing(LiteralModel):
     """Fails some attempts, and refuses a schema if told so."""
 

@@ -18,3 +18,15 @@ def test_a_form_in_which_only_weightless_parts_apply_has_no_total(mode: Mode) ->
     form = Form("f", "Service", sections, mode, "aws")
     assert total(form, {"a1": None, "b1": 1.0}).percent is None
     assert total(form, {"a1": 1.0, "b1": 0.0}).percent == 100
+
+
+@pytest.mark.parametrize(("mark", "fails"), [(0.0, True), (0.5, True), (1.0, False), (None, False)])
+def test_losing_a_part_of_the_points_of_a_fatal_question_fails_the_form(
+    mark: float | None, fails: bool
+) -> None:
+    options = [Option("yes", "Yes", 1.0), Option("partly", "Partly", 0.5), Option("no", "No", 0.0)]
+    fatal = FormQuestion("kill", "?", options=options, is_fatal=True, na_allowed=True)
+    other = FormQuestion("other", "?", options=options)
+    form = Form("f", "Service", [Section("a", "a", [fatal, other])], "question_weights", "genesys")
+    found = total(form, {"kill": mark, "other": 1.0})
+    assert (found.failed_by == ["kill"], found.percent == 0) == (fails, fails)

@@ -172,6 +172,8 @@ def test_c46_other_scripts_and_currency_signs_are_not_unspaced(text: str) -> Non
         ("किताबें खरीदी", "किताब", False),
         ("यह किताब है", "किताब", True),
         ("KYC를 완료", "kyc", True),
+        ("고객KYC 확인", "kyc", True),
+        ("담당자refund요청", "refund", True),
         ("15일", "5", False),
         ("15일", "15", True),
         ("it costs ₹49.", "₹49", True),

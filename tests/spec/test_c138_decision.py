@@ -69,7 +69,7 @@ def test_c138_identical_answers_at_a_tenth_of_the_price_are_likely_with_50_calls
     outputs = answers("big", 50, 10.0) + answers("small", 50, 1.0)
     made = score(calls(50), outputs, tmp_path).card
     assert words(made)[0] == "LIKELY small"
-    assert "about 149 calls would show it" in made.decision[0].why
+    assert "about 149 calls would show it if they are equal" in made.decision[0].why
 
 
 def test_c138_identical_answers_at_a_tenth_of_the_price_are_recommended_with_200_calls(

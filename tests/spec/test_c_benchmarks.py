@@ -92,6 +92,18 @@ def test_c88_the_mean_decides_the_binary_and_the_share_of_passing_cases_is_shown
     assert (entry.binary, entry.case_pass_rate) == (1, 0.5)
 
 
+def test_c88_a_case_passes_by_the_mean_of_its_runs_and_counts_once() -> None:
+    tally = CriterionTally()
+    criterion = CRITERIA["bench.faithfulness"]
+    tally.add([Measure(1.0), Measure(0.85)], criterion)  # 0.925: passes, though one run does not
+    tally.add([Measure(1.0), Measure(0.7)], criterion)  # 0.85: fails, though one run passes
+    tallies = {"bench.faithfulness": tally}
+    found = score_benchmarks({"text": tallies}, spec.make_settings(), is_covered=True)
+    entry = found.criteria["bench.faithfulness"]
+    assert (entry.n, entry.case_pass_rate) == (2, 0.5)
+    assert entry.value == pytest.approx((0.925 + 0.85) / 2)
+
+
 def test_c89_with_fewer_than_eleven_the_score_is_provisional() -> None:
     ten = [True] * 8 + [False] * 2
     found = binaries(*ten)

@@ -269,6 +269,14 @@ def test_c86_equal_efficiency_shares_a_rank() -> None:
     assert ranking[-1].reason == "Final Score invalid: QA"
 
 
+@pytest.mark.parametrize(("gap", "ranks"), [(5e-10, [1, 1]), (5e-9, [1, 2])])
+def test_c86_scores_within_the_tolerance_share_every_rank(gap: float, ranks: list[int]) -> None:
+    ranking = rank([model("a", 0.8, 1.0), model("b", 0.8 - gap, 1.0)])
+    assert [e.rank for e in ranking] == ranks
+    assert [e.quality_rank for e in ranking] == ranks
+    assert [e.pareto for e in ranking] == [place == 1 for place in ranks]
+
+
 def test_c86_quality_is_ranked_apart_and_the_pareto_front_marked() -> None:
     ranking = rank([model("big", 0.9, 10.0), model("mid", 0.8, 1.0), model("bad", 0.7, 2.0)])
     assert {e.model: (e.quality_rank, e.pareto) for e in ranking} == {

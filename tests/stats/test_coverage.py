@@ -52,7 +52,7 @@ def test_the_table_of_coverage_replaces_the_one_on_the_page(tmp_path: Path) -> N
     page = tmp_path / "page.md"
     page.write_text(f"before\n\n{hard.HEADER}\n|---|\n| old |\n\nafter\n", encoding="utf-8")
     found = hard.table({hard.POPULATIONS[0]: [hard.Coverage(0.79, 0.9712)] * 3})
-    hard.write(page, found)
+    hard.replace_table(page, hard.HEADER, found)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n\n" + hard.HEADER) and text.endswith("|\n\nafter\n")
     assert "old" not in text and "| claim limit, one-sided 95 % | 97.1 % |" in text

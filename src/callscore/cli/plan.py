@@ -32,7 +32,7 @@ POSITIVE = click.FloatRange(0, min_open=True)
     type=SHARE,
     default=0.8,
     show_default=True,
-    help="The probability of seeing the difference if it exists.",
+    help="The probability that this many calls show it if it is so.",
 )
 @click.option(
     "--deviation",
@@ -54,6 +54,11 @@ POSITIVE = click.FloatRange(0, min_open=True)
     type=click.FloatRange(0),
     help="Without a pilot: dollars per 1000 calls, all models together.",
 )
+@click.option(
+    "--models",
+    type=click.IntRange(2),
+    help="How many models will be compared (those of the pilot; 2 without one).",
+)
 @click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--json", "json_file", type=FILE, help="Write the plan as JSON (- for stdout).")
@@ -67,6 +72,7 @@ def plan(
     rate: float,
     items: float,
     cost_per_1000: float | None,
+    models: int | None,
     store: Path | None,
     eval_file: Path | None,
     json_file: Path | None,
@@ -94,7 +100,9 @@ def plan(
 
     read = [path for path in (pilot and Path(pilot), eval_file, store or DEFAULT_STORE) if path]
     check_targets([output.path_unless_stdout(json_file)], read)
-    goals = PlanGoals(difference, width, power, deviation, limit, rate, items, cost_per_1000)
+    goals = PlanGoals(
+        difference, width, power, deviation, limit, rate, items, cost_per_1000, models
+    )
     if pilot is None:
         found = plan_from_assumptions(goals)
     else:

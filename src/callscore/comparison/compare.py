@@ -30,7 +30,7 @@ from callscore.comparison.row_differences import (
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.core.signature import changes_between
+from callscore.core.signature import SignatureChange, changes_between
 from callscore.engine.api_call import api_function
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
@@ -135,6 +135,7 @@ def compare_models(
 ) -> Comparison:
     """Compare two loaded models."""
     differences = changes_between(first.card.signature, second.card.signature)
+    differences = differences or _other_option(first.score, second.score)
     if differences and not force:
         parts = "; ".join(map(str, differences))
         raise UsageError(
@@ -177,6 +178,12 @@ def compare_models(
         ],
         unit=unit,
     )
+
+
+def _other_option(first: ModelScore, second: ModelScore) -> Sequence[SignatureChange]:
+    """Whether the Final Scores are of two options: one has incomplete benchmarks        C-79"""
+    options = first.final.option, second.final.option
+    return [] if options[0] == options[1] else [SignatureChange("option", *options)]
 
 
 def _unit_of(shape: ModelShape) -> str:

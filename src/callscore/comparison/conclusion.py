@@ -11,12 +11,13 @@ from callscore.comparison.inputs import Competitor
 from callscore.core.comparison import RowDifference
 from callscore.core.scorecard import DecisionLine, ModelContrast, ModelScore, Scorecard
 from callscore.core.spec import Spec
-from callscore.report.decision import describe_separation
+from callscore.report.decision import describe_separation, few_pairs
 from callscore.report.decision_lines import decision_lines
 from callscore.report.names import marked_name, origins_of
 from callscore.report.numbers import show_count
 from callscore.scorecard.decision import ModelDifference, difference
 from callscore.scorecard.ranking import rank
+from callscore.stats.power import LEAST_PAIRS
 
 
 class Conclusion(NamedTuple):
@@ -58,7 +59,11 @@ def conclude(
 
 
 def _detectable(final: RowDifference, above: ModelDifference, unit: str) -> str:
-    if above.significant or final.detectable is None:
+    if above.significant:
+        return ""
+    if 0 < final.discordant < LEAST_PAIRS:
+        return f"; {few_pairs(final.discordant, unit)}"
+    if final.detectable is None:
         return ""
     return f"; this many {unit}s can show differences of {final.detectable:.3f} or more"
 

@@ -114,14 +114,19 @@ def load_input(target: str, places: SearchPaths, results: Path | None = None) ->
 
 def input_from_card(card: Scorecard, label: str, results: Path | None = None) -> ComparisonInput:
     """The input of a scorecard, with its results file if there is one."""
-    catalog = _catalog(parts_of(card.signature).get("settings", ""))
+    parts = parts_of(card.signature)
+    catalog = _catalog(parts.get("settings", ""))
     if results is None:
         return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
     by_model = read_results(results)
     if any(SCENARIO in model.tasks for model in card.models):
         by_model = _without_steps(by_model, label)
+    tasks = {task for model in card.models for task in model.tasks}
+    criteria = catalog.spec_with(tasks).benchmarks.criteria if "option" in parts else ()
     contributions = {
-        model: contributions_from_results(of_model, catalog.formula)
+        model: contributions_from_results(
+            of_model, catalog.formula, criteria, catalog.settings.consistency_ddof
+        )
         for model, of_model in by_model.items()
     }
     notes = [
@@ -212,7 +217,7 @@ def shapes_by_model(card: Scorecard, catalog: Catalog) -> dict[str, ModelShape]:
 def _catalog(settings: str) -> Catalog:
     """The catalog for a scorecard, with the settings that its signature names."""
     pairs = [pair.partition("=") for pair in settings.split(",") if "=" in pair]
-    named = {name: value for name, _, value in pairs if name == "gates"}
+    named = {name: value for name, _, value in pairs if name in ("gates", "consistency.ddof")}
     return ScoreConfig(cases=(), settings=named).catalog
 
 

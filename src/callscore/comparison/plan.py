@@ -18,18 +18,23 @@ from callscore.comparison.row_differences import (
 )
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
-from callscore.core.scorecard import ModelScore
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.report.decision import MAY_BE_EQUAL, few_pairs
 from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
-from callscore.stats.call_counts import count_calls, rate_counts
+from callscore.stats.call_counts import call_rates, count_calls
 from callscore.stats.contributions import ModelShape
 from callscore.stats.matrix import ALL_CALLS, ColumnKey, call_matrix, make_units
+from callscore.stats.paired import discordant_calls
+from callscore.stats.pilot import NORMAL, PilotRate, Spread, pilot_rate, spread_of
 from callscore.stats.power import (
+    ALPHA,
+    LEAST_PAIRS,
     POWER,
+    alpha_per_pair,
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
-    influence_deviation,
 )
 from callscore.stats.resampling import round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 
 MAX_PAIRS = 10
 NO_SPREAD = "all calls of the pilot are equal"
+LEFT_OPEN = "no number of calls reaches {:.0%}: the pilot leaves it open whether the gate holds"
 
 
 class PlanGoals(msgspec.Struct, frozen=True):
@@ -57,17 +63,22 @@ class PlanGoals(msgspec.Struct, frozen=True):
     """Items per call that the rate counts."""
     cost_per_1000: float | None = None
     """The cost of 1000 calls for all models, in US dollars."""
+    models: int | None = None
+    """How many models will be compared; those of the pilot, or 2, if not given."""
 
 
 def plan_from_assumptions(goals: PlanGoals) -> Plan:
     """The calls needed for the goals, without a pilot run."""
     lines = []
     price = None if goals.cost_per_1000 is None else goals.cost_per_1000 / 1000
+    models = goals.models or 2
     if goals.deviation is not None:
-        lines.append(_with_cost(_difference_line(goals, (), goals.deviation), price))
-        lines.append(_with_cost(_width_line(goals, "a model", goals.deviation), price))
+        spread = Spread(goals.deviation)
+        lines.append(_with_cost(_difference_line(goals, (), spread, models), price))
+        lines.append(_with_cost(_width_line(goals, "a model", spread), price))
     if goals.limit is not None:
-        calls = calls_for_limit(goals.limit, goals.rate, goals.items)
+        pilot = PilotRate(0.0, goals.items, 1, heaviest=max(1.0, goals.items))
+        calls = calls_for_limit(goals.limit, pilot, goals.rate, goals.power)
         question = f"show that a rate of {goals.rate:.3g} is at most {goals.limit:g}"
         line = PlanLine("gate", question, "rate", [], goals.limit, calls)
         lines.append(_with_cost(line, price, "" if calls else "the rate is not below the limit"))
@@ -76,7 +87,7 @@ def plan_from_assumptions(goals: PlanGoals) -> Plan:
             "expected a pilot run, or assumptions: --deviation (for a difference or a width), "
             "--limit (for a gate)"
         )
-    return Plan("assumptions", goals.power, 0, lines)
+    return Plan("assumptions", goals.power, 0, lines, models=models)
 
 
 def plan_from_pilot(source: ComparisonInput, goals: PlanGoals) -> Plan:
@@ -85,10 +96,11 @@ def plan_from_pilot(source: ComparisonInput, goals: PlanGoals) -> Plan:
     known = [model for model in models if model.contributions]
     if not known:
         raise UsageError(f"{source.label}: {source.notes[0] if source.notes else 'has no calls'}")
+    compared = goals.models or max(2, len(known))
     lines = [
-        *(line for pair in _pairs(known) for line in _plan_pair(*pair, goals)),
+        *(line for pair in _pairs(known) for line in _plan_pair(*pair, goals, compared)),
         *(line for model in known for line in _plan_width(model, goals)),
-        *(line for model in known for line in _plan_gates(model)),
+        *(line for model in known for line in _plan_gates(model, goals)),
     ]
     calls = max(line.have for line in lines) if lines else 0
     notes = list(source.notes)
@@ -102,6 +114,7 @@ def plan_from_pilot(source: ComparisonInput, goals: PlanGoals) -> Plan:
         notes=notes,
         decision=source.card.decision,
         origins=origins_of(source.card.models),
+        models=compared,
     )
 
 
@@ -111,7 +124,10 @@ def _pairs(models: Sequence[Competitor]) -> Sequence[tuple[Competitor, Competito
     return list(combinations(ordered, 2))[:MAX_PAIRS]
 
 
-def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
+def _plan_pair(
+    first: Competitor, second: Competitor, goals: PlanGoals, models: int
+) -> Iterator[PlanLine]:
+    """The calls that distinguish two models, for the named difference and for the pilot's."""
     assert first.contributions is not None
     assert second.contributions is not None
     shape, *_ = shapes_by_unit(
@@ -124,24 +140,40 @@ def _plan_pair(first: Competitor, second: Competitor, goals: PlanGoals) -> Itera
     if pair.calls < 2 or FINAL not in jackknifed[0]:
         return
     values, jackknife = (jackknifed[1][FINAL][at] - jackknifed[0][FINAL][at] for at in (0, 1))
-    gap, deviation = abs(float(values[0])), influence_deviation(jackknife, pair.calls)
+    gap, spread = abs(float(values[0])), spread_of(jackknife, pair.calls)
     if not math.isfinite(gap):
         return
-    line = _difference_line(goals, names, deviation)
-    yield _with_cost(msgspec.structs.replace(line, have=pair.calls), price)
-    calls = calls_for_difference(gap, deviation, goals.power)
+    line = _difference_line(goals, names, spread, models)
+    calls = calls_for_difference(gap, spread, goals.power, alpha_per_pair(models))
     question = f"distinguish {_join_names(names)} if they differ by {gap:.3f}, as in the pilot"
-    observed = PlanLine(
-        "observed_difference", question, "final", names, gap, calls, have=pair.calls
-    )
-    yield _with_cost(observed, price, "" if calls is not None else _why_no_number(gap, deviation))
+    observed = PlanLine("observed_difference", question, "final", names, gap, calls)
+    shown, may_be_equal = _shown_by(first.card, names, gap, spread)
+    differing = int(discordant_calls(pair.second.sums - pair.first.sums).sum())
+    for one in (line, observed):
+        why = ""
+        if 0 < differing < LEAST_PAIRS:
+            why = few_pairs(differing)
+        elif one is observed and (may_be_equal or not gap):
+            why = MAY_BE_EQUAL.format("call")
+        elif one is observed and calls is None:
+            why = "every call of the pilot differs by the same, so its spread is unknown"
+        found = None if why else one.calls
+        planned = msgspec.structs.replace(one, calls=found, have=pair.calls, shown=shown)
+        yield _with_cost(planned, price, why)
 
 
-def _why_no_number(gap: float, deviation: float) -> str:
-    """Why no number of calls can be given for the difference of a pilot."""
-    if gap and not deviation > 0:
-        return "every call of the pilot differs by the same, so its spread is unknown"
-    return "they do not differ, or by too little for any number of calls"
+def _shown_by(
+    card: Scorecard, names: Sequence[str], gap: float, spread: Spread
+) -> tuple[bool, bool]:
+    """Whether the pilot distinguishes two models; whether they may be equal, as its interval says
+
+    A card without intervals is read by the normal approximation.
+    """
+    for pair in card.contrasts:
+        if pair.of != "efficiency" and {pair.first, pair.second} == set(names):
+            return pair.significant, pair.ci95 is None or pair.ci95[0] <= 0 <= pair.ci95[1]
+    error = NORMAL.inv_cdf(1 - ALPHA / 2) * spread.deviation / math.sqrt(max(1, spread.calls))
+    return False, gap <= error
 
 
 def _leave_one_out(
@@ -154,15 +186,18 @@ def _leave_one_out(
     return {key: (of_all[key], without[key]) for key in of_all}
 
 
-def _difference_line(goals: PlanGoals, models: Sequence[str], deviation: float) -> PlanLine:
-    calls = calls_for_difference(goals.difference, deviation, goals.power)
+def _difference_line(
+    goals: PlanGoals, models: Sequence[str], spread: Spread, compared: int
+) -> PlanLine:
+    alpha = alpha_per_pair(compared)
+    calls = calls_for_difference(goals.difference, spread, goals.power, alpha)
     who = _join_names(models) if models else "two models"
     question = f"distinguish {who} if they differ by {goals.difference:g}"
     return PlanLine("difference", question, "final", models, goals.difference, calls)
 
 
-def _width_line(goals: PlanGoals, name: str, deviation: float) -> PlanLine:
-    calls = calls_for_width(deviation, goals.width) if deviation else None
+def _width_line(goals: PlanGoals, name: str, spread: Spread) -> PlanLine:
+    calls = calls_for_width(spread, goals.width, goals.power)
     question = f"estimate the Final Score of {name} with an interval of {goals.width:g}"
     return PlanLine("width", question, "final", [], goals.width, calls)
 
@@ -176,41 +211,44 @@ def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     jackknifed = _leave_one_out(shape, matrix.place, matrix.sums)
     if FINAL not in jackknifed or units.size < 2:
         return
-    deviation = influence_deviation(jackknifed[FINAL][1], units.size)
-    line = _width_line(goals, plain(model.score.model, 40), deviation)
-    line = msgspec.structs.replace(line, models=[model.score.model], have=units.size)
+    spread = spread_of(jackknifed[FINAL][1], units.size)
+    line = _width_line(goals, plain(model.score.model, 40), spread)
+    final = model.score.final
+    limits = final.ci95 or final.zeroed_ci95
+    shown = limits is not None and limits[1] - limits[0] <= goals.width
+    line = msgspec.structs.replace(line, models=[model.score.model], have=units.size, shown=shown)
     yield _with_cost(line, _cost_per_call([model.score]))
 
 
-def _plan_gates(model: Competitor) -> Iterator[PlanLine]:
-    """The calls needed to demonstrate every rate gate, at the observed rate        STATS §2"""
+def _plan_gates(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
+    """The calls needed to demonstrate every rate gate, by its claim limit        STATS §2, §3"""
     assert model.contributions is not None
     if not model.has_counts:
         return
     for gate in model.rate_gates:
-        task = model.contributions.get(gate.slug.partition(".")[0])
-        counts = None
-        if task is not None:
-            counts = rate_counts(task, gate.slug, complement=gate.is_floor)
-        if task is None or counts is None:
+        name = gate.slug.partition(".")[0]
+        task = model.contributions.get(name)
+        rates = None if task is None else call_rates(task, gate.slug, complement=gate.is_floor)
+        if task is None or rates is None or not rates[1].any():
             continue
         have = count_calls(task)
         limit = gate.limit / 100 if gate.percent else gate.limit
         limit = 1 - limit if gate.is_floor else limit
-        rate = counts.events / counts.items
-        items = counts.items / have if rate else counts.calls / have
-        calls = calls_for_limit(limit, rate, items, counts.design_effect)
+        pilot = pilot_rate(*rates, have)
+        is_breached = pilot.events / pilot.items > limit
+        calls = None if is_breached else calls_for_limit(limit, pilot, power=goals.power)
+        why = "the observed rate breaches the limit" if is_breached else ""
+        if not is_breached and calls is None:
+            why = LEFT_OPEN.format(goals.power)
         word = "at least" if gate.is_floor else "at most"
         unit = " %" if gate.percent else ""
-        name = plain(model.score.model, 40)
-        question = f"show that {gate.label} of {name} is {word} {gate.limit:g}{unit}"
+        shown_name = plain(model.score.model, 40)
+        question = f"show that {gate.label} of {shown_name} is {word} {gate.limit:g}{unit}"
         line = PlanLine("gate", question, gate.slug, [model.score.model], gate.limit, calls)
-        line = msgspec.structs.replace(line, have=have)
-        yield _with_cost(
-            line,
-            _cost_per_call([model.score]),
-            "" if calls else "the observed rate breaches the limit",
-        )
+        claim = model.score.tasks[name].metrics[gate.slug].claim
+        shown = claim is not None and claim.holds
+        line = msgspec.structs.replace(line, have=have, shown=shown)
+        yield _with_cost(line, _cost_per_call([model.score]), why)
 
 
 def _with_cost(line: PlanLine, price: float | None, why: str = "") -> PlanLine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,8 @@ from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.strict_json import DECODE_ERRORS
-from callscore.scorecard.formula import TaskFormula
+from callscore.scorecard.criteria import CONSISTENCY, consistency_of
+from callscore.scorecard.formula import STRUCTURE, TaskFormula
 from callscore.stats.contributions import (
     BLOCKED,
     CALL_BLOCKED,
@@ -41,9 +42,15 @@ def read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
 
 
 def contributions_from_results(
-    results: Mapping[str, Sequence[CaseResult]], formula_of: Callable[[str], TaskFormula]
+    results: Mapping[str, Sequence[CaseResult]],
+    formula_of: Callable[[str], TaskFormula],
+    criteria: Collection[str] = (),
+    ddof: int = 1,
 ) -> dict[str, TaskContributions]:
-    """The contributions of cases by task: values without counts, which results do not have."""
+    """The contributions of cases by task: values without counts, which results do not have.
+
+    `criteria` has the slugs of the benchmarks if they count in the Final Score (C-79).
+    """
     by_task: dict[str, list[Sequence[CaseResult]]] = {}
     for runs in results.values():
         by_task.setdefault(runs[0].task, []).append(runs)
@@ -62,7 +69,25 @@ def contributions_from_results(
         )
         for slug in formula.slugs:
             columns.add_column(slug, [_mean(answered, slug) for answered in answered_by_case])
+        for slug in criteria:
+            measures = [
+                _consistency(answered, ddof) if slug == CONSISTENCY else _mean(answered, slug)
+                for answered in answered_by_case
+            ]
+            if any(measure.value is not None for measure in measures):
+                columns.add_column(slug, measures)
     return contributions
+
+
+def _consistency(runs: Sequence[CaseResult], ddof: int) -> Measure:
+    """How steady the task scores of a case are; a malformed reply counts 0        C-98"""
+    scores = [
+        Measure(0.0)
+        if any(reason.endswith(STRUCTURE) for reason in run.reasons)
+        else Measure(run.ungated_score)
+        for run in runs
+    ]
+    return consistency_of(scores, ddof) if scores else NO_VALUE
 
 
 def _flags(runs: Sequence[CaseResult], call_gates: set[str]) -> int:

@@ -37,11 +37,8 @@ from callscore.stats.paired import (
     mcnemar_p,
     sign_flip_p,
 )
-from callscore.stats.power import (
-    calls_for_difference,
-    detectable_difference,
-    influence_deviation,
-)
+from callscore.stats.pilot import spread_of
+from callscore.stats.power import calls_for_difference, detectable_difference
 from callscore.stats.resampling import ModelValues, Replicates, round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog
@@ -295,7 +292,8 @@ def _row_difference(
     gap, calls = subtract(first, second), _calls_behind(pair, key)
     bounds = difference_interval(gap, calls, name.unit)
     is_discordant = discordant_calls(_differences(pair, _sum_indices(key, pair)))
-    deviation = influence_deviation(gap.jackknife, calls)
+    spread = spread_of(gap.jackknife, calls)
+    excludes = bounds is not None and (bounds.low > 0 or bounds.high < 0)
     sides = _discordant_counts(pair, key)
     p, test = flip_p, "exact sign flip" if is_discordant.sum() <= MAX_EXACT else "sign flip"
     if sides is not None and flip_p is not None:
@@ -317,9 +315,9 @@ def _row_difference(
         test=test if p is not None else "",  # type: ignore[arg-type]
         calls=calls,
         discordant=int(is_discordant.sum()),
-        detectable=detectable_difference(deviation, calls),
-        calls_needed=calls_for_difference(difference or 0.0, deviation),
-        deviation=deviation,
+        detectable=detectable_difference(spread.deviation, calls),
+        calls_needed=calls_for_difference(difference or 0.0, spread) if excludes else None,
+        deviation=spread.deviation,
     )
 
 

@@ -60,7 +60,7 @@ class RowDifference(msgspec.Struct, frozen=True):
     detectable: float | None = None
     """The smallest difference that this many calls show with a power of 80 %."""
     calls_needed: int | None = None
-    """Calls that would show a difference of this size; null if there is none."""
+    """Calls that would show a difference of this size; null if `ci95` has 0 in it."""
     deviation: float = 0.0
     """Standard deviation of the difference from call to call."""
     significant: bool | None = None

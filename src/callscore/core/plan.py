@@ -30,6 +30,8 @@ class PlanLine(msgspec.Struct, frozen=True):
     have: int = 0
     """Calls of the pilot."""
     why: str = ""
+    shown: bool = False
+    """Whether the calls of the pilot show it already."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -38,6 +40,7 @@ class Plan(msgspec.Struct, frozen=True):
     basis: str
     """The source of the numbers: a pilot run, or assumptions."""
     power: float
+    """The probability that this many calls show it, averaged over what the pilot leaves open."""
     calls: int
     """Calls of the pilot; 0 if there is none."""
     lines: Sequence[PlanLine]
@@ -46,6 +49,8 @@ class Plan(msgspec.Struct, frozen=True):
     """What the pilot decides so far (C-138)."""
     origins: Mapping[str, str] = {}
     """By model, its provider if no model was asked."""
+    models: int = 2
+    """How many models will be compared; every two of them are distinguished or not."""
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as dicts, lists, strings and numbers, as `--json` writes it."""

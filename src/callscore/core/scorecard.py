@@ -69,7 +69,8 @@ class ModelContrast(msgspec.Struct, frozen=True):
     bootstrap over calls), and `ci95` excludes 0."""
     calls: int
     calls_needed: int | None
-    """About how many calls would show a difference of this size; null if there is none."""
+    """About how many calls would show a difference of this size; null if `ci95` has 0 in it, as the
+    models may then be equal."""
     deviation: float = 0.0
     """Standard deviation of the difference from call to call."""
     claim: tuple[float, float] | None = None

@@ -23,7 +23,8 @@ from callscore.stats.claimed_scores import (
 )
 from callscore.stats.differences import PairOfValues, ResampledDifference, difference_interval
 from callscore.stats.intervals import Interval
-from callscore.stats.power import calls_for_difference, influence_deviation
+from callscore.stats.pilot import spread_of
+from callscore.stats.power import alpha_per_pair, calls_for_difference
 from callscore.stats.weighted_scores import ScoreKey
 
 FINAL: ScoreKey = ("final",)
@@ -175,7 +176,8 @@ def _contrasts(
         of_pair = differences[at].replicates
         interval = difference_interval(of_pair, calls[at])
         excludes = interval is not None and (interval.low > 0 or interval.high < 0)
-        deviation = influence_deviation(of_pair.jackknife, calls[at])
+        spread = spread_of(of_pair.jackknife, calls[at])
+        alpha = alpha_per_pair(len(group.models))
         found.append(
             ModelContrast(
                 group.of,
@@ -185,8 +187,8 @@ def _contrasts(
                 None if interval is None else (interval.low, interval.high),
                 significant[at] and excludes,
                 calls[at],
-                calls_for_difference(of_pair.estimate, deviation),
-                deviation,
+                calls_for_difference(of_pair.estimate, spread, alpha=alpha) if excludes else None,
+                spread.deviation,
             )
         )
     return found

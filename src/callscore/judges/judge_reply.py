@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,8 @@ from callscore.judges.rubric_text import KEYS, OUTPUT_FIELD
 
 QUOTE_UNRELATED = "quote_unrelated"
 """A flag: the quote occurs letter by letter, but has no word of the claim."""
+QUOTE_CHOSEN = "quote_chosen"
+"""A flag: the judge named the place only, and code has chosen the words."""
 NEEDED = ("id", "verdict")
 LONGEST_ANSWER = 1_000_000
 MOST_PROBLEMS = 12
@@ -44,6 +46,13 @@ class VerdictEntry(msgspec.Struct, frozen=True):
     """The quote and its place, as they are stored."""
     is_unrelated: bool = False
     """Whether the quote has no word of the claim: it may prove nothing."""
+
+    def find_flags(self) -> Iterator[str]:
+        """What is remarkable about the quote."""
+        if self.evidence.is_found_by_code:
+            yield QUOTE_CHOSEN
+        elif self.is_unrelated:
+            yield QUOTE_UNRELATED
 
 
 class ParsedAnswer(msgspec.Struct, frozen=True):
@@ -95,9 +104,6 @@ def parse_answer(text: str, request: JudgePrompt) -> ParsedAnswer:
 def verdicts_of(asked: JudgeItem, entry: VerdictEntry, by: str) -> Sequence[Verdict]:
     """The verdict on every question of this item."""
     cited, evidence = entry.cited, entry.evidence
-    note = QUOTE_UNRELATED if entry.is_unrelated else ""
-    if evidence.is_found_by_code:
-        note = "the judge named the place; code has chosen the words"
     return [
         Verdict(
             question.metric,
@@ -107,7 +113,7 @@ def verdicts_of(asked: JudgeItem, entry: VerdictEntry, by: str) -> Sequence[Verd
             quote=evidence.quote,
             source=evidence.source,
             by=by,
-            note=note,
+            note="".join(entry.find_flags()),
             expected_outcome_field="" if cited.expected_field == NONE else cited.expected_field,
             model_output_field="" if cited.output_field == NONE else cited.output_field,
         )

@@ -27,7 +27,7 @@ from callscore.judges.blocks import LONGEST_TEXT
 from callscore.judges.evidence import QuoteSources, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.items import JudgeItem, sort_questions
-from callscore.judges.judge_reply import QUOTE_UNRELATED, ParsedAnswer, parse_answer, verdicts_of
+from callscore.judges.judge_reply import ParsedAnswer, parse_answer, verdicts_of
 from callscore.judges.prompt import DEFAULT_ASKING, Asking, Composer, JudgePrompt
 from callscore.judges.rubric import Library, built_in_library
 
@@ -255,8 +255,8 @@ class LLMJudge:
         for key, asked in request.items.items():
             if key not in final.faults:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
-                if final.entries[key].is_unrelated and not asked.canary:
-                    flags.add(QUOTE_UNRELATED)
+                if not asked.canary:
+                    flags.update(final.entries[key].find_flags())
         reasons = dict.fromkeys((_reason(why) for why in final.faults.values()), 1)
         usage += JudgeUsage(unusable=reasons)
         return Attempt(verdicts, _unjudged_items(request, final.faults), sorted(flags), usage)

@@ -21,6 +21,7 @@ from callscore.stats.claims import unseen_share
 
 MAX_LENGTH = 800
 MODELS_SHOWN = 4
+MAY_BE_EQUAL = "no number of {}s is promised: the models may be equal"
 """Models that are kept out, and those with malformed replies, with a statement each."""
 TONES_OF_WORDS: Mapping[str, Tone] = {
     "RECOMMENDED": "good",
@@ -86,10 +87,14 @@ def describe_separation(above: ModelDifference, one: str, other: str, unit: str 
     if abs(above.value) <= TOLERANCE:
         return f"{one} and {other} have the same score"
     apart = f"{one} and {other} cannot be distinguished ({above.value:+.3f}{_show_limits(above)})"
-    if above.calls_needed is None:
-        return f"{apart}; no number of {unit}s is promised, they may be equal"
+    if above.calls_needed is None or _has_zero(above):
+        return f"{apart}; {MAY_BE_EQUAL.format(unit)}"
     needed = round_up_calls(above.calls_needed)
     return f"{apart}; about {needed} {unit}s would show a difference of {gap}"
+
+
+def _has_zero(above: ModelDifference) -> bool:
+    return above.ci95 is None or above.ci95[0] <= 0 <= above.ci95[1]
 
 
 def _show_limits(above: ModelDifference) -> str:
@@ -97,6 +102,11 @@ def _show_limits(above: ModelDifference) -> str:
         return ""
     low, high = sorted(map(abs, above.ci95)) if above.significant else above.ci95
     return f" [{low:.3f}, {high:.3f}]"
+
+
+def few_pairs(differing: int, unit: str = "call") -> str:
+    """Return `they differ in 4 calls, and no test can show anything below six`        STATS §3"""
+    return f"they differ in {show_count(differing, unit)}, and no test can show anything below six"
 
 
 def describe_unseen(calls: int, unit: str = "call") -> str:

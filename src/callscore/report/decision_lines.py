@@ -238,7 +238,11 @@ def _not_shown(facts: CardFacts, choice: Choice) -> Iterator[str]:
     if above.upper_claim is None:
         yield "no limit was computed for it"
     elif needed is not None and needed > calls_of(facts.card.model(chosen)):
-        yield f"{these} cannot show it, about {needed:,} {facts.unit}s would show it"
+        is_equal = abs(above.value) <= TOLERANCE
+        holds = (
+            "if they are equal" if is_equal else f"if the difference of {-above.value:+.3f} holds"
+        )
+        yield f"{these} cannot show it, about {needed:,} {facts.unit}s would show it {holds}"
     else:
         yield f"{these} cannot show it"
 

@@ -15,7 +15,8 @@ from callscore.report.safe_text import plain
 def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the plan as a table, with its assumptions."""
     have = f", {show_count(plan.calls, 'call')}" if plan.calls else ""
-    title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%})"
+    models = f", {plan.models} models" if plan.models > 2 else ""
+    title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%}{models})"
     decision = [state_line(line, plan.origins) for line in plan.decision]
     yield from statement_lines(decision, width)
     if decision:
@@ -30,11 +31,14 @@ def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
 
 def _cells(line: PlanLine) -> Line:
     calls = "—" if line.calls is None else f"{line.calls:,}"
-    enough = line.calls is not None and line.calls <= line.have
-    sentence = "the calls of the pilot are enough" if enough else line.why
+    sentence = line.why
+    if line.calls is not None and line.calls <= line.have:
+        sentence = "the pilot has as many"
+    if line.shown:
+        sentence = "the pilot shows it"
     return [
         StyledText(plain(line.question, 160)),
         StyledText(calls),
         StyledText("" if line.cost_usd is None else show_money(line.cost_usd)),
-        StyledText(sentence, "green" if enough else "dim"),
+        StyledText(sentence, "green" if line.shown else "dim"),
     ]

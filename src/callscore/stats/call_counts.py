@@ -41,10 +41,13 @@ def count_calls_with_value(task: TaskContributions, slug: str) -> int:
     return len(np.unique(np.frombuffer(task.keys, np.uint64)[~np.isnan(value)]))
 
 
-def rate_counts(
+def call_rates(
     task: TaskContributions, slug: str, *, complement: bool = False
-) -> RateCounts | None:
-    """The counts of a pooled rate; with `complement`, the items without event are the events."""
+) -> tuple[Floats, Floats] | None:
+    """The events and items of a pooled rate, of every call with items
+
+    With `complement`, the items without event are the events.
+    """
     import numpy as np
 
     column = task.columns.get(slug)
@@ -55,7 +58,16 @@ def rate_counts(
     size = int(call.max()) + 1
     events = np.bincount(call, numerators, size).astype(np.float64, copy=False)
     items = np.bincount(call, denominators, size).astype(np.float64, copy=False)
-    return count_rate(items - events if complement else events, items)
+    has_items = items > 0
+    return (items - events if complement else events)[has_items], items[has_items]
+
+
+def rate_counts(
+    task: TaskContributions, slug: str, *, complement: bool = False
+) -> RateCounts | None:
+    """The counts of a pooled rate; with `complement`, the items without event are the events."""
+    found = call_rates(task, slug, complement=complement)
+    return None if found is None else count_rate(*found)
 
 
 def interval_of_counts(counts: Mapping[int, tuple[int, int]]) -> IntervalEstimate | None:
