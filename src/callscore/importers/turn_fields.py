@@ -179,7 +179,8 @@ def text_of(value: Any) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, Mapping):
-        return text_of(value.get("text", value.get("content")))
+        return next((text for key in ("text", "transcript", "content")
+                     if (text := text_of(value.get(key)))), "")  # fmt: skip
     if isinstance(value, list):
         return "\n".join(text for part in value if (text := text_of(part)))
     return ""

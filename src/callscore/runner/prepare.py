@@ -190,7 +190,9 @@ class PreparedRun(msgspec.Struct, frozen=True):
             f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
-        return [*offline, *own, *map(str, self.departures)]
+        replaced = self.config.replaced
+        redacted = [] if replaced is None else replaced.lines()
+        return [*redacted, *offline, *own, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:
