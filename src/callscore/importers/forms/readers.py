@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -32,6 +32,7 @@ from callscore.metrics.forms.form import (
     Mode,
     Option,
     Section,
+    scored_questions,
 )
 
 QUESTION = ("question", "question_text", "criterion", "criteria", "title", "item")
@@ -75,7 +76,7 @@ def read_form(source: Source) -> Form:
     if len(set(ids)) < len(ids):
         repeated = next(one for one in ids if ids.count(one) > 1)
         raise DataError(f"two questions have the id {repeated!r}", place=source.name)
-    notes = _check_conditions(form, source)
+    notes = [*_check_conditions(form, source), *_equal_points(form)]
     return msgspec.structs.replace(form, notes=[*form.notes, *notes]) if notes else form
 
 
@@ -101,6 +102,36 @@ def _check_conditions(form: Form, source: Source) -> list[str]:
                     place=source.name,
                 )
     return notes
+
+
+def _equal_points(form: Form) -> Iterator[str]:
+    """Notes on options that points cannot tell apart, although it matters which was chosen."""
+    asked_for = {
+        (one.question_id, answer)
+        for question in form.questions
+        for one in simple_conditions(question.condition)
+        for answer in one.answers
+    }
+    for question in scored_questions(form):
+        by_points: dict[float, list[Option]] = {}
+        for option in question.options:
+            if option.score is not None:
+                by_points.setdefault(option.score, []).append(option)
+        for options in by_points.values():
+            kinds = {
+                (
+                    one.auto_fail,
+                    (question.id, one.id) in asked_for,
+                    (question.id, one.text) in asked_for,
+                )
+                for one in options
+            }
+            if len(kinds) > 1:
+                names = ", ".join(repr(one.text) for one in options)
+                yield (
+                    f"question {question.id!r}: {names} give the same points; a mark counts as "
+                    "each of them for automatic fails and conditions"
+                )
 
 
 def _table_form(table: Table, source: Source) -> Form:
