@@ -1,13 +1,15 @@
 """How far one sample travels: functions, files and room changes of the package that it crosses.
 
-One case is scored, and one case is run with a simulated model, through the public functions. The
-first time warms imports and caches; the second is traced by `sys.setprofile` in every thread. A
-room is a package directly below `callscore`, a room change a call from one into another. Intervals
-are left out: they are computed once from the sums of all samples.
+One QA case is scored, and run with a simulated model, through the public functions; then a text
+case, with the offline judge. The first time warms imports and caches; the second is traced by
+`sys.setprofile` in every thread. A room is a package directly below `callscore`, a room change a
+call from one into another. Intervals are left out: they are computed once from the sums of all
+samples.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import threading
@@ -57,42 +59,51 @@ def traced(work: Callable[[], object]) -> Hops:
     return Hops(len(functions), files, max(0, len(rooms) - 1))
 
 
-def of_score(folder: Path) -> Hops:
-    """One QA case scored from files."""
-    cases, outputs = _sample(folder)
-    callscore.score(cases, outputs, intervals=False)
-    return traced(lambda: callscore.score(cases, outputs, intervals=False))
+def of_score(folder: Path, judge: str = "none") -> Hops:
+    """One case scored from files; a judge is asked about a text."""
+    cases, outputs = _sample(folder, "qa" if judge == "none" else "text")
+
+    def work() -> None:
+        callscore.score(cases, outputs, judge=judge, embedder="none", intervals=False)
+
+    work()
+    return traced(work)
 
 
-def of_run(folder: Path) -> Hops:
-    """One QA case asked of one simulated model, stored and scored."""
-    _sample(folder)
+def of_run(folder: Path, judge: str = "none") -> Hops:
+    """One case asked of one simulated model, stored and scored."""
+    _sample(folder, "qa" if judge == "none" else "text")
     config = folder / "eval.yaml"
     config.write_text(
-        "data: cases.jsonl\nintervals: false\n"
+        f"data: cases.jsonl\nintervals: false\njudge: {judge}\nembedder: none\n"
         "models: [{name: m, provider: simulated, model: near}]\n",
         "utf-8",
     )
-    callscore.run(config, store=folder / "warm.db")
-    return traced(lambda: callscore.run(config, store=folder / "traced.db"))
+    callscore.run(config, store=folder / f"warm-{judge}.db")
+    return traced(lambda: callscore.run(config, store=folder / f"traced-{judge}.db"))
 
 
-def _sample(folder: Path) -> tuple[Path, Path]:
-    """The first QA case of the bundled data, and an answer to it."""
+def _sample(folder: Path, task: str) -> tuple[Path, Path]:
+    """The first case of a task in the bundled data, and an answer to it."""
     source = resources.files("callscore.demo") / "calls"
-    found = []
-    for name, mark in (("cases.jsonl", '"task":"qa"'), ("outputs.jsonl", "")):
-        lines = (source / name).read_text("utf-8").splitlines()
-        line = next(line for line in lines if mark in line.replace('": "', '":"'))
-        (folder / name).write_text(line + "\n", "utf-8")
-        found.append(folder / name)
-    return found[0], found[1]
+    name = ""
+    for file, key in (("cases.jsonl", "id"), ("outputs.jsonl", "case_id")):
+        lines = (source / file).read_text("utf-8").splitlines()
+        line = next(line for line in lines if json.loads(line)[key].endswith(name or f"/{task}"))
+        name = json.loads(line)[key]
+        (folder / file).write_text(line + "\n", "utf-8")
+    return folder / "cases.jsonl", folder / "outputs.jsonl"
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
-        for name, count in (("score", of_score), ("run", of_run)):
-            hops = count(Path(place))
+        for name, judge, count in (
+            ("score", "none", of_score),
+            ("score --judge offline", "offline", of_score),
+            ("run", "none", of_run),
+            ("run with a judge", "offline", of_run),
+        ):
+            hops = count(Path(place), judge)
             print(
                 f"{name}: {hops.functions} functions in {len(hops.files)} files, "
                 f"{hops.room_changes} room changes"

@@ -706,6 +706,243 @@ def inspect_archive() -> bytes:
     return file.getvalue()
 
 
+def _millis(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def post_call_analytics() -> bytes:
+    labels = [
+        {"Speaker": "spk_0", "DisplayText": "Agent"},
+        {"Speaker": "spk_1", "DisplayText": "Customer"},
+    ]
+    segments = [
+        {
+            "SegmentStartTime": said.start,
+            "SegmentEndTime": said.end,
+            "SegmentSpeaker": f"spk_{int(said.speaker == 'customer')}",
+            "OriginalText": said.text.upper(),
+            "DisplayText": said.text,
+            "SentimentIsPositive": 0,
+            "SentimentIsNegative": 1,
+        }
+        for said in CALL
+    ]
+    analytics = {"GUID": "call-1", "LanguageCode": "en-US", "SpeakerLabels": labels}
+    return dumps({"ConversationAnalytics": analytics, "SpeechSegments": segments})
+
+
+def bedrock_automation() -> bytes:
+    segments = [
+        {
+            "start_timestamp_millis": _millis(said.start),
+            "end_timestamp_millis": _millis(said.end),
+            "segment_index": number,
+            "type": "TRANSCRIPT",
+            "text": said.text,
+            "speaker": {"speaker_label": f"spk_{int(said.speaker == 'customer')}"},
+            "channel": {"channel_label": "ch_0"},
+        }
+        for number, said in enumerate(CALL)
+    ]
+    metadata = {"s3_key": "calls/call-1.wav", "dominant_asset_language": "EN"}
+    items = [{"content": "word", "start_timestamp_millis": 1, "end_timestamp_millis": 2}]
+    return dumps({"metadata": metadata, "audio_items": items, "audio_segments": segments})
+
+
+def gong() -> bytes:
+    monologues = [
+        {
+            "speakerId": said.speaker,
+            "topic": None,
+            "sentences": [
+                {"start": _millis(said.start), "end": _millis(said.end), "text": said.text}
+            ],
+        }
+        for said in CALL
+    ]
+    return dumps(
+        {
+            "requestId": "r",
+            "records": {"totalRecords": 1},
+            "callTranscripts": [{"callId": "call-1", "transcript": monologues}],
+        }
+    )
+
+
+def speechmatics() -> bytes:
+    results: list[dict[str, Any]] = []
+    for said in CALL:
+        words = said.text.split()
+        for at, word in enumerate(words):
+            part = (said.end - said.start) / len(words)
+            results.append(
+                {
+                    "type": "word",
+                    "start_time": round(said.start + at * part, 3),
+                    "end_time": round(said.start + (at + 1) * part, 3),
+                    "alternatives": [
+                        {
+                            "content": word,
+                            "confidence": 0.9,
+                            "speaker": "S1" if said.speaker == "agent" else "S2",
+                        }
+                    ],
+                }
+            )
+    config = {"language": "en", "diarization": "speaker"}
+    return dumps(
+        {
+            "format": "2.9",
+            "job": {"id": "call-1"},
+            "metadata": {"transcription_config": config},
+            "results": results,
+        }
+    )
+
+
+def vapi() -> bytes:
+    roles = {"agent": "bot", "customer": "user"}
+    messages: list[dict[str, Any]] = [{"role": "system", "message": "Be kind.", "time": 1}]
+    messages += [
+        {
+            "role": roles[said.speaker],
+            "message": said.text,
+            "time": 1_700_000_000_000 + _millis(said.start),
+            "endTime": 1_700_000_000_000 + _millis(said.end),
+            "secondsFromStart": said.start,
+            "duration": _millis(said.end - said.start),
+        }
+        for said in CALL
+    ]
+    report = {
+        "type": "end-of-call-report",
+        "call": {"id": "call-1"},
+        "artifact": {"messages": messages, "transcript": "AI: …"},
+    }
+    return dumps({"message": report})
+
+
+def livekit() -> bytes:
+    roles = {"agent": "assistant", "customer": "user"}
+    items: list[dict[str, Any]] = [
+        {"id": "0", "type": "agent_config_update", "created_at": 1_700_000_000.0}
+    ]
+    items += [
+        {
+            "id": str(number),
+            "type": "message",
+            "role": roles[said.speaker],
+            "content": [said.text],
+            "interrupted": False,
+            "created_at": 1_700_000_009.0 + said.end,
+            "metrics": {
+                "started_speaking_at": 1_700_000_000.0 + said.start,
+                "stopped_speaking_at": 1_700_000_000.0 + said.end,
+            },
+        }
+        for number, said in enumerate(CALL, start=1)
+    ]
+    return dumps(
+        {
+            "job_id": "call-1",
+            "room": "room",
+            "events": [],
+            "chat_history": {"items": items},
+            "audio_recording_started_at": 1_700_000_000.0,
+        }
+    )
+
+
+def realtime_events() -> bytes:
+    events: list[dict[str, Any]] = [{"type": "session.created", "session": {}}]
+    for number, said in enumerate(CALL):
+        item = f"item_{number}"
+        if said.speaker == "customer":
+            content = [{"type": "input_audio", "transcript": None}]
+            events.append(
+                {
+                    "type": "conversation.item.created",
+                    "item": {"id": item, "type": "message", "role": "user", "content": content},
+                }
+            )
+            kind = "conversation.item.input_audio_transcription.completed"
+        else:
+            kind = "response.output_audio_transcript.done"
+        events.append({"type": kind, "item_id": item, "transcript": said.text})
+    return b"\n".join(map(dumps, events))
+
+
+def turn_list() -> bytes:
+    turns = [
+        {"who": said.speaker, "utterance": said.text, "startMs": _millis(said.start),
+         "endMs": _millis(said.end)}
+        for said in CALL
+    ]  # fmt: skip
+    return dumps({"status": "ok", "data": {"call_id": "call-1", "dialogue": turns}})
+
+
+def whisper_cpp() -> bytes:
+    segments = [
+        {"offsets": {"from": _millis(said.start), "to": _millis(said.end)},
+         "text": f" {said.text}", "speaker": said.speaker}
+        for said in CALL
+    ]  # fmt: skip
+    return dumps({"result": {"language": "en"}, "transcription": segments})
+
+
+def assemblyai_sentences() -> bytes:
+    sentences: list[dict[str, Any]] = [
+        {"text": said.text, "start": _millis(said.start), "end": _millis(said.end),
+         "confidence": 0.9, "words": [], "speaker": "A" if said.speaker == "agent" else "B"}
+        for said in CALL
+    ]  # fmt: skip
+    return dumps({"id": "call-1", "confidence": 0.9, "sentences": sentences})
+
+
+def sbv() -> bytes:
+    return "\n\n".join(
+        f"{_clock(said.start)[1:]},{_clock(said.end)[1:]}\n{said.speaker.title()}: {said.text}"
+        for said in CALL
+    ).encode()
+
+
+def ass() -> bytes:
+    head = "[Script Info]\nTitle: call\n\n[Events]\nFormat: Layer, Start, End, Style, Name, Text\n"
+    return (head + "\n".join(
+        f"Dialogue: 0,{_clock(said.start)[1:]},{_clock(said.end)[1:]},Default,"
+        f"{said.speaker.title()},0,0,0,,{{\\i1}}{said.text}" for said in CALL
+    )).encode()  # fmt: skip
+
+
+def elevenlabs_webhook() -> bytes:
+    data = json.loads(elevenlabs())
+    return dumps({"type": "post_call_transcription", "event_timestamp": 1, "data": data})
+
+
+def retell_webhook() -> bytes:
+    return dumps({"event": "call_analyzed", "call": json.loads(retell())})
+
+
+def deepeval_turns_csv() -> bytes:
+    file = io.StringIO(newline="")
+    rows = csv.writer(file)
+    rows.writerow(["scenario", "turns", "expected_outcome", "name"])
+    rows.writerow(["A high bill", json.dumps(_messages()), "It is explained", "call-1"])
+    return file.getvalue().encode()
+
+
+def promptfoo_chat() -> bytes:
+    raw = json.dumps([{"role": "system", "content": "Be kind."}, *_messages()])
+    result = {
+        "testIdx": 0,
+        "vars": {"language": "English"},
+        "prompt": {"raw": raw, "label": "chat"},
+        "provider": {"id": "a"},
+        "response": {"output": "billing"},
+    }
+    return dumps({"results": {"version": 3, "results": [result]}})
+
+
 WITH_TIMES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "contact-lens.json": ("contact-lens", contact_lens),
     "contact-lens-real-time.json": ("contact-lens", contact_lens_real_time),
@@ -736,6 +973,19 @@ WITH_TIMES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "turns.xlsx": ("xlsx", xlsx_turns),
     "elevenlabs.json": ("elevenlabs", elevenlabs),
     "retell.json": ("retell", retell),
+    "retell-webhook.json": ("retell", retell_webhook),
+    "elevenlabs-webhook.json": ("elevenlabs", elevenlabs_webhook),
+    "vapi.json": ("vapi", vapi),
+    "livekit.json": ("livekit", livekit),
+    "gong.json": ("gong", gong),
+    "speechmatics.json": ("speechmatics", speechmatics),
+    "post-call-analytics.json": ("post-call-analytics", post_call_analytics),
+    "bedrock.json": ("bedrock-data-automation", bedrock_automation),
+    "assemblyai-sentences.json": ("assemblyai", assemblyai_sentences),
+    "whisper-cpp.json": ("whisper", whisper_cpp),
+    "turns.json": ("turns", turn_list),
+    "call.sbv": ("sbv", sbv),
+    "call.ass": ("ass", ass),
 }
 WITHOUT_TIMES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "plain.txt": ("text", labelled_text_plain),
@@ -747,6 +997,9 @@ WITHOUT_TIMES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "promptfoo-results.json": ("promptfoo", promptfoo_results),
     "goldens.json": ("deepeval", deepeval_goldens),
     "goldens.csv": ("deepeval", deepeval_csv),
+    "conversational-goldens.csv": ("deepeval", deepeval_turns_csv),
+    "promptfoo-chat.json": ("promptfoo", promptfoo_chat),
+    "realtime.jsonl": ("openai-realtime", realtime_events),
     "inspect.json": ("inspect", inspect_json),
     "log.eval": ("inspect", inspect_archive),
 }

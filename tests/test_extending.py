@@ -422,3 +422,73 @@ def test_every_report_and_command_knows_a_suite_of_another_package(tmp_path: Pat
     done = run(*sheet, env=env, cwd=tmp_path)
     assert done.returncode == 2
     assert "cases of the task 'queue' cannot be labelled" in done.stderr
+
+
+def test_scenarios_of_another_package_run_and_race_and_are_verified(tmp_path: Path) -> None:
+    page = Page("scenarios.md")
+    page.check_size()
+    ran, *others = page.run(tmp_path)
+    for done in (ran, *others):
+        assert done.returncode == 0, done.stderr
+    assert "gold        5/5" in ran.stderr
+    card = read_json(tmp_path / "card.json")
+    gold, noisy = (model["tasks"]["step"] for model in card["models"])
+    assert (gold["score"], gold["n"]) == (1.0, 5)
+    assert noisy["score"] < 1.0
+    assert card["intervals"]["about"] == "future scenarios"
+
+
+def _scenario_stub(folder: Path, behave: Any) -> tuple[list[list[dict[str, str]]], Any]:
+    """Run the eval file of the page with a model behind HTTP; returns what it was sent."""
+    page = Page("scenarios.md")
+    env = install_modules(page.package, folder)
+    page.write_files(folder)
+    with serving(behave) as server:
+        entry = {**judge_entry(server.url), "name": "m"}
+        models = json.dumps([entry])
+        text = (folder / "eval.yaml").read_text(encoding="utf-8")
+        start, end = text.index("models:"), text.index("prompts:")
+        (folder / "eval.yaml").write_text(
+            f"{text[:start]}models: {models}\n{text[end:]}repeats: 2\n", encoding="utf-8"
+        )
+        env = {**env, "JUDGE_KEY": "k"}
+        done = run(
+            *("run", "eval.yaml", "--no-preflight", "--yes"),
+            *("--json", "card.json", "--results", "results.jsonl"),
+            env=env,
+            cwd=folder,
+        )
+        sent = [request.json["messages"] for request in server.requests]
+    return sent, done
+
+
+def test_a_model_of_a_scenario_sees_its_own_earlier_replies(tmp_path: Path) -> None:
+    def behave(request: Request) -> Answer:
+        steps = sum(message["role"] == "user" for message in request.json["messages"])
+        return Answer(chat_completion(json.dumps({"action": f"step_{steps}"})))
+
+    sent, done = _scenario_stub(tmp_path, behave)
+    assert done.returncode == 0, done.stderr
+    assert len(sent) == 10, "five steps, asked twice"
+    (first, *_, last) = sorted(sent, key=len)
+    assert first[0]["content"].startswith("You book tables.")
+    assert [message["role"] for message in last] == ["system", *["user", "assistant"] * 2, "user"]
+    assert [message["content"] for message in last[1:]] == [
+        "A table, please.",
+        '{"action": "step_1"}',
+        "For Friday.",
+        '{"action": "step_2"}',
+        "Four of us.",
+    ]
+
+
+def test_a_step_after_a_failed_one_is_not_run(tmp_path: Path) -> None:
+    def behave(request: Request) -> Answer:
+        if request.json["messages"][-1]["content"] == "For Friday.":
+            return Answer(b"{}", status=400)
+        return Answer(chat_completion('{"action": "ask_date"}'))
+
+    sent, done = _scenario_stub(tmp_path, behave)
+    assert not any(messages[-1]["content"] == "Four of us." for messages in sent)
+    task = read_json(tmp_path / "card.json")["models"][0]["tasks"]["step"]
+    assert task["status"] == "incomplete", done.stderr

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from callscore.core.suite import DataNames, NamesSource, StandaloneTask
     from callscore.core.task import (
         BenchmarkLayer,
+        EarlierReply,
         Faults,
         FloorTally,
         ItemCount,
@@ -67,6 +68,7 @@ __all__ = [
     "CallTranscript",
     "CaseView",
     "DataNames",
+    "EarlierReply",
     "Failed",
     "FailureKind",
     "FakeReply",
@@ -151,6 +153,7 @@ _MODULES = {
     "core.suite": ("DataNames", "NamesSource", "StandaloneTask"),
     "core.task": (
         "BenchmarkLayer",
+        "EarlierReply",
         "Faults",
         "FloorTally",
         "ItemCount",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.console import say
 from callscore.cli.options import decide_option, parse_pairs
-from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison

@@ -40,6 +40,7 @@ from callscore.suites import registry
 if TYPE_CHECKING:
     from callscore.config.prompts import Templates
     from callscore.config.redaction import RedactOptions
+    from callscore.privacy.redactor import RedactionReport
 
 REDACTED = "redacted"
 """The folder with redacted copies of case files and scenarios, next to the store."""
@@ -72,6 +73,9 @@ class EvalConfig(msgspec.Struct, frozen=True):
     race: RaceEntry = RaceEntry()
     prompts: Mapping[str, Templates] = {}
     """Own prompts by model, then by task."""
+    redaction: RedactOptions | None = None
+    replaced: RedactionReport | None = None
+    """With redaction, the number of replacements in the data."""
     outside: Sequence[Path] = ()
     """Files that models would be sent and that lie outside the project: a shared eval file may
     name any (S-14)."""
@@ -129,13 +133,15 @@ def _read_config(
     settings = ScenarioSettings()
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
+    redaction = replaced = None
     outside = _outside(document, [*cases, *_prompt_files(file), *_read_by(scenarios)])
     wanted = redact or file.redact
     if wanted not in (None, False):
-        from callscore.config.redaction import redacted_data
+        from callscore.config.redaction import options_of, redacted_data
 
-        folder = kept.parent / REDACTED
-        cases, scenarios = redacted_data(document, wanted, folder, cases, scenarios)
+        redaction = options_of(document, wanted)
+        copies = redacted_data(redaction, kept.parent / REDACTED, cases, scenarios)
+        cases, scenarios, replaced = copies
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
     if data.scenarios is not None:
@@ -160,6 +166,8 @@ def _read_config(
         attempts=file.attempts,
         race=file.race,
         prompts=templates,
+        redaction=redaction,
+        replaced=replaced,
         outside=outside,
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,7 @@ from callscore.report.safe_text import escape_json
 from callscore.store.files import Line, RecordFile, Source, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import Document
 
-RULES = 1
+RULES = 2
 """Version of the rules; copies of an older version are made again."""
 
 
@@ -79,6 +79,14 @@ class FileRedactor:
     def report(self) -> RedactionReport:
         """What was replaced so far."""
         return self._redactor.report
+
+    @contextmanager
+    def new_report(self) -> Iterator[RedactionReport]:
+        """Count what is redacted inside by itself."""
+        before, self._redactor.report = self._redactor.report, RedactionReport()
+        yield self._redactor.report
+        before.add(self._redactor.report)
+        self._redactor.report = before
 
     def redact(self, source: Source, target: Path) -> None:
         """Write the file with its texts redacted, atomically."""
@@ -147,6 +155,11 @@ def redacted_copies(
         yield copies, redactor.report
 
 
+def options_of(document: Document, redact: Any) -> RedactOptions:
+    """The options of the command line, or those that the file states."""
+    return redact if isinstance(redact, RedactOptions) else redact_options(document, redact)
+
+
 def redact_options(document: Document, entry: Any) -> RedactOptions:
     """`redact` of an eval file: true, or some of kinds, names and regions."""
     if entry is True:
@@ -173,21 +186,34 @@ def _texts(document: Document, part: str, value: Any) -> list[str]:
     return value
 
 
+class RedactedData(NamedTuple):
+    """Redacted copies of the data of an eval file, and what was replaced in them."""
+
+    cases: Sequence[Path]
+    scenarios: Sequence[ScenarioData]
+    report: RedactionReport
+
+
 def redacted_data(
-    document: Document,
-    redact: Any,
+    options: RedactOptions,
     folder: Path,
     cases: Sequence[Path],
     scenarios: Sequence[ScenarioData],
-) -> tuple[Sequence[Path], Sequence[ScenarioData]]:
-    """Redacted copies of the data; `redact` are the options, or the entry of the file."""
+) -> RedactedData:
+    """Redacted copies of the data in a folder; cached by content and options."""
     from callscore.config.scenario_redaction import stored_scenarios
 
-    options = redact if isinstance(redact, RedactOptions) else redact_options(document, redact)
-    return stored_copies(cases, folder, options), stored_scenarios(scenarios, folder, options)
+    report = RedactionReport()
+    return RedactedData(
+        stored_copies(cases, folder, options, report),
+        stored_scenarios(scenarios, folder, options, report),
+        report,
+    )
 
 
-def stored_copies(paths: Sequence[Path], folder: Path, options: RedactOptions) -> tuple[Path, ...]:
+def stored_copies(
+    paths: Sequence[Path], folder: Path, options: RedactOptions, report: RedactionReport
+) -> tuple[Path, ...]:
     """Redacted copies of case files in a folder; cached by content and options."""
     redactor: FileRedactor | None = None
     copies = []
@@ -195,12 +221,31 @@ def stored_copies(paths: Sequence[Path], folder: Path, options: RedactOptions) -
         digest = hashlib.blake2b(options.digest, digest_size=12)
         digest.update(open_whole(path))
         copy = folder / f"{path.stem}-{digest.hexdigest()}.jsonl"
-        if not copy.exists():
+        if not copy.exists() or not counts_of(copy).exists():
             redactor = redactor or FileRedactor(options)
             folder.mkdir(parents=True, exist_ok=True)
-            redactor.redact(path, copy)
+            with redactor.new_report() as counted:
+                redactor.redact(path, copy)
+            write_counts(copy, counted)
+        report.add(read_counts(copy))
         copies.append(copy)
     return tuple(copies)
+
+
+def counts_of(copy: Path) -> Path:
+    """The file with the number of replacements in a copy."""
+    return copy.with_name(f"{copy.name}.counts.json")
+
+
+def write_counts(copy: Path, report: RedactionReport) -> None:
+    """Write the number of replacements next to a copy."""
+    with atomic_write(counts_of(copy)) as file:
+        file.write(msgspec.json.encode(report))
+
+
+def read_counts(copy: Path) -> RedactionReport:
+    """The number of replacements in a copy."""
+    return msgspec.json.decode(open_whole(counts_of(copy)), type=RedactionReport)
 
 
 def open_whole(path: Path) -> bytes:

@@ -13,17 +13,15 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from callscore.config.redaction import RedactOptions, counts_of, read_counts, write_counts
 from callscore.core import strict_json
 from callscore.core.errors import DataError
 from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
 from callscore.core.scenarios import ScenarioData
-from callscore.privacy.redactor import Placeholders, Redactor
+from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
 from callscore.store.scenario_files import card_files, read_text, read_whole, scenario_files
-
-if TYPE_CHECKING:
-    from callscore.config.redaction import RedactOptions
 
 MAX_DEPTH = 64
 EXAMPLE = "EXAMPLE_"
@@ -35,10 +33,9 @@ _BARE = re.compile(r"^(\s*(?:- )?[\w-]+:[ \t]+)(\[[A-Z]+_\d+\][^\n]*)$", re.MULT
 
 
 def stored_scenarios(
-    data: Sequence[ScenarioData], folder: Path, options: RedactOptions
+    data: Sequence[ScenarioData], folder: Path, options: RedactOptions, report: RedactionReport
 ) -> tuple[ScenarioData, ...]:
     """Redacted copies of scenarios and cards in a folder; cached by content and options."""
-    redactor: list[Redactor] = []
 
     def copy_of(
         source: Path, paths: Sequence[Path], redact: Callable[[Redactor, Path], str]
@@ -49,10 +46,12 @@ def stored_scenarios(
         language = language_of(source)
         name = source.name if language == UNKNOWN_LANGUAGE else language
         copy = folder / f"scenarios-{digest.hexdigest()}" / name
-        if not copy.exists():
-            redactor[:] = redactor or [options.redactor()]
-            texts = [redact(redactor[0], path) for path in paths]
+        if not copy.exists() or not counts_of(copy).exists():
+            redactor = options.redactor()
+            texts = [redact(redactor, path) for path in paths]
             _write_folder(copy, [path.relative_to(source) for path in paths], texts)
+            write_counts(copy, redactor.report)
+        report.add(read_counts(copy))
         return copy
 
     return tuple(
@@ -71,6 +70,8 @@ def _write_folder(copy: Path, names: Sequence[Path], texts: Sequence[str]) -> No
     for name, text in zip(names, texts, strict=True):
         (making / name).parent.mkdir(parents=True, exist_ok=True)
         (making / name).write_text(text, encoding="utf-8")
+    if copy.exists():  # without its counts: a run was killed in between
+        shutil.rmtree(copy)
     making.replace(copy)
 
 

@@ -53,7 +53,10 @@ class Suite(Protocol):
 
     @property
     def scenarios(self) -> ScenarioSuite | None:
-        """How scenarios of several steps are scored; None in a suite of another package."""
+        """How folders of scenarios are read and scored together; None without such folders.
+
+        Steps that are cases of a case file need none of it (`Task.needs_earlier_replies`).
+        """
         ...
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:

@@ -145,6 +145,19 @@ Reference = TypeVar("Reference")
 Output = TypeVar("Output")
 
 
+class EarlierReply(NamedTuple):
+    """An earlier case of the same call, and what the same model replied to it in the same run."""
+
+    case: Case
+    reply: Reply
+
+    @property
+    def text(self) -> str:
+        """The reply as text; invalid UTF-8 is replaced."""
+        text = self.reply.text
+        return text if isinstance(text, str) else text.decode("utf-8", "replace")
+
+
 class Task(Protocol[Reference, Output]):
     """What a model is asked about a case, and how its reply is measured.
 
@@ -209,6 +222,19 @@ class Task(Protocol[Reference, Output]):
         """What any reply to the case may need, given the verdicts on the case itself."""
         return Needs()
 
+    # Hooks of scenarios: the cases of one call are its steps
+
+    needs_earlier_replies: bool = False
+    """Whether the cases of one call are asked one after the other, in the order of the file."""
+
+    def prompt_after(self, case: Case, earlier: Sequence[EarlierReply]) -> Prompt:
+        """The prompt of a case, with the replies to the earlier cases of its call.
+
+        Called for every case but the first of a call, if the task needs earlier replies. `earlier`
+        has the cases of all tasks that need them.
+        """
+        return self.prompt(case)
+
     # Hooks of custom prompts (`prompts` of an eval file)
 
     prompt_variables: Mapping[str, bool] = VARIABLES
@@ -265,7 +291,7 @@ class Task(Protocol[Reference, Output]):
 
         Without this method, `baseline` refuses the task.
         """
-        from callscore.core.rules import NoRules
+        from callscore.core.noise import NoRules
 
         raise NoRules(self.name)
 

@@ -1,4 +1,4 @@
-"""Amazon Contact Lens (post-call, real-time, chat), Transcribe, and its Call Analytics."""
+"""Amazon: Contact Lens, Transcribe, Call and Post Call Analytics, Bedrock Data Automation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Utterance(msgspec.Struct, rename="pascal"):
 
 
 class _Participant(msgspec.Struct, rename="pascal"):
-    participant_id: str
+    participant_id: str | None = None
     participant_role: str | None = None
 
 
@@ -80,7 +80,9 @@ def read_contact_lens(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a Contact Lens file; issues, outcomes and action items become metadata."""
     file = convert(source.json, ContactLens, source.name)
     participants = file.participants or ()
-    roles = {one.participant_id: one.participant_role or "" for one in participants}
+    roles = {
+        one.participant_id: one.participant_role or "" for one in participants if one.participant_id
+    }
     turns: list[RawTurn] = []
     detected: dict[str, list[str]] = {"issues": [], "outcomes": [], "action_items": []}
     for path, spoken in _utterances(file):
@@ -145,7 +147,8 @@ def _collect_detected(detected: Mapping[str, list[str]], spoken: _Utterance) -> 
 def _slice_text(text: str, offsets: Any) -> str:
     if not isinstance(offsets, dict):
         return ""
-    begin, end = offsets.get("BeginOffsetChar"), offsets.get("EndOffsetChar")
+    begin = offsets.get("BeginOffsetChar", offsets.get("Begin"))
+    end = offsets.get("EndOffsetChar", offsets.get("End"))
     return text[begin:end] if isinstance(begin, int) and isinstance(end, int) else ""
 
 
@@ -262,3 +265,147 @@ def _speaker_at(segments: Sequence[_SpeakerSegment], time: float | None) -> str:
         if (segment.start_time or 0) <= time <= (segment.end_time or 0):
             return segment.speaker_label
     return ""
+
+
+class _PcaSegment(msgspec.Struct, rename="pascal"):
+    segment_speaker: str | None = None
+    display_text: str | None = None
+    original_text: str | None = None
+    segment_start_time: float | None = None
+    segment_end_time: float | None = None
+    sentiment_is_positive: int | bool | None = None
+    sentiment_is_negative: int | bool | None = None
+
+
+class _PcaSpeaker(msgspec.Struct, rename="pascal"):
+    speaker: str = ""
+    display_text: str = ""
+
+
+class _PcaAnalytics(msgspec.Struct, rename="pascal"):
+    speaker_labels: Sequence[_PcaSpeaker] = ()
+    language_code: str | None = None
+    guid: str | None = msgspec.field(default=None, name="GUID")
+    categories_detected: Sequence[Mapping[str, Any]] = ()
+    issues_detected: Sequence[Mapping[str, Any]] = ()
+    source_information: Sequence[Mapping[str, Any]] = ()
+
+
+class PostCallAnalytics(msgspec.Struct, rename="pascal"):
+    """The fields of an AWS Post Call Analytics file that are read."""
+
+    conversation_analytics: _PcaAnalytics
+    speech_segments: Sequence[_PcaSegment]
+
+
+def is_post_call_analytics(source: Source) -> bool:
+    """Whether the file has `ConversationAnalytics` and `SpeechSegments`."""
+    value = source.json
+    return isinstance(value, dict) and {"ConversationAnalytics", "SpeechSegments"} <= value.keys()
+
+
+def read_post_call_analytics(source: Source, context: ImportContext) -> ImportIterator:
+    """Read the call of a Post Call Analytics file; its own labels name the speakers."""
+    file = convert(source.json, PostCallAnalytics, source.name)
+    analytics = file.conversation_analytics
+    labels = {one.speaker: one.display_text for one in analytics.speaker_labels}
+    turns = [
+        RawTurn(
+            labels.get(one.segment_speaker or "") or one.segment_speaker or "",
+            one.display_text or one.original_text or "",
+            one.segment_start_time,
+            one.segment_end_time,
+            sentiment=_pca_sentiment(one),
+            source=f"$.SpeechSegments[{number}]",
+        )
+        for number, one in enumerate(file.speech_segments)
+    ]
+    jobs = [one.get("TranscribeJobInfo") for one in analytics.source_information]
+    names = [job.get("TranscriptionJobName") for job in jobs if isinstance(job, dict)]
+    guid = analytics.guid if analytics.guid not in (None, "None", "") else None
+    call_id = guid or next((name for name in names if isinstance(name, str)), "")
+    categories = [one.get("Name") for one in analytics.categories_detected if one.get("Instances")]
+    issues = [one.get("Text") for one in analytics.issues_detected if one.get("Text")]
+    metadata = {"categories": categories, "issues": issues}
+    details = CallDetails(call_id, analytics.language_code, metadata)
+    yield from build_conversation("post-call-analytics", turns, details, context)
+
+
+def _pca_sentiment(segment: _PcaSegment) -> str | None:
+    if segment.sentiment_is_positive:
+        return "positive"
+    return "negative" if segment.sentiment_is_negative else None
+
+
+class _BdaLabel(msgspec.Struct):
+    speaker_label: str | None = None
+    speaker_name: str | None = None
+    speaker_role: str | None = None
+    channel_label: str | None = None
+
+
+class _BdaSegment(msgspec.Struct):
+    text: str | None = None
+    type: str | None = None
+    start_timestamp_millis: float | None = None
+    end_timestamp_millis: float | None = None
+    speaker: _BdaLabel | None = None
+    channel: _BdaLabel | None = None
+    language: str | None = None
+
+
+class _BdaMetadata(msgspec.Struct):
+    asset_id: str | int | None = None
+    s3_key: str | None = None
+    dominant_asset_language: str | None = None
+
+
+class BedrockDataAutomation(msgspec.Struct):
+    """The fields of the standard output of Bedrock Data Automation for audio that are read."""
+
+    audio_segments: Sequence[_BdaSegment]
+    metadata: _BdaMetadata | None = None
+    audio: Mapping[str, Any] | None = None
+
+
+def is_bedrock_automation(source: Source) -> bool:
+    """Whether the file has `audio_segments`."""
+    value = source.json
+    return isinstance(value, dict) and isinstance(value.get("audio_segments"), list)
+
+
+def read_bedrock_automation(source: Source, context: ImportContext) -> ImportIterator:
+    """Read the call of a Bedrock Data Automation file; several channels are the speakers."""
+    file = convert(source.json, BedrockDataAutomation, source.name)
+    segments = file.audio_segments
+    turns: list[RawTurn] = []
+    for number, one in enumerate(segments):
+        where = f"$.audio_segments[{number}]"
+        if (one.type or "TRANSCRIPT") != "TRANSCRIPT":
+            yield SkippedPart(f"{source.name}: {where}", f"a segment of type {one.type!r}")
+            continue
+        turns.append(
+            RawTurn(
+                _bda_label(one),
+                one.text or "",
+                _seconds(one.start_timestamp_millis),
+                _seconds(one.end_timestamp_millis),
+                source=where,
+            )
+        )
+    metadata = file.metadata or _BdaMetadata()
+    summary = (file.audio or {}).get("summary")
+    details = CallDetails(
+        (metadata.s3_key or "").rpartition("/")[2],
+        metadata.dominant_asset_language,
+        {"summary": summary if isinstance(summary, str) else None},
+    )
+    yield from build_conversation("bedrock-data-automation", turns, details, context)
+
+
+def _bda_label(segment: _BdaSegment) -> str:
+    """The speaker by role, name or label, else the channel."""
+    speaker, channel = segment.speaker or _BdaLabel(), segment.channel or _BdaLabel()
+    names = (speaker.speaker_role, speaker.speaker_name, speaker.speaker_label,
+             channel.channel_label)  # fmt: skip
+    return next((name for name in names if name), "")

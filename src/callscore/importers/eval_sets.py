@@ -158,12 +158,15 @@ def _goldens(source: Source) -> Sequence[Any]:
 def _is_golden(row: Any) -> bool:
     known = {"expected_output", "actual_output", "expectedOutput", "actualOutput", "scenario"}
     return isinstance(row, dict) and (
-        ("input" in row and bool(known & row.keys())) or ("turns" in row and "scenario" in row)
+        ("input" in row and bool(known & row.keys()))
+        or ("scenario" in row and bool({"turns", "expected_outcome"} & row.keys()))
     )
 
 
 def _is_golden_table(table: Table) -> bool:
     outputs = table.column(("expected_output",)) or table.column(("actual_output",))
+    if table.column(("scenario",)) is not None:
+        return bool(table.column(("turns",)) or table.column(("expected_outcome",)))
     return table.column(("input",)) is not None and outputs is not None
 
 
@@ -184,7 +187,7 @@ def _golden_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample:
     actual = _first_value(value, ("actual_output", "actualOutput"))
     outputs = [RecordedOutput("actual_output", actual)] if actual is not None else []
     expected = _first_value(value, ("expected_output", "expectedOutput", "expected_outcome"))
-    content = value.get("turns") or _first_value(value, INPUTS)
+    content = _parse_json(value.get("turns")) or _first_value(value, INPUTS)
     return EvalExample(
         content, where, _id_text(_first_value(value, ("id", "name"))), expected, outputs
     )
@@ -297,7 +300,17 @@ def _promptfoo_result_example(row: tuple[str, Mapping[str, Any]]) -> EvalExample
     )
     test = result.get("testCase")
     expected = _promptfoo_test_example((where, test if isinstance(test, dict) else {})).expected
-    return EvalExample(_call_variable(variables), where, _test_id(result), expected, [output])
+    call = _chat_prompt(result.get("prompt")) or _call_variable(variables)
+    return EvalExample(call, where, _test_id(result), expected, [output])
+
+
+def _chat_prompt(prompt: Any) -> list[Any]:
+    """The messages of a prompt that is a whole chat; empty if it has only one of a user."""
+    raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
+    found = _parse_json(raw)
+    messages = found if isinstance(found, list) else []
+    spoken = [one for one in messages if isinstance(one, dict) and one.get("role") != "system"]
+    return messages if len(spoken) > 1 else []
 
 
 def _test_id(result: Mapping[str, Any]) -> str:

@@ -49,17 +49,29 @@ FORMATS: Sequence[Format] = (
     Format("contact-lens", "Amazon Connect Contact Lens", amazon.is_contact_lens,
            amazon.read_contact_lens),
     Format("transcribe", "Amazon Transcribe", amazon.is_transcribe, amazon.read_transcribe),
+    Format("post-call-analytics", "AWS Post Call Analytics", amazon.is_post_call_analytics,
+           amazon.read_post_call_analytics),
+    Format("bedrock-data-automation", "Bedrock Data Automation", amazon.is_bedrock_automation,
+           amazon.read_bedrock_automation),
     Format("google-cx-insights", "Google CX Insights", platforms.is_google, platforms.read_google),
     Format("genesys", "Genesys Cloud", platforms.is_genesys, platforms.read_genesys),
     Format("twilio", "Twilio Conversational Intelligence", platforms.is_twilio,
            platforms.read_twilio),
     Format("vcon", "IETF vCon", platforms.is_vcon, _read_vcon),
+    Format("gong", "Gong", platforms.is_gong, platforms.read_gong),
+    Format("speechmatics", "Speechmatics", speech_to_text.is_speechmatics,
+           speech_to_text.read_speechmatics),
     Format("deepgram", "Deepgram", speech_to_text.is_deepgram, speech_to_text.read_deepgram),
     Format("assemblyai", "AssemblyAI", speech_to_text.is_assemblyai,
            speech_to_text.read_assemblyai),
     Format("azure", "Azure Speech", speech_to_text.is_azure, speech_to_text.read_azure),
     Format("retell", "Retell", voice_agents.is_retell, voice_agents.read_retell),
     Format("elevenlabs", "ElevenLabs", voice_agents.is_elevenlabs, voice_agents.read_elevenlabs),
+    Format("vapi", "Vapi", voice_agents.is_vapi, voice_agents.read_vapi),
+    Format("livekit", "LiveKit session report", voice_agents.is_livekit,
+           voice_agents.read_livekit),
+    Format("openai-realtime", "OpenAI Realtime", voice_agents.is_realtime,
+           voice_agents.read_realtime),
     Format("whisper", "Whisper or WhisperX", speech_to_text.is_whisper,
            speech_to_text.read_whisper),
     Format("promptfoo", "promptfoo", eval_sets.is_promptfoo, eval_sets.read_promptfoo),
@@ -89,9 +101,15 @@ def detect_format(source: Source) -> Format:
     """The format of a file, by its content; raises DataError if none matches."""
     if not source.data.strip():
         raise DataError("is empty; expected a transcript", place=source.name)
+    problem: DataError | None = None
     for format_ in FORMATS:
-        if format_.matches(source):
-            return format_
+        try:
+            if format_.matches(source):
+                return format_
+        except DataError as error:  # a broken table may be text with commas and quotes
+            problem = problem or error
+    if problem is not None:
+        raise problem
     raise DataError(
         "has an unknown format; expected one of "
         + ", ".join(format_.title for format_ in FORMATS)

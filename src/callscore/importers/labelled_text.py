@@ -29,23 +29,23 @@ _TIME = (
     r"(?:\d{4}-\d{2}-\d{2}[T ])?\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,6})?(?:\s?[AaPp]\.?[Mm]\b\.?|Z)?"
 )
 _NAME = r"[^\W_][^:：\n\[\](){}<>*|]{0,39}?"
+_RANGE = rf"(?P<before>{_TIME})(?:[ ]?(?:-->|-|–)[ ]?(?P<until>{_TIME}))?"
 _BEFORE = (
-    rf"\s*(?P<bullet>[-•*]\s+|\d+\.\s+)?(?:>>+\s*)?(?:[\[(]?(?P<before>{_TIME})(?:\s*(?:-->|-|–)\s*(?P<until>{_TIME}))?"
-    r"[\])]?\s*[-–|]?\s*)?"
+    r"(?P<bullet>[-•*][ ]|\d{1,3}\.[ ])?(?:>{2,3}[ ]?)?"
+    rf"(?:[\[(]?{_RANGE}[\])]?[ ]?[-–|]?[ ]?)?"
 )
 _COLON = re.compile(
     rf"""{_BEFORE}
-    (?P<bold>\*\*|__|\*)?(?P<label>{_NAME})\s*(?:\([^()\d]{{1,40}}\)\s*)?
-    (?:[\[(](?P<after>{_TIME})[\])]\s*)?
-    (?:(?P=bold))?\s*[:：]\s*(?:\*\*|__|\*)?(?:(?<=[\s*_：])|$)(?P<text>.*)""",
+    (?P<bold>\*\*|__|\*)?(?P<label>{_NAME})[ ]?(?:\([^()\d]{{1,40}}\)[ ]?)?
+    (?:[\[(](?P<after>{_TIME})[\])][ ]?)?
+    (?:(?P=bold))?[ ]?[:：][ ]?(?:\*\*|__|\*)?(?:(?<=[\s*_：])|$)(?P<text>.*)""",
     re.VERBOSE,
 )
-_DASH = re.compile(rf"{_BEFORE}(?P<label>{_NAME})\s+[-–—]\s+(?P<text>.*)")
-_BRACKETS = re.compile(rf"{_BEFORE}[\[(](?P<label>{_NAME})[\])]:?(?:\s+|$)(?P<text>.*)")
+_DASH = re.compile(rf"{_BEFORE}(?P<label>{_NAME})[ ][-–—][ ](?P<text>.*)")
+_BRACKETS = re.compile(rf"{_BEFORE}[\[(](?P<label>{_NAME})[\])]:?(?:[ ]|$)(?P<text>.*)")
 _HEADING = re.compile(
-    rf"\s*(?:\*\*|__)?(?:(?P<label>{_NAME})(?:\*\*|__)?[\s|,–-]*[\[(]?(?P<after>{_TIME})[\])]?"
-    rf"|[\[(]?(?P<before>{_TIME})(?:\s*(?:-->|-|–)\s*(?P<until>{_TIME}))?[\])]?\s+(?P<late>{_NAME}))"
-    r"(?:\*\*|__)?\s*"
+    rf"(?:\*\*|__)?(?:(?P<label>{_NAME})(?:\*\*|__)?[ |,–-]{{0,5}}[\[(]?(?P<after>{_TIME})[\])]?"
+    rf"|[\[(]?{_RANGE}[\])]?[ ](?P<late>{_NAME}))(?:\*\*|__)?"
 )
 _SPEAKER_NUMBER = re.compile(
     r"(?:speaker|spk|sprecher|locuteur|hablante|화자|spk_|s|channel|participant)[\s_-]*\d+"
@@ -64,11 +64,6 @@ MAX_SPEAKERS = 20
 
 
 Form = Literal["colon", "dash", "brackets", "heading"]
-_FORMS: Sequence[tuple[Form, re.Pattern[str]]] = (
-    ("dash", _DASH),
-    ("colon", _COLON),
-    ("brackets", _BRACKETS),
-)
 
 
 class LabelledLine(msgspec.Struct, frozen=True):
@@ -85,8 +80,13 @@ class LabelledLine(msgspec.Struct, frozen=True):
 
 def split_label(line: str) -> LabelledLine | None:
     """The label of a line in any of its forms; None if the line has none."""
-    for form, pattern in _FORMS:
-        match = pattern.match(line)
+    line = " ".join(line.split())  # so that no pattern has to search in runs of spaces
+    forms: Sequence[tuple[Form, re.Match[str] | None]] = (
+        ("dash", _DASH.match(line)),
+        ("colon", _COLON.match(line)),
+        ("brackets", _BRACKETS.match(line)),
+    )
+    for form, match in forms:
         if match is not None and (found := _labelled(form, match, match["text"])) is not None:
             return found
     match = _HEADING.fullmatch(line)
@@ -152,7 +152,9 @@ def count_labels(lines: Iterable[LabelledLine | None], known: Collection[str] = 
         if count >= (2 if _looks_like_name(label) else 3) and label not in roles
     }
     names |= {label for label, count in dash.items() if count > 1}
-    names |= {label for label, count in brackets.items() if count > 1 and _looks_like_name(label)}
+    named = {label for label in brackets if _looks_like_name(label)}
+    if any(brackets[label] > 1 for label in named):
+        names |= named
     if names and not roles:
         names |= {label for label in colon if _looks_like_name(label)}
     return roles | names
@@ -195,16 +197,15 @@ def has_speaker_labels(text: str) -> bool:
     found = [split_label(line) for line in lines]
     counting = count_labels(found)
     labelled = [line for line in found if line is not None and line.label in counting]
-    headings = sum(not line.text for line in labelled)
-    named = {line.label for line in labelled}
-    if len(named) > MAX_SPEAKERS or not any(
-        names_role(label) or _looks_like_name(label) for label in named
-    ):
+    named = [one for one in labelled if names_role(one.label) or _looks_like_name(one.label)]
+    labels = {line.label for line in labelled}
+    if not named or len(labels) > MAX_SPEAKERS:
         return False
     share = MIN_LABELLED_SHARE
-    if len({role_of(label) for label in named} - {None}) > 1:
+    if len({role_of(label) for label in labels} - {None}) > 1:
         share = MIN_SHARE_OF_ROLES
-    return len(labelled) >= share * (len(lines) - headings)
+    headings = sum(not line.text for line in named)
+    return len(named) >= share * (len(lines) - headings)
 
 
 def read_labelled_text(source: Source, context: ImportContext) -> ImportIterator:

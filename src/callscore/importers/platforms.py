@@ -12,6 +12,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.importers.conversation import Conversation, ImportIterator, RawTurn, SkippedPart
 from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.records import has_items, has_record, read_records
 from callscore.importers.source import Source, convert
 from callscore.importers.times import parse_date
 
@@ -226,9 +227,87 @@ def read_twilio(source: Source, context: ImportContext) -> ImportIterator:
     yield from build_conversation("twilio", turns, details, context)
 
 
+class _GongSentence(msgspec.Struct):
+    text: str | None = None
+    start: float | None = None
+    end: float | None = None
+
+
+class _GongMonologue(msgspec.Struct, rename="camel"):
+    speaker_id: str | int | None = None
+    topic: str | None = None
+    sentences: Sequence[_GongSentence] = ()
+
+
+class _GongParty(msgspec.Struct, rename="camel"):
+    speaker_id: str | int | None = None
+    name: str | None = None
+    affiliation: str | None = None
+
+
+class Gong(msgspec.Struct, rename="camel"):
+    """The fields of a Gong call transcript that are read; parties are in the extensive call."""
+
+    transcript: Sequence[_GongMonologue]
+    call_id: str | int | None = None
+    parties: Sequence[_GongParty] | None = None
+
+
+def is_gong(source: Source) -> bool:
+    """Whether the file has `callTranscripts` with sentences of speakers."""
+    return has_record(source, _is_gong_call)
+
+
+def _is_gong_call(value: Mapping[str, Any]) -> bool:
+    return has_items(value.get("transcript"), "speakerId", "sentences")
+
+
+def read_gong(source: Source, context: ImportContext) -> ImportIterator:
+    """Read the calls of Gong, one turn per monologue; times are milliseconds."""
+    for record in read_records(source, _is_gong_call, Gong):
+        if isinstance(record, SkippedPart):
+            yield record
+            continue
+        path, call = record
+        parties = {one.speaker_id: one for one in call.parties or ()}
+        turns = [
+            RawTurn(
+                _gong_label(parties.get(one.speaker_id), one.speaker_id),
+                " ".join(sentence.text or "" for sentence in one.sentences),
+                _milliseconds(one.sentences[0].start if one.sentences else None),
+                _milliseconds(one.sentences[-1].end if one.sentences else None),
+                source=f"{path}.transcript[{number}]",
+            )
+            for number, one in enumerate(call.transcript)
+        ]
+        call_id = "" if call.call_id is None else str(call.call_id)
+        yield from build_conversation("gong", turns, CallDetails(call_id), context)
+
+
+def _gong_label(party: _GongParty | None, speaker: str | int | None) -> str:
+    if party is None:
+        return "" if speaker is None else f"speaker {speaker}"
+    known = {"internal": "agent", "external": "customer"}
+    return known.get((party.affiliation or "").casefold()) or party.name or f"speaker {speaker}"
+
+
+def _milliseconds(value: float | None) -> float | None:
+    return None if value is None else value / 1000
+
+
+class _PartyMeta(msgspec.Struct):
+    role: str | None = None
+
+
 class _Party(msgspec.Struct):
     name: str | None = None
     role: str | None = None
+    meta: _PartyMeta | None = None
+
+    @property
+    def known_role(self) -> str | None:
+        """Its role, in its own field or in `meta`."""
+        return self.role or (self.meta.role if self.meta else None)
 
 
 class _Dialog(msgspec.Struct):
@@ -238,6 +317,9 @@ class _Dialog(msgspec.Struct):
     originator: int | None = None
     body: Any = None
     encoding: str | None = None
+    url: str | None = None
+    mediatype: str | None = None
+    mimetype: str | None = None
 
 
 class _Analysis(msgspec.Struct):
@@ -285,40 +367,56 @@ def read_vcon(
     file = convert(source.json, Vcon, source.name)
     parties = file.parties or ()
     turns: list[RawTurn] = []
+    has_transcript = any(one.type == "transcript" for one in file.analysis or ())
     for number, analysis in enumerate(file.analysis or ()):
-        path = f"$.analysis[{number}]"
-        if analysis.type != "transcript":
-            yield SkippedPart(f"{source.name}: {path}", f"an analysis of type {analysis.type!r}")
-            continue
+        where = f"{source.name}: $.analysis[{number}]"
         body = _decode_body(analysis.body, analysis.encoding)
-        lines = _vcon_transcript(body, parties, path)
-        if lines is None and read_any is not None:
-            inner = Source(f"{source.name}: {path}.body", _encode_body(body))
-            yield from _read_embedded(inner, context, file.uuid, read_any)
-            continue
-        if lines is None:
-            yield SkippedPart(f"{source.name}: {path}", "a transcript of an unknown format")
+        lines = _vcon_transcript(body, parties, f"$.analysis[{number}]")
+        if analysis.type != "transcript" and (has_transcript or lines is None):
+            yield SkippedPart(where, f"an analysis of type {analysis.type!r}")
+        elif lines is None:
+            yield from _read_embedded(f"{where}.body", body, context, file.uuid, read_any)
         turns += lines or []
     for number, dialog in enumerate(file.dialog or ()):
         path = f"$.dialog[{number}]"
         text = _decode_body(dialog.body, dialog.encoding)
-        if dialog.type != "text" or not isinstance(text, str):
-            yield SkippedPart(
-                f"{source.name}: {path}", f"a dialog of type {dialog.type!r} has no text"
+        kind = (dialog.mediatype or dialog.mimetype or "text/plain").partition(";")[0]
+        if dialog.type == "text" and isinstance(text, str) and kind in ("text/plain", "text/html"):
+            label = _dialog_speaker(dialog, parties)
+            turns.append(RawTurn(label, text, parse_date(dialog.start), source=path))
+        elif isinstance(text, str) and text.strip() and kind.startswith(_TEXT_MEDIA):
+            yield from _read_embedded(
+                f"{source.name}: {path}.body", text, context, file.uuid, read_any
             )
-            continue
-        turns.append(
-            RawTurn(_dialog_speaker(dialog, parties), text, parse_date(dialog.start), source=path)
-        )
+        else:
+            yield SkippedPart(f"{source.name}: {path}", _why_no_text(dialog))
     if turns:
         details = CallDetails(file.uuid or "", metadata={"subject": file.subject})
         yield from build_conversation("vcon", turns, details, context)
 
 
+_TEXT_MEDIA = ("text/", "application/json", "application/x-subrip", "application/ttml")
+
+
+def _why_no_text(dialog: _Dialog) -> str:
+    if dialog.body is None and dialog.url and dialog.type == "text":
+        return "a dialog whose text is at a URL, which is not fetched"
+    return f"a dialog of type {dialog.type!r} has no text"
+
+
 def _read_embedded(
-    source: Source, context: ImportContext, call_id: str | None, read: ReadAny
+    name: str, body: Any, context: ImportContext, call_id: str | None, read: ReadAny | None
 ) -> ImportIterator:
     """Read a transcript of another format inside a vCon; it gets the id of the vCon."""
+    if isinstance(body, dict) and isinstance(body.get("alternatives"), list):
+        body = {"results": {"channels": [body]}}
+    elif isinstance(body, dict) and has_items(body.get("words"), "word", "start"):
+        # one of Deepgram's alternatives, without what is around it
+        body = {"results": {"channels": [{"alternatives": [body]}]}}
+    source = Source(name, _encode_body(body))
+    if read is None or body is None:
+        yield SkippedPart(name, "a transcript of an unknown format")
+        return
     try:
         for part in read(source, context):
             if isinstance(part, Conversation) and call_id:
@@ -366,9 +464,9 @@ def _party_label(speaker: str | int | None, parties: Sequence[_Party]) -> str:
         if not 0 <= speaker < len(parties):
             return f"party {speaker}"
         party = parties[speaker]
-        return party.role or party.name or f"party {speaker}"
+        return party.known_role or party.name or f"party {speaker}"
     named = next((one for one in parties if speaker and one.name == speaker), None)
-    return (named.role if named else None) or speaker or ""
+    return (named.known_role if named else None) or speaker or ""
 
 
 def _decode_body(body: Any, encoding: str | None) -> Any:

@@ -27,6 +27,10 @@ ROLES: Mapping[Role, Sequence[str]] = {
     "supervisor": ("supervisor", "manager", "coach", "team_lead"),
 }  # fmt: skip
 _BY_WORD: Mapping[str, Role] = {word: role for role, words in ROLES.items() for word in words}
+_TITLES = frozenset(
+    ("agent", "advisor", "adviser", "rep", "representative", "customer", "caller", "client", "bot")
+)
+"""Words that name a role in a longer label, too: `Sales Agent`, `Agent Mike Rivera`."""
 _DIGITS = "0123456789"
 _AGENT_PHRASES = re.compile(
     r"how (?:can|may) i (?:help|assist)|thank(?:s| you) for calling|you're through to|"
@@ -42,7 +46,11 @@ def role_of(label: str) -> Role | None:
     word = re.sub(r"[\s-]+", "_", label.strip().casefold()).strip("_:[]()")
     if word in _BY_WORD:
         return _BY_WORD[word]
-    return _BY_WORD.get(word.rstrip(_DIGITS).rstrip("_"))
+    numbered = _BY_WORD.get(word.rstrip(_DIGITS).rstrip("_"))
+    if numbered is not None or "_" not in word:
+        return numbered
+    first, *_, last = word.split("_")
+    return next((_BY_WORD[one] for one in (last, first) if one in _TITLES), None)
 
 
 class RoleMap:

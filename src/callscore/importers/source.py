@@ -117,7 +117,7 @@ class Source:
             tokens = yaml.scan(self.text, Loader=yaml.CSafeLoader)
             if any(isinstance(token, yaml.AliasToken) for token in tokens):
                 return None
-            return yaml.load(self.text, Loader=yaml.CSafeLoader)
+            return yaml.CSafeLoader(self.text).get_single_data()
         except (yaml.YAMLError, RecursionError, ValueError):
             return None
 
@@ -141,7 +141,7 @@ def convert(value: Any, kind: type[T], place: str, path: str = "") -> T:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         problem, _, at = str(error).partition(" - at `$")
-        field = path + at.rstrip("`")
+        field = path.removeprefix("$") + at.rstrip("`")
         raise DataError(problem, field=field.lstrip("."), place=place) from None
     except RecursionError:
         raise DataError("is nested too deeply", place=place) from None

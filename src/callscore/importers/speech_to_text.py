@@ -1,13 +1,15 @@
-"""Transcripts of speech recognition: Deepgram, AssemblyAI, Whisper, WhisperX, Azure Speech."""
+"""Transcripts of speech recognition: Deepgram, AssemblyAI, Whisper, Azure Speech, Speechmatics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import ImportIterator, RawTurn
+from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
 from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.records import has_items, has_record, read_records
 from callscore.importers.source import Source, convert
 from callscore.importers.timed_words import TimedWord, join_words
 from callscore.importers.times import parse_duration
@@ -137,7 +139,7 @@ def _speaker_label(speaker: int | str | None) -> str:
     return "" if speaker is None else f"speaker {speaker}"
 
 
-class _AssemblyAIUtterance(msgspec.Struct):
+class _AssemblyAIPart(msgspec.Struct):
     speaker: str | int | None = None
     text: str | None = None
     start: float | None = None
@@ -153,48 +155,95 @@ class _Sentiment(msgspec.Struct):
 
 
 class AssemblyAI(msgspec.Struct):
-    """The fields of an AssemblyAI transcript that are read."""
+    """The fields of an AssemblyAI transcript, or of its sentences or paragraphs, that are read."""
 
     id: str | None = None
+    status: str | None = None
+    error: str | None = None
+    audio_url: str | None = None
     text: str | None = None
     language_code: str | None = None
-    utterances: Sequence[_AssemblyAIUtterance] | None = None
+    utterances: Sequence[_AssemblyAIPart] | None = None
+    sentences: Sequence[_AssemblyAIPart] | None = None
+    paragraphs: Sequence[_AssemblyAIPart] | None = None
+    words: Sequence[_AssemblyAIPart] | None = None
     sentiment_analysis_results: Sequence[_Sentiment] | None = None
 
 
+_ASSEMBLYAI_KEYS = frozenset(("audio_url", "acoustic_model", "speech_model", "speech_models",
+                              "language_model", "language_code", "audio_duration"))  # fmt: skip
+DELETED = "deleted by user"
+
+
 def is_assemblyai(source: Source) -> bool:
-    """Whether the file has `utterances`, or `text` and a key that only AssemblyAI uses."""
-    value = source.json
-    if not isinstance(value, dict):
-        return False
-    if isinstance(value.get("utterances"), list):
+    """Whether the file has a transcript of AssemblyAI, or the sentences or paragraphs of one."""
+    return has_record(source, _is_assemblyai_record)
+
+
+def _is_assemblyai_record(value: Mapping[str, Any]) -> bool:
+    if any(has_items(value.get(key), "text", "start", "end", "words", "confidence")
+           for key in ("utterances", "sentences", "paragraphs")):  # fmt: skip
         return True
-    return "text" in value and bool({"audio_url", "acoustic_model", "speech_model"} & value.keys())
+    if not value.keys() & _ASSEMBLYAI_KEYS:
+        return False
+    is_whole = "text" in value and bool(_ASSEMBLYAI_KEYS - {"language_code"} & value.keys())
+    return is_whole or isinstance(value.get("utterances"), list)
 
 
 def read_assemblyai(source: Source, context: ImportContext) -> ImportIterator:
-    """Read the call of an AssemblyAI transcript; a turn has the sentiment of its first sentence."""
-    file = convert(source.json, AssemblyAI, source.name)
+    """Read the calls of AssemblyAI: utterances, else sentences, paragraphs, words or the text."""
+    for record in read_records(source, _is_assemblyai_record, AssemblyAI):
+        if isinstance(record, SkippedPart):
+            yield record
+            continue
+        path, file = record
+        where = f"{source.name}: {path}"
+        if DELETED in f"{file.text} {file.audio_url}".casefold().replace("_", " "):
+            yield SkippedPart(where, "a transcript that was deleted by its user")
+            continue
+        if file.status in ("error", "queued", "processing"):
+            reason = f": {file.error}" if file.error else ""
+            yield SkippedPart(where, f"a transcript with the status {file.status!r}{reason}")
+            continue
+        turns = list(_assemblyai_turns(file, path))
+        notes = [] if any(turn.label for turn in turns) else [NO_SPEAKERS]
+        details = CallDetails(file.id or "", file.language_code, notes=notes)
+        yield from build_conversation("assemblyai", turns, details, context)
+
+
+def _assemblyai_turns(file: AssemblyAI, path: str) -> Iterator[RawTurn]:
     sentiments = file.sentiment_analysis_results or ()
-    turns = [
-        RawTurn(
-            "" if one.speaker is None else str(one.speaker),
-            one.text or "",
-            _seconds(one.start),
-            _seconds(one.end),
-            one.confidence,
-            _first_sentiment(sentiments, one),
-            source=f"$.utterances[{number}]",
-        )
-        for number, one in enumerate(file.utterances or ())
-    ]
-    notes = () if turns else (NO_SPEAKERS,)
-    turns = turns or [RawTurn("", file.text or "", source="$.text")]
-    details = CallDetails(file.id or "", file.language_code, notes=notes)
-    yield from build_conversation("assemblyai", turns, details, context)
+    for key in ("utterances", "sentences", "paragraphs"):
+        parts: Sequence[_AssemblyAIPart] = getattr(file, key) or ()
+        for number, one in enumerate(parts):
+            yield RawTurn(
+                _assemblyai_label(one),
+                one.text or "",
+                _seconds(one.start),
+                _seconds(one.end),
+                one.confidence,
+                _first_sentiment(sentiments, one),
+                source=f"{path}.{key}[{number}]",
+            )
+        if parts:
+            return
+    words = [
+        TimedWord(one.text or "", _assemblyai_label(one), _seconds(one.start), _seconds(one.end),
+                  one.confidence)
+        for one in file.words or ()
+    ]  # fmt: skip
+    yield from join_words(words, f"{path}.words")
+    if not words:
+        yield RawTurn("", file.text or "", source=f"{path}.text")
 
 
-def _first_sentiment(sentiments: Sequence[_Sentiment], spoken: _AssemblyAIUtterance) -> str | None:
+def _assemblyai_label(part: _AssemblyAIPart) -> str:
+    if part.speaker is not None:
+        return str(part.speaker)
+    return "" if part.channel is None else f"channel {part.channel}"
+
+
+def _first_sentiment(sentiments: Sequence[_Sentiment], spoken: _AssemblyAIPart) -> str | None:
     for one in sentiments:
         inside = one.start is not None and spoken.start is not None and spoken.end is not None
         if inside and spoken.start <= one.start < spoken.end:  # type: ignore[operator]
@@ -206,45 +255,127 @@ def _seconds(value: float | None) -> float | None:
     return None if value is None else value / 1000
 
 
+class _Offsets(msgspec.Struct, rename={"start": "from", "end": "to"}):
+    start: float | None = None
+    end: float | None = None
+
+
 class _Segment(msgspec.Struct):
     text: str | None = None
     start: float | None = None
     end: float | None = None
     speaker: str | int | None = None
+    offsets: _Offsets | None = None
 
 
-class Whisper(msgspec.Struct):
-    """The fields of a Whisper or WhisperX file that are read."""
-
-    segments: Sequence[_Segment]
+class _WhisperResult(msgspec.Struct):
     language: str | None = None
 
 
+class Whisper(msgspec.Struct):
+    """The fields of a file of Whisper, WhisperX, whisper.cpp or OpenAI that are read."""
+
+    segments: Sequence[_Segment] | None = None
+    transcription: Sequence[_Segment] | None = None
+    text: str | None = None
+    language: str | None = None
+    result: _WhisperResult | None = None
+
+
+_WHISPER_TEXT_KEYS = frozenset(
+    ("text", "language", "duration", "task", "usage", "words", "logprobs")
+)
+
+
 def is_whisper(source: Source) -> bool:
-    """Whether the file has `segments` with `start`, `end` and `text`."""
+    """Whether the file has segments with times, those of whisper.cpp, or only OpenAI's `text`."""
     value = source.json
-    segments = value.get("segments") if isinstance(value, dict) else None
-    return isinstance(segments, list) and any(
-        isinstance(one, dict) and {"start", "end", "text"} <= one.keys() for one in segments[:5]
-    )
+    if not isinstance(value, dict):
+        return False
+    if has_items(value.get("segments"), "start", "end", "text"):
+        return True
+    if has_items(value.get("transcription"), "offsets", "text"):
+        return True
+    return isinstance(value.get("text"), str) and value.keys() <= _WHISPER_TEXT_KEYS
 
 
 def read_whisper(source: Source, context: ImportContext) -> ImportIterator:
-    """Read the call of a Whisper file, one turn per segment; only WhisperX names speakers."""
+    """Read the call of a Whisper file, one turn per segment; most of them name no speakers."""
     file = convert(source.json, Whisper, source.name)
+    key = "segments" if file.segments is not None else "transcription"
     turns = [
         RawTurn(
             "" if one.speaker is None else str(one.speaker),
             one.text or "",
-            one.start,
-            one.end,
-            source=f"$.segments[{number}]",
+            _seconds(one.offsets.start) if one.offsets else one.start,
+            _seconds(one.offsets.end) if one.offsets else one.end,
+            source=f"$.{key}[{number}]",
         )
-        for number, one in enumerate(file.segments)
+        for number, one in enumerate(file.segments or file.transcription or ())
     ]
+    turns = turns or [RawTurn("", file.text or "", source="$.text")]
     notes = () if any(turn.label for turn in turns) else (NO_SPEAKERS,)
-    details = CallDetails(lang=file.language, notes=notes)
-    yield from build_conversation("whisper", turns, details, context)
+    lang = file.language or (file.result.language if file.result else None)
+    yield from build_conversation("whisper", turns, CallDetails(lang=lang, notes=notes), context)
+
+
+class _SpeechmaticsWord(msgspec.Struct):
+    content: str = ""
+    confidence: float | None = None
+    speaker: str | None = None
+    language: str | None = None
+
+
+class _SpeechmaticsResult(msgspec.Struct):
+    alternatives: Sequence[_SpeechmaticsWord] | None = None
+    type: str = "word"
+    start_time: float | None = None
+    end_time: float | None = None
+    channel: str | None = None
+    attaches_to: str | None = None
+
+
+class _SpeechmaticsJob(msgspec.Struct):
+    id: str | None = None
+
+
+class Speechmatics(msgspec.Struct):
+    """The fields of a Speechmatics transcript (`json-v2`) that are read."""
+
+    results: Sequence[_SpeechmaticsResult]
+    job: _SpeechmaticsJob | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+def is_speechmatics(source: Source) -> bool:
+    """Whether the file has `results` of words with alternatives."""
+    value = source.json
+    results = value.get("results") if isinstance(value, dict) else None
+    return has_items(results, "alternatives", "start_time", "type")
+
+
+def read_speechmatics(source: Source, context: ImportContext) -> ImportIterator:
+    """Read the call of a Speechmatics file; words are joined to turns by speaker or channel."""
+    file = convert(source.json, Speechmatics, source.name)
+    config = (file.metadata or {}).get("transcription_config")
+    lang = config.get("language") if isinstance(config, dict) else None
+    words = []
+    for one in file.results:
+        best = one.alternatives[0] if one.alternatives else _SpeechmaticsWord()
+        speaker = best.speaker if best.speaker not in (None, "UU") else one.channel
+        attached = one.type == "punctuation" and one.attaches_to != "next"
+        words.append(TimedWord(best.content, speaker or "", one.start_time, one.end_time,
+                               best.confidence, attached))  # fmt: skip
+    if any(one.channel for one in file.results):
+        words.sort(key=lambda word: word.start or 0.0)
+    turns = list(join_words(words, "$.results"))
+    notes = () if any(turn.label for turn in turns) else (NO_SPEAKERS,)
+    details = CallDetails(
+        (file.job.id if file.job else None) or "",
+        lang if isinstance(lang, str) else None,
+        notes=notes,
+    )
+    yield from build_conversation("speechmatics", turns, details, context)
 
 
 class _AzureText(msgspec.Struct):

@@ -1,10 +1,10 @@
-"""Subtitles: WebVTT, SRT and SBV; `<v …>`, `Agent: …`, `(Agent) …` name the speakers."""
+"""Subtitles: WebVTT, SRT, SBV and ASS; `<v …>`, `Agent: …`, `(Agent) …` name the speakers."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 import msgspec
@@ -21,11 +21,14 @@ MAX_PAUSE = 2.0
 ROLLING_SHARE = 0.3
 """The least share of cues that repeat a line of the cue before, if captions roll."""
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
-_TAG = re.compile(r"</?(?:[cibu]|ruby|rt|lang|v|font)(?:[.\s][^>]*)?>|<\d[\d:.]*>|\{\\[^}]*\}")
+_TAG = re.compile(r"</?(?:[cibu]|ruby|rt|lang|v|font)(?:[.\s][^>]*)?>|<\d[\d:.]*>|\{\\[^{}]*\}")
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"\s*({_CLOCK})\s*-->\s*({_CLOCK})(?:\s.*)?")
 _SBV_TIMES = re.compile(r"\s*(\d{1,2}:\d{2}:\d{2}\.\d{3}),(\d{1,2}:\d{2}:\d{2}\.\d{3})\s*")
-_SPEAKER_CHANGE = re.compile(r"\s*(?:-|–|—|>>+)\s*(?=\S)")
+_ASS_LINE = re.compile(
+    r"Dialogue:[^,]*,\s*([\d:.]+)\s*,\s*([\d:.]+)\s*,[^,]*,([^,]*),[^,]*,[^,]*,[^,]*,[^,]*,(.*)"
+)
+_SPEAKER_CHANGE = re.compile(r"(?:-|–|—|>{2,3})\s?(?=\S)")
 
 
 class Cue(msgspec.Struct, frozen=True):
@@ -49,13 +52,17 @@ def is_subtitles(source: Source) -> bool:
     if source.is_archive or source.json is not None:
         return False
     head = source.text[:2000]
-    return head.lstrip().startswith("WEBVTT") or any(
+    return head.lstrip().startswith(("WEBVTT", "[Script Info]")) or any(
         _TIMES.fullmatch(line) or _SBV_TIMES.fullmatch(line) for line in head.split("\n")
     )
 
 
 def read_subtitles(source: Source, context: ImportContext) -> ImportIterator:
     """Read the call of a subtitle file; a cue can have several speakers."""
+    if source.text.lstrip().startswith("[Script Info]"):
+        turns = _ass_turns(source.text, context.roles)
+        yield from build_conversation("ass", turns, CallDetails(), context)
+        return
     is_vtt = source.text.lstrip().startswith("WEBVTT")
     cues = list(_cues(source.text.split("\n"), is_vtt=is_vtt))
     if not cues:
@@ -64,11 +71,30 @@ def read_subtitles(source: Source, context: ImportContext) -> ImportIterator:
     notes = [] if unrolled is cues else ["rolling captions: repeated lines were removed"]
     lines = [split_label(line) for cue in unrolled for line in _speech(cue)]
     labels = count_labels(lines, context.roles)
-    turns = (turn for cue in unrolled for turn in _cue_turns(cue, labels))
+    spoken = (turn for cue in unrolled for turn in _cue_turns(cue, labels))
     is_sbv = any(_SBV_TIMES.fullmatch(line) for line in source.text[:2000].split("\n"))
     name = "webvtt" if is_vtt else "sbv" if is_sbv else "srt"
     details = CallDetails(notes=notes)
-    yield from build_conversation(name, _join_turns(turns), details, context)
+    yield from build_conversation(name, _join_turns(spoken), details, context)
+
+
+def _ass_turns(text: str, known: Collection[str]) -> Iterator[RawTurn]:
+    """One turn per `Dialogue` line; its `Name` is the speaker, else a label that counts."""
+    lines = [_ASS_LINE.match(line.strip()) for line in text.split("\n")]
+    said = {
+        number: _plain(match[4].replace("\\N", " ").replace("\\n", " "))
+        for number, match in enumerate(lines, start=1)
+        if match is not None
+    }
+    labels = count_labels(map(split_label, said.values()), known)
+    for number, words in said.items():
+        match = lines[number - 1]
+        assert match is not None  # one of `said`
+        label, found = match[3].strip(), split_label(words)
+        if not label and found is not None and found.label in labels:
+            label, words = found.label, found.text
+        times = (parse_clock(match[1]), parse_clock(match[2]))
+        yield RawTurn(label, words, *times, source=f"line {number}")
 
 
 def _cues(lines: Sequence[str], *, is_vtt: bool) -> Iterator[Cue]:
@@ -144,7 +170,8 @@ def _cue_turns(cue: Cue, labels: Set[str]) -> Iterator[_Spoken]:
     for line in _speech(cue):
         found = split_label(line)
         counts = found is not None and found.label in labels
-        changes = _SPEAKER_CHANGE.match(line) is not None
+        change = _SPEAKER_CHANGE.match(line)
+        changes = change is not None
         if spoken is not None and not (counts or changes):
             text = f"{spoken.turn.text} {line}"
             spoken = _Spoken(msgspec.structs.replace(spoken.turn, text=text), spoken.changes)
@@ -152,7 +179,7 @@ def _cue_turns(cue: Cue, labels: Set[str]) -> Iterator[_Spoken]:
         if spoken is not None:
             yield spoken
         label, text = (found.label, found.text) if found is not None and counts else ("", line)
-        text = text if counts or not changes else _SPEAKER_CHANGE.sub("", text, count=1)
+        text = text[change.end() :] if change is not None and not counts else text
         spoken = _Spoken(RawTurn(label, text, cue.start, cue.end, source=where), changes or counts)
     if spoken is not None:
         yield spoken

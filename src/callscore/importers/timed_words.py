@@ -9,6 +9,9 @@ import msgspec
 
 from callscore.importers.conversation import RawTurn
 
+MAX_PAUSE = 1.5
+"""Seconds after which words without a speaker begin another turn."""
+
 
 class TimedWord(msgspec.Struct, frozen=True):
     """A word or punctuation mark of a speech recogniser."""
@@ -23,15 +26,23 @@ class TimedWord(msgspec.Struct, frozen=True):
 
 
 def join_words(words: Iterable[TimedWord], source: str) -> Iterator[RawTurn]:
-    """One turn for consecutive words of one speaker."""
+    """One turn for consecutive words of one speaker; without speakers, up to a pause."""
     current: list[TimedWord] = []
     for word in words:
-        if current and word.speaker != current[0].speaker and not word.attached:
+        if current and not word.attached and _begins_turn(word, current[-1], current[0].speaker):
             yield _turn(current, source)
             current = []
         current.append(word)
     if current:
         yield _turn(current, source)
+
+
+def _begins_turn(word: TimedWord, last: TimedWord, speaker: str) -> bool:
+    if word.speaker != speaker:
+        return True
+    if speaker or word.start is None or last.end is None:
+        return False
+    return word.start - last.end > MAX_PAUSE
 
 
 def _turn(words: list[TimedWord], source: str) -> RawTurn:

@@ -16,11 +16,13 @@ from callscore.core.errors import DataError
 from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
 from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
+from callscore.importers.records import has_items
 from callscore.importers.roles import role_of
 from callscore.importers.source import Source
 from callscore.importers.turn_fields import (
     CALL,
     LANGUAGE,
+    SPEAKER,
     TRANSCRIPT,
     TurnFields,
     choose_fields,
@@ -235,11 +237,22 @@ def _lines_of_pairs(value: Sequence[Any]) -> str:
 
 
 def flat_item(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An item whose `message` or `item` is an object, with the fields of both."""
+    """An item with the fields of its `message`, or with the text of its sentences."""
     for key in ("message", "item", "data"):
         inner = item.get(key)
         if isinstance(inner, dict) and (set(inner) & {"text", "content", "role", "message"}):
             return {**item, **inner}
+    for key in ("sentences", "paragraphs", "parts", "segments"):
+        parts = item.get(key)
+        if has_items(parts, "text") and find_name(item, SPEAKER) is not None:
+            spoken = [part for part in parts or () if isinstance(part, dict)]
+            times = {
+                name: part.get(name)
+                for name, part in (("start", spoken[0]), ("end", spoken[-1]))
+                if part.get(name) is not None
+            }
+            text = " ".join(text_of(part.get("text")) for part in spoken)
+            return {**item, "text": text, **times}
     return item
 
 

@@ -6,7 +6,10 @@ import re
 
 CARD_LEAK = "leak:card_number"
 CODE_LEAK = "leak:card_security_code"
-_NETWORKS = ("3", "4", "5", "6", "220", "81")
+_NETWORKS = (
+    *("3", "4", "5", "6", "220", "81"),
+    *(str(prefix) for prefix in range(2221, 2721)),  # Mastercard, since 2017
+)
 _DOUBLED = "0246813579"
 _CARD = re.compile(r"(?<!\d)\d(?:[ .-]?\d){12,18}(?!\d)")
 _CODE = re.compile(

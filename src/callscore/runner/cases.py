@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
@@ -14,7 +14,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
-from callscore.core.scenarios import FollowUps, ScenarioCases, StoredReplies
+from callscore.core.scenarios import FollowUps, ScenarioCases, StepRequest, StoredReplies
 from callscore.core.suite import Suite, names_in
 from callscore.core.task import SCENARIO
 from callscore.evaluate.cases import (
@@ -26,6 +26,7 @@ from callscore.evaluate.cases import (
     selected_tasks,
     tasks_for,
 )
+from callscore.runner.call_steps import CallSteps, StepIndex
 from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.input_records import read_case_head
 
@@ -43,6 +44,8 @@ class CasePrompt(NamedTuple):
     prompt: Prompt
     indexed: IndexedCase | None = None
     """The same case ready to be scored, if it is in a case file."""
+    waits: bool = False
+    """Whether it is asked only after the replies to earlier cases of its call."""
 
 
 OnLoaded = Callable[[str, LoadedCase], None]
@@ -83,6 +86,8 @@ class CaseSource(Streamed, Protocol):
     """The ids of the selected cases; empty before `survey`."""
     tasks: frozenset[str]
     """The tasks with cases in the data, before a limit (C-82); empty before `survey`."""
+    waiting: Collection[str]
+    """The ids of the cases that are asked only after earlier ones of their call."""
 
     def survey(self) -> Survey:
         """Read and check all cases; raises DataError."""
@@ -118,6 +123,8 @@ class CaseFiles:
         self._keep_content = keep_content
         self._contradictions = Contradictions()
         self._tasks = tasks_for(config)
+        self._steps = StepIndex(config.cases)
+        self.waiting: Collection[str] = self._steps.later
         self.positions: dict[str, int] = {}
         self.ids: Sequence[str] = ()
         self.tasks: frozenset[str] = frozenset()
@@ -148,6 +155,8 @@ class CaseFiles:
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
                 tasks.add(loaded.case.task)
+                if loaded.task.needs_earlier_replies:
+                    self._steps.add(loaded.case, line)
                 self._contradictions.check(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
@@ -178,12 +187,16 @@ class CaseFiles:
             for line in lines_of(self._config.cases)
             if self._is_selected(loaded := load_case(line, self._tasks, checked=fast))
         )
-        yield from map(_add_prompt, islice(selected, self._config.limit))
+        yield from map(self._add_prompt, islice(selected, self._config.limit))
 
     def read(self, line: Line) -> CasePrompt:
         """The case on one line, which was checked before."""
         loaded = load_case(line, self._tasks, checked=True)
-        return _add_prompt(IndexedCase(self.positions[loaded.case.id], line, loaded))
+        return self._add_prompt(IndexedCase(self.positions[loaded.case.id], line, loaded))
+
+    def _add_prompt(self, indexed: IndexedCase) -> CasePrompt:
+        task, case = indexed.loaded.task, indexed.loaded.case
+        return CasePrompt(case, task.prompt(case), indexed, case.id in self.waiting)
 
     def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
         """All of them: the user's weights are about the tasks of case files."""
@@ -196,8 +209,10 @@ class CaseFiles:
     def follow_ups(
         self, models: Sequence[str], stored: StoredReplies, repeats: int
     ) -> FollowUps | None:
-        """None: every case is asked on its own."""
-        return None
+        """The cases of tasks that need earlier replies; None if no call has two of them."""
+        if not self.waiting:
+            return None
+        return CallSteps(self._steps, self.read, models, stored, repeats)
 
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
         """Score every case when its replies have arrived."""
@@ -232,11 +247,6 @@ class _CallsOnDisk:
         self._lines.close()
 
 
-def _add_prompt(indexed: IndexedCase) -> CasePrompt:
-    task, case = indexed.loaded.task, indexed.loaded.case
-    return CasePrompt(case, task.prompt(case), indexed)
-
-
 def _add_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
     """Add the names in a line, for every suite that has a case so far."""
     for suite in suites:
@@ -247,6 +257,8 @@ class ScenarioSteps:
     """The steps of scenarios, each as a case; the scenario is its call."""
 
     unit = SCENARIO
+    waiting: Collection[str] = ()
+    """None: steps are asked with the recorded history."""
 
     def __init__(self, scenarios: ScenarioCases) -> None:
         self.scenarios = scenarios
@@ -379,13 +391,25 @@ class CasesToScore:
 def work_of(
     model: str, provider: Provider, case_prompts: Iterable[CasePrompt], repeats: int
 ) -> Iterator[Work]:
-    """The work of one model: one request per case and repeat, where the provider has one."""
+    """The work of one model: one request per case and repeat, where the provider has one.
+
+    Cases that wait for earlier replies are left out.
+    """
     for case_prompt in case_prompts:
         case = case_prompt.case
+        if case_prompt.waits:
+            continue
         for run in range(1, repeats + 1):
             request = request_of(provider, case_prompt, run)
             if request is not None:
                 yield Work(case.id, model, run, request, case.task)
+
+
+def work_of_step(provider: Provider, step: StepRequest) -> list[Work]:
+    """The work of a step that depends on earlier replies; none if the provider has none."""
+    request = request_of(provider, CasePrompt(step.case, step.prompt), step.run)
+    case = step.case
+    return [] if request is None else [Work(case.id, step.model, step.run, request, case.task)]
 
 
 def _reads_cases(provider: Provider) -> TypeGuard[CaseProvider]:

@@ -136,9 +136,9 @@ class PreparedRun(msgspec.Struct, frozen=True):
         for source in self.sources:
             yield from source.stream()
 
-    def total(self, model: ModelHandle, source: CaseSource | None = None) -> int:
-        """Number of requests to a model, of one source or of all; a recording may lack some."""
-        ids = self.survey.ids if source is None else source.ids
+    def total(self, model: ModelHandle, ids: Sequence[str] | None = None) -> int:
+        """Number of requests to a model, for some cases or for all; a recording may lack some."""
+        ids = self.survey.ids if ids is None else ids
         recorded = model.recordings
         repeats = range(1, self.config.repeats + 1)
         if recorded is None:
@@ -190,7 +190,9 @@ class PreparedRun(msgspec.Struct, frozen=True):
             f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
-        return [*offline, *own, *map(str, self.departures)]
+        replaced = self.config.replaced
+        redacted = [] if replaced is None else replaced.lines()
+        return [*redacted, *offline, *own, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:

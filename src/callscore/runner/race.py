@@ -22,6 +22,7 @@ from callscore.core.run import (
     RunSummary,
     Work,
 )
+from callscore.core.scenarios import StoredReplies
 from callscore.core.scorecard import Scorecard
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.judge_client import JudgeCalls
@@ -29,7 +30,8 @@ from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import decide_again
 from callscore.report.race_text import race_name, race_notes
-from callscore.runner.cases import CasePrompt, work_of
+from callscore.runner.call_steps import step_requests, steps_of
+from callscore.runner.cases import CasePrompt, work_of, work_of_step
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_card import ModelAccount, describe_changes, make_race_card
 from callscore.runner.race_observations import DrawnCalls, collect_gates, observe_call
@@ -120,8 +122,10 @@ class Contest:
         """As it was before the current round."""
         self._drawn = DrawnCalls({}, {}, self._gates)
         """The calls of the current round."""
+        self._asked: Mapping[str, Sequence[str]] = {}
+        """By model, the calls that were requested last."""
         self._accounts = {
-            name: ModelAccount(prepared.total(model, pool.source))
+            name: ModelAccount(prepared.total(model, pool.source.ids))
             for name, model in self._handles.items()
         }
         self._scored_tasks: set[str] = set()
@@ -134,6 +138,7 @@ class Contest:
         missing = self._race.missing_calls()
         prompts = {call: self._pool.cases(call) for calls in missing.values() for call in calls}
         self._drawn = DrawnCalls(missing, prompts, self._gates)
+        self._asked = missing
         return {
             model: self._work_of_model(
                 model, [prompt for call in calls for prompt in prompts[call]]
@@ -146,6 +151,22 @@ class Contest:
         works = list(work_of(model, provider, prompts, repeats))
         self._accounts[model].sent += len(works)
         return works
+
+    def plan_steps(self, depth: int, stored: StoredReplies) -> dict[str, list[Work]]:
+        """The requests after `depth` others of the same call, by model; empty at the end."""
+        if not self._pool.source.waiting:
+            return {}
+        planned: dict[str, list[Work]] = {}
+        repeats = self._prepared.config.repeats
+        for model, calls in self._asked.items():
+            for call in calls:
+                steps = steps_of(self._pool.cases(call))
+                for found in step_requests(steps, depth, [model], stored, repeats):
+                    work = work_of_step(self._handles[model].provider, found)
+                    planned.setdefault(model, []).extend(work)
+        for model, works in planned.items():
+            self._accounts[model].sent += len(works)
+        return planned
 
     def withdraw(self, model: str) -> None:
         """Take a model that cannot be asked any more out of the race."""
@@ -191,13 +212,14 @@ class Contest:
         if not (self._prepared.config.race.finish_invalid or self._prepared.options.finish_invalid):
             return {}
         state = self._race.state()
-        remaining = {}
+        remaining, self._asked = {}, {}
         for model, eliminated in state.eliminated.items():
             if eliminated.why in ("call_gate", "rate_gate"):
                 blocks = self._schedule.blocks[state.read[model] :]
                 calls = [call for block in blocks for call in block.calls]
                 calls += self._schedule.others
                 prompts = [prompt for call in calls for prompt in self._pool.cases(call)]
+                self._asked = {**self._asked, model: calls}
                 remaining[model] = self._work_of_model(model, prompts)
         return {model: works for model, works in remaining.items() if works}
 
@@ -247,7 +269,7 @@ class RaceRun:
         while planned := {
             contest: works for contest in self._contests if (works := contest.plan_round())
         }:
-            round_summary = await rounds.send(_merge(planned.values()))
+            round_summary = await self._send(rounds, _merge(planned.values()), planned)
             if round_summary.status != "complete":
                 return rounds.summary(round_summary.status)
             for name, model in round_summary.models.items():
@@ -262,10 +284,25 @@ class RaceRun:
                 emit(contest.advance())
         remaining = [(contest, contest.remaining_of_invalid()) for contest in self._contests]
         to_send = _merge(works for _, works in remaining)
-        last = await rounds.send(to_send) if to_send else None
+        last = await self._send(rounds, to_send, self._contests) if to_send else None
         for contest, work_by_model in remaining:
             self._add_costs(contest, work_by_model)
         return rounds.summary("complete" if last is None else last.status)
+
+    async def _send(
+        self, rounds: _Rounds, works: WorkByModel, contests: Iterable[Contest]
+    ) -> RunSummary:
+        """Send requests, then those that depend on their replies, step by step."""
+        summary = await rounds.send(works)
+        depth = 1
+        while summary.status == "complete" and (
+            steps := _merge(
+                contest.plan_steps(depth, self._scoring.replies.of_model) for contest in contests
+            )
+        ):
+            summary = summary.merge(await rounds.send(steps))
+            depth += 1
+        return summary
 
     async def _score(self, contests: Iterable[Contest]) -> None:
         for contest in contests:

@@ -22,8 +22,8 @@ from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
-from callscore.providers.local_server import is_local_server
-from callscore.runner.cases import CasePrompt, CaseStream, request_of, work_of
+from callscore.providers.addresses import is_local_server
+from callscore.runner.cases import CaseStream, work_of, work_of_step
 from callscore.runner.events import billing_events, scoring_events
 from callscore.runner.preflight import (
     Preflight,
@@ -169,13 +169,15 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         following = asyncio.create_task(scoring.follow(stop, limits))
         # 3. Requests are sent to the models; a reply is durable before it is used.
         emit = scoring_events(job.emit, scoring, job.ledger)
-        summary = await generate(plan, job.ledger, emit, stop, _limits_of_models(plan, limits))
-        scoring.replies.end()
-        summary = _with_judging(summary, scoring, judged=await following)
+        for_models = _limits_of_models(plan, limits)
+        summary = await generate(plan, job.ledger, emit, stop, for_models)
         # 4. Requests that depend on those replies follow in rounds.
         if job.next_round is not None:
             while summary.status == "complete" and (more := job.next_round(summary)) is not None:
-                summary = summary.merge(await generate(more, job.ledger, emit, stop))
+                round_summary = await generate(more, job.ledger, emit, stop, for_models)
+                summary = summary.merge(round_summary)
+        scoring.replies.end()
+        summary = _with_judging(summary, scoring, judged=await following)
         return preflights, _mark_unanswered(summary)
     finally:
         if following is not None:
@@ -280,6 +282,7 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
         return journal.replies_to(run_id, case_id).get(model, {})
 
     models = {model.spec.name: model for model in prepared.models}
+    known = frozenset(prepared.survey.ids)
     follow_ups = [
         found
         for source in prepared.sources
@@ -291,15 +294,14 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
     def next_round(summary: RunSummary) -> Workload | None:
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
         works: dict[str, list[Work]] = {}
-        for model, run, case, prompt in chain.from_iterable(
-            follow_up.next_round(stopped) for follow_up in follow_ups
-        ):
-            request = request_of(models[model].provider, CasePrompt(case, prompt), run)
-            if request is not None:
-                works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
-        if not works:
+        for step in chain.from_iterable(each.next_round(stopped) for each in follow_ups):
+            asked = work_of_step(models[step.model].provider, step)
+            works.setdefault(step.model, []).extend(asked)
+        if not any(works.values()):
             return None
-        journal.add_work(run_id, sum(map(len, works.values())))
+        added = sum(work.case_id not in known for of_model in works.values() for work in of_model)
+        if added:
+            journal.add_work(run_id, added)
         planned = {
             name: PlannedModel(model.spec, model.provider, work, len(work))
             for name, model in models.items()
@@ -367,13 +369,17 @@ def _plan_options(prepared: PreparedRun) -> EngineOptions:
 
 def _plan(prepared: PreparedRun, cases: CaseStream) -> Workload:
     repeats = prepared.config.repeats
+    at_once = prepared.survey.ids
+    for source in prepared.sources:
+        if source.waiting:
+            at_once = [case for case in at_once if case not in source.waiting]
     return Workload(
         {
             model.spec.name: PlannedModel(
                 model.spec,
                 model.provider,
                 work_of(model.spec.name, model.provider, cases.reader(), repeats),
-                prepared.total(model),
+                prepared.total(model, at_once),
                 is_local=model.spec.base_url is not None and is_local_server(model.spec.base_url),
             )
             for model in prepared.models

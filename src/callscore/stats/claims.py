@@ -57,7 +57,8 @@ def _call_weights(keys: Keys, seed: int, start: int, stop: int) -> Floats:
     streams = _mix(np.asarray(keys, np.uint64) ^ _mix(np.array([seed], np.uint64)))
     steps = np.arange(start // 4 + 1, -(-stop // 4) + 1, dtype=np.uint64) * np.uint64(STEP)
     bits = _mix(streams[:, None] + steps).astype("<u8", copy=False).view("<u2")
-    weights: Floats = _quantiles(1 << WEIGHT_BITS)[bits[:, : stop - start]]
+    # as `table[bits]`, in half the time: no number of 16 bits is outside the table
+    weights: Floats = _quantiles(1 << WEIGHT_BITS).take(bits[:, : stop - start], mode="clip")
     return weights
 
 

@@ -57,9 +57,13 @@ def resample_weights(units: int, seed: int, resamples: int) -> Iterator[Floats]:
         size = min(batch_size, resamples - start)
         halves = -(-units * size // 2)
         raw = source.random_raw(halves)
-        bits = np.concatenate((raw & np.uint64(0xFFFFFFFF), raw >> np.uint64(32)))[: units * size]
-        drawn = ((bits * np.uint64(units)) >> np.uint64(32)).astype(np.int64)
-        drawn += np.repeat(np.arange(size, dtype=np.int64) * units, units)
+        bits = np.empty(2 * halves, np.uint64)
+        np.bitwise_and(raw, np.uint64(0xFFFFFFFF), out=bits[:halves])
+        np.right_shift(raw, np.uint64(32), out=bits[halves:])
+        bits *= np.uint64(units)
+        bits >>= np.uint64(32)
+        drawn = bits.view(np.int64)[: units * size]  # numbers of units: the sign bit is never set
+        drawn.reshape(size, units)[...] += np.arange(size)[:, None] * units
         counts = np.bincount(drawn, minlength=units * size)
         yield counts.reshape(size, units).T.astype(np.float64)
 

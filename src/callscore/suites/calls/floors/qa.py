@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.core.scorecard import ModelScore
@@ -24,6 +24,7 @@ MOST_COUNTED = 20_000
 memory."""
 ACCURACY, GAP = "qa.question_score_accuracy", "qa.score_gap_accuracy"
 FULL, ZERO, USUAL = "always full marks", "always zero", "the question's usual mark"
+WAYS = (FULL, ZERO, USUAL)
 KINDS = ("SCORE", "PASS_FAIL")
 
 
@@ -43,7 +44,11 @@ class _HumanMark(NamedTuple):
     questions: int
 
 
-MarkOf = Callable[[_HumanMark], float]
+class _Terms(NamedTuple):
+    """What the questions of one kind add to both rows if they are marked in one way."""
+
+    right: list[float]
+    close: list[float]
 
 
 class QAFloor(FloorTally):
@@ -95,25 +100,32 @@ class QAFloor(FloorTally):
 
     def strategies(self) -> Iterable[Strategy]:
         """Every way to mark PASS_FAIL questions with every way to mark SCORE questions."""
-        usual = self._usual_marks()
-        ways: Mapping[str, MarkOf] = {
-            FULL: lambda human: human.question.max_score,
-            ZERO: lambda human: 0.0,
-            USUAL: lambda human: usual[human.question, human.score],
-        }
-        parts = {name: self._parts(mark) for name, mark in ways.items()}
-        for of_score in ways:
-            for of_pass_fail in ways:
-                right, close = (
-                    [*parts[of_score][row][False], *parts[of_pass_fail][row][True]]
-                    for row in (ACCURACY, GAP)
-                )
+        terms = self._terms()
+        for of_score in WAYS:
+            for of_pass_fail in WAYS:
+                score, pass_fail = terms[of_score, False], terms[of_pass_fail, True]
                 rows = {
-                    ACCURACY: share(math.fsum(right), self._calls),
-                    GAP: share(math.fsum(close), self._calls),
+                    ACCURACY: share(math.fsum(score.right + pass_fail.right), self._calls),
+                    GAP: share(math.fsum(score.close + pass_fail.close), self._calls),
                     EVIDENCE: 1.0 if self._any_reason else None,
                 }
                 yield Strategy(name_mixture(KINDS, (of_score, of_pass_fail)), rows)
+
+    def _terms(self) -> Mapping[tuple[str, bool], _Terms]:
+        """The terms of both rows in every way, by whether the question is PASS_FAIL."""
+        usual = self._usual_marks()
+        found = {(way, kind): _Terms([], []) for way in WAYS for kind in (True, False)}
+        for (asked, score, questions), count in self._human_marks():
+            kind = "PASS_FAIL" if asked.pass_fail else "SCORE"
+            question = ExpectedQuestion(
+                asked.text, score, asked.max_score, asked.pass_fail, kind, reason=""
+            )
+            marks = asked.max_score, 0.0, usual[asked, score]
+            for way, mark in zip(WAYS, marks, strict=True):
+                given, (right, close) = Mark(question, mark), found[way, asked.pass_fail]
+                right.append(count * is_correct(given, self._margin) / questions)
+                close.append(count * (1 - normalised_gap(given)) / questions)
+        return found
 
     def _usual_marks(self) -> Mapping[tuple[_AskedQuestion, float], float]:
         """For a question and its mark in one call, the usual mark in all other calls        C-135
@@ -128,17 +140,6 @@ class QAFloor(FloorTally):
             for asked, marks in given.items()
             for mark in marks
         }
-
-    def _parts(self, mark: MarkOf) -> Mapping[str, Mapping[bool, list[float]]]:
-        """The terms of both rows under one strategy, by whether the question is PASS_FAIL."""
-        found: dict[str, dict[bool, list[float]]] = {
-            row: {True: [], False: []} for row in (ACCURACY, GAP)
-        }
-        for human, count in self._human_marks():
-            given, kind = _make_mark(human, mark(human)), human.question.pass_fail
-            found[ACCURACY][kind].append(count * is_correct(given, self._margin) / human.questions)
-            found[GAP][kind].append(count * (1 - normalised_gap(given)) / human.questions)
-        return found
 
 
 def _texts_of(questions: Any) -> Mapping[str, str]:
@@ -157,15 +158,6 @@ def _usual_mark(asked: _AskedQuestion, marks: Counter[float], left_out: float) -
     if not any(others.values()):
         return asked.max_score
     return min(others, key=lambda mark: (-others[mark], mark))
-
-
-def _make_mark(human: _HumanMark, mark: float) -> Mark:
-    asked = human.question
-    kind = "PASS_FAIL" if asked.pass_fail else "SCORE"
-    question = ExpectedQuestion(
-        asked.text, human.score, asked.max_score, asked.pass_fail, kind, reason=""
-    )
-    return Mark(question, mark)
 
 
 FALSE_PASS = "qa.false_pass_rate"
