@@ -234,7 +234,7 @@ def test_c138_adding_a_blocked_model_does_not_change_the_choice() -> None:
 
 
 @pytest.mark.parametrize("by", ["recommended", "quality"])
-def test_c138_compare_decides_as_it_is_told(by: str) -> None:
+def test_c138_compare_decides_by_its_own_settings(by: str) -> None:
     """The cheap model is not worse; by quality the dear one is better."""
     replies = [*answers("big", 400, 1.0), *answers("small", 400, 0.1, wrong=2)]
     found = callscore.score(calls(400), replies, decide={"by": by}, judge="offline")
