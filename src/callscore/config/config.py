@@ -74,6 +74,8 @@ class EvalConfig(msgspec.Struct, frozen=True):
     prompts: Mapping[str, Templates] = {}
     """Own prompts by model, then by task."""
     redaction: RedactOptions | None = None
+    redact_option: str = ""
+    """`--redact` as it is stored with a run; empty if the file decides."""
     replaced: RedactionReport | None = None
     """With redaction, the number of replacements in the data."""
     outside: Sequence[Path] = ()
@@ -134,11 +136,13 @@ def _read_config(
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
     redaction = replaced = None
+    option = ""
     outside = _outside(document, [*cases, *_prompt_files(file), *_read_by(scenarios)])
     wanted = redact or file.redact
     if wanted not in (None, False):
-        from callscore.config.redaction import options_of, redacted_data
+        from callscore.config.redaction import encode_option, options_of, redacted_data
 
+        option = encode_option(redact, kept)
         redaction = options_of(document, wanted)
         copies = redacted_data(redaction, kept.parent / REDACTED, cases, scenarios)
         cases, scenarios, replaced = copies
@@ -167,6 +171,7 @@ def _read_config(
         race=file.race,
         prompts=templates,
         redaction=redaction,
+        redact_option=option,
         replaced=replaced,
         outside=outside,
     )
