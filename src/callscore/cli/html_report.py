@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from callscore.cli.console import say
 from callscore.cli.form_summary import FormSummary
-from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
     from callscore.config.config import EvalConfig

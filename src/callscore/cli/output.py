@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.safe_echo import terminal_width
+from callscore.cli.console import terminal_width
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from callscore.cli.broken_pipe import ignore_broken_pipe
+from callscore.cli.console import ignore_broken_pipe, say
 from callscore.cli.html_report import HtmlReport
 from callscore.cli.options import (
     FILE,
@@ -23,7 +23,6 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -122,7 +122,7 @@ def score(
     callscore score case.json
     """
     from callscore.cli import output
-    from callscore.cli.broken_pipe import ignore_broken_pipe
+    from callscore.cli.console import ignore_broken_pipe
     from callscore.config.decide import read_decide
     from callscore.config.score import DEFAULT_STORE, ScoreConfig
 
@@ -164,7 +164,7 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         return
     import msgspec
 
-    from callscore.cli.safe_echo import say
+    from callscore.cli.console import say
     from callscore.config.redaction import redacted_copies
 
     files: dict[str, Sequence[Source]] = {

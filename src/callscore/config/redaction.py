@@ -64,11 +64,11 @@ class RedactOptions(msgspec.Struct, frozen=True):
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 
-def encode_option(options: RedactOptions | None, store: Path) -> str:
+def encode_option(redaction: Redaction | None, store: Path) -> str:
     """`--redact` and `--names` as they are stored with a run; empty without them."""
-    if options is None:
+    if redaction is None or not redaction.by_option:
         return ""
-    names = options.names_file
+    names = redaction.options.names_file
     path = None if names is None else os.path.relpath(names.absolute(), store.absolute().parent)
     return msgspec.json.encode({"names": path}).decode()
 
@@ -191,11 +191,6 @@ def redacted_copies(
         yield copies, redactor.report
 
 
-def options_of(document: Document, redact: Any) -> RedactOptions:
-    """The options of the command line, or those that the file states."""
-    return redact if isinstance(redact, RedactOptions) else redact_options(document, redact)
-
-
 def redact_options(document: Document, entry: Any) -> RedactOptions:
     """`redact` of an eval file: true, or some of kinds, names and regions."""
     if entry is True:
@@ -222,28 +217,41 @@ def _texts(document: Document, part: str, value: Any) -> list[str]:
     return value
 
 
+class Redaction(msgspec.Struct, frozen=True):
+    """The redaction of a run's data."""
+
+    options: RedactOptions
+    by_option: bool
+    """Whether `--redact` was given; else the eval file decides."""
+    report: RedactionReport
+    """The number of replacements in the data."""
+
+
 class RedactedData(NamedTuple):
-    """Redacted copies of the data of an eval file, and what was replaced in them."""
+    """Redacted copies of the data of an eval file, and how they were redacted."""
 
     cases: Sequence[Path]
     scenarios: Sequence[ScenarioData]
-    report: RedactionReport
+    redaction: Redaction
 
 
 def redacted_data(
-    options: RedactOptions,
+    document: Document,
+    redact: Any,
     folder: Path,
     cases: Sequence[Path],
     scenarios: Sequence[ScenarioData],
 ) -> RedactedData:
-    """Redacted copies of the data in a folder; cached by content and options."""
+    """Redacted copies of the data; `redact` are the options, or the entry of the file."""
     from callscore.config.scenario_redaction import stored_scenarios
 
+    is_given = isinstance(redact, RedactOptions)
+    options = redact if is_given else redact_options(document, redact)
     report = RedactionReport()
     return RedactedData(
         stored_copies(cases, folder, options, report),
         stored_scenarios(scenarios, folder, options, report),
-        report,
+        Redaction(options, is_given, report),
     )
 
 

@@ -159,9 +159,18 @@ class PreparedRun(msgspec.Struct, frozen=True):
             dataset_hash=self.survey.digest,
             total=sum(map(self.total, self.models)),
             eval_file=relative_to_store(config.path, config.store),
-            redact=config.redact_option,
+            redact=self._redact_option,
             unstored=self.options.unstored,
         )
+
+    @property
+    def _redact_option(self) -> str:
+        """`--redact` as it is stored with the run."""
+        if self.config.redaction is None:
+            return ""
+        from callscore.config.redaction import encode_option
+
+        return encode_option(self.config.redaction, self.config.store)
 
     def close(self) -> None:
         """Close the files of replaying models."""
@@ -194,8 +203,8 @@ class PreparedRun(msgspec.Struct, frozen=True):
             f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
-        replaced = self.config.replaced
-        redacted = [] if replaced is None else replaced.lines()
+        redaction = self.config.redaction
+        redacted = [] if redaction is None else redaction.report.lines()
         return [*redacted, *offline, *own, *map(str, self.departures)]
 
     @property
@@ -324,7 +333,7 @@ def _redacting(config: EvalConfig) -> Callable[[Provider], Provider]:
     from callscore.runner.redacted_replies import RedactedReplies
 
     assert config.redaction is not None  # checked by the caller
-    redactor = config.redaction.redactor()
+    redactor = config.redaction.options.redactor()
     return lambda provider: RedactedReplies(provider, redactor)
 
 
