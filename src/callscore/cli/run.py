@@ -149,6 +149,7 @@ def run(
         labels=labels,
         budget_usd=_check_budget(budget),
         preflight=not no_preflight,
+        unstored=no_store_text,
         accept_changed=yes,
         race=race,
         finish_invalid=finish_invalid,
@@ -162,7 +163,7 @@ def run(
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
-        PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
+        PurgeAfterRun(config.store, wanted=no_store_text and sending),
         HtmlReport(targets.html, config) as report,
         closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
@@ -170,7 +171,7 @@ def run(
             _show_estimate(prepared)
             return
         again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
-        ran = _run(prepared, rescore, purge, again)
+        ran = _run(prepared, rescore, again)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
 
@@ -226,7 +227,6 @@ def _confirm(prepared: PreparedRun) -> PreparedRun:
 def _run(
     prepared: PreparedRun,
     stored_run: int | None,
-    purge: PurgeAfterRun,
     resume_command: str | None,
 ) -> RunResult:
     """Call the models, or score a stored run again."""
@@ -236,11 +236,7 @@ def _run(
     load_baselines(prepared.config)  # an invalid file is an error before anything is sent
     if stored_run is not None and prepared.options.race:
         raise click.UsageError("--rescore sends nothing; expected it without --race")
-    if stored_run is None:
-        ran = _call_models(_confirm(prepared))
-        purge.run_id = ran.run_id
-    else:
-        ran = rescore(prepared, stored_run)
+    ran = _call_models(_confirm(prepared)) if stored_run is None else rescore(prepared, stored_run)
     _stop_if_interrupted(ran, resume_command)
     return ran
 
