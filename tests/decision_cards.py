@@ -8,25 +8,25 @@ from typing import Any
 import msgspec
 
 from calls_suite import SPEC, rank
-from callscore.core.benchmark_score import BenchmarkScore
-from callscore.core.contrast import ModelContrast
-from callscore.core.corrected import Corrected
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import Interval, IntervalMethod
-from callscore.core.judging_summary import Judging
+from callscore.core.judging import Judging
 from callscore.core.race import RaceCard, RaceExit, RaceRisk, RacingModel
 from callscore.core.scorecard import (
+    AS_RECOMMENDED,
+    BenchmarkScore,
     Blocker,
+    Corrected,
     Cost,
+    Decide,
     FinalScore,
     MetricScore,
+    ModelContrast,
     ModelScore,
     Scorecard,
     TaskScore,
 )
 from callscore.report.decision import state_decision
-from callscore.report.decision_lines import with_decision
-from callscore.report.statement_lines import statement_lines
+from callscore.report.decision_lines import statement_lines, with_decision
 
 ACCURACY = "qa.question_score_accuracy"
 NOT_RUN = BenchmarkScore("not_run", None, {})

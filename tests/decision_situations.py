@@ -5,10 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any, NamedTuple
 
-from callscore.core.corrected import Corrected
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.race import RaceExit, RaceRisk
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, Corrected, Decide, Scorecard
 from decision_cards import (
     ACCURACY,
     broken,

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from callscore.config.file import OFFLINE, RaceEntry
-from callscore.core.decide import Decide
 from callscore.core.scenarios import ScenarioSettings
+from callscore.core.scorecard import Decide
 from callscore.suites.calls import spec
 from commands import run
 from flag_scan import Module, flags_in, source_modules

@@ -68,7 +68,7 @@ class Slow:
             exec("wait()", {"wait": wait})
 sys.meta_path.insert(0, Slow())
 if where == "a text":
-    from callscore.cli.safe_echo import say
+    from callscore.cli.console import say
     say("", err=True)  # what it imports runs texts as well
 if where == "the message":
     import click

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from callscore.core.errors import ConfigError
-from callscore.embeddings.model_files import refuse_pickles, verify_file
+from callscore.embeddings.encoder import refuse_pickles, verify_file
 from callscore.embeddings.muse import PACKAGE
 
 NAME = "model/weights.npz"

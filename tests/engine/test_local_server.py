@@ -12,7 +12,7 @@ from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResp
 from callscore.core.run import Limits, ModelSpec, Progress, RunSummary
 from callscore.engine.limits import Concurrency, LocalConcurrency
 from callscore.engine.workload import EngineOptions, PlannedModel
-from callscore.providers.local_server import is_local_server
+from callscore.providers.addresses import is_local_server
 from engine_runs import run_virtually
 from run_cases import work_for
 

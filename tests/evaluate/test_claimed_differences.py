@@ -6,8 +6,7 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question
-from callscore.core.contrast import ModelContrast
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import ModelContrast, Scorecard
 from callscore.stats.claims import unseen_share
 
 CALLS = 40

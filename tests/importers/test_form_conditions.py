@@ -117,6 +117,42 @@ def test_a_genesys_form_without_ids_is_numbered() -> None:
     assert hidden(form, Q1=1) == {"Q2"}
 
 
+def test_a_page_of_the_api_with_nulls_is_read() -> None:
+    form = {"entities": [{"id": "f", "name": "F", "questionGroups": [
+        {"id": "g", "name": "G", "weight": None, "visibilityCondition": None,
+         "questions": [question("a") | {"helpText": None, "naEnabled": None}]}]}]}  # fmt: skip
+    found = read_form(Source("form.json", json.dumps(form).encode()))
+    assert [one.id for one in found.questions] == ["a"]
+    scores = [{"questionId": "a", "answerId": "a-y"}]
+    one = {"conversation": {"id": "c1"}, "status": "FINISHED",
+           "answers": {"questionGroupScores": [{"questionScores": scores}]}}  # fmt: skip
+    more = one | {"conversation": {"id": "c2"}, "status": "INPROGRESS"}
+    machine = one | {"conversation": {"id": "c3"}, "systemSubmitted": True}
+    page = json.dumps({"entities": [one, more, machine]}).encode()
+    notes: list[str] = []
+    read = read_evaluations(Source("e.json", page), found, notes=notes)
+    assert [evaluation.call_id for evaluation in read] == ["c1", "c2", "c3"]
+    assert notes == [
+        "call 'c2': the evaluation is not finished (INPROGRESS)",
+        "call 'c3': the evaluation was submitted by the system, not by a person",
+    ]
+
+
+def test_a_genesys_group_that_is_marked_na_is_na_for_its_questions() -> None:
+    form = genesys()
+    groups = [
+        {"questionGroupId": "g1", "questionScores": [{"questionId": "a", "answerId": "a-y"}]},
+        {"questionGroupId": "g2", "markedNA": True, "questionScores": []},
+    ]
+    value = {"conversationId": "c1", "answers": {"questionGroupScores": groups}}
+    (found,) = read_evaluations(Source("e.json", json.dumps(value).encode()), form)
+    assert {name: answer.option for name, answer in found.answers.items()} == {
+        "a": "a-y",
+        "c": None,
+        "d": None,
+    }
+
+
 def test_a_question_that_is_hidden_for_the_person_is_na_and_not_unmarked() -> None:
     form = genesys(condition("/form/questionGroup/0/question/0/answer/0"))
     scores = [{"questionId": "a", "answerId": "a-n"}, {"questionId": "b", "answerId": "b-y"}]
@@ -182,6 +218,18 @@ def test_amazon_conditions_are_joined_nested_and_negated() -> None:
 def test_an_amazon_condition_that_cannot_be_read_is_named(enablement: object) -> None:
     form = amazon(enablement)
     assert ["question 'c': its condition cannot be read" in note for note in form.notes] == [True]
+
+
+def test_options_that_points_cannot_tell_apart_are_named_if_one_fails_the_form() -> None:
+    options = [
+        {"RefId": "a", "Text": "Late", "Score": 1, "AutomaticFail": True},
+        {"RefId": "b", "Text": "In time", "Score": 1},
+    ]
+    asked = {"Title": "When?", "RefId": "q",
+             "QuestionTypeProperties": {"SingleSelect": {"Options": options}}}  # fmt: skip
+    value = {"Title": "F", "Items": [{"Question": asked}]}
+    (note,) = read_form(Source("form.json", json.dumps(value).encode())).notes
+    assert note.startswith("question 'q': 'Late', 'In time' give the same points")
 
 
 def test_a_condition_on_an_answer_that_the_form_lacks_is_refused() -> None:

@@ -187,3 +187,9 @@ def test_prose_with_colons_and_times_is_no_transcript() -> None:
     text = "We met at 10:30\nOne thing: rain.\nAnother point: sun.\nThe end - at last.\n"
     with pytest.raises(DataError, match="unknown format"):
         detect_format(Source("a.txt", text.encode()))
+
+
+def test_a_single_name_in_brackets_counts_if_another_recurs() -> None:
+    cues = ((0, 2, "(Priya) How can I help?"), (2, 4, "(Tom) It broke."), (4, 6, "(Priya) I see."))
+    call = read_call("a.srt", srt(*cues))
+    assert [turn.label for turn in call.turns] == ["Priya", "Tom", "Priya"]

@@ -210,3 +210,21 @@ def test_facts_in_a_list_are_no_speakers_of_a_call_with_roles() -> None:
            "- Departure: 11:00\n- Price: 30\nuser: The first.\n"  # fmt: skip
     (call,), _ = read_all("x.txt", text.encode())
     assert [turn.speaker for turn in call.turns] == ["customer", "agent", "customer"]
+
+
+@pytest.mark.parametrize(
+    "transcript",
+    [
+        [{"role": "agent", "content": "Hi"}, {"role": "customer", "content": "Hello"}],
+        [{"speaker": "agent", "text": "Hi"}, {"speaker": "customer", "text": "Hello"}],
+        ["Agent: Hi", "Customer: Hello"],
+        "Agent: Hi\nCustomer: Hello",
+    ],
+    ids=["chat", "turns", "lines", "text"],
+)
+def test_several_calls_with_a_transcript_each_keep_their_turns(transcript: Any) -> None:
+    lines = [json.dumps({"call_id": name, "transcript": transcript}) for name in ("a", "b")]
+    calls, _ = read_all("calls.jsonl", "\n".join(lines).encode())
+    assert [call.call_id for call in calls] == ["a", "b"]
+    for call in calls:
+        assert spoken(call) == [("agent", "Hi"), ("customer", "Hello")]

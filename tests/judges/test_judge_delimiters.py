@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.judges.delimiters import (
+from callscore.judges.blocks import (
     LONGEST_TEXT,
     block,
     encode_json,

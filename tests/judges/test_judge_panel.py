@@ -9,8 +9,16 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.judging import Audit, Item, JudgeRequest, JudgeResult, Unjudged, Verdict
-from callscore.judges.families import are_related, families, overlaps
-from callscore.judges.panel import AUDITED_REPLIES, AUDITED_SHARE, REPEATED_SHARE, Panel, Seat
+from callscore.judges.panel import (
+    AUDITED_REPLIES,
+    AUDITED_SHARE,
+    REPEATED_SHARE,
+    Panel,
+    Seat,
+    are_related,
+    families,
+    overlaps,
+)
 from judge_cases import judge, judge_request, make_question, words
 
 CLAIM = make_question("support", "The agent promised a refund", item="claim")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed
 from callscore.core.judging import JudgeResult
 from callscore.judges.evidence import Citation, Evidence, OwnTexts, sources_of, text_of
+from callscore.judges.judge_reply import parse_answer
 from callscore.judges.llm import LLMJudge
-from callscore.judges.parse import parse_answer
 from callscore.metrics.text import contains, n2
 from judge_cases import (
     WritingModel,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed, Turn
 from callscore.core.judging import Embedder, Judge, JudgeRequest, Question, Verdict
 from callscore.embeddings.cosine import CosineEmbedder
+from callscore.judges.offline.claim_support import strip_markup
 from callscore.judges.offline.judge import (
     ABSTAINING,
     BY_METRIC,
@@ -18,7 +19,6 @@ from callscore.judges.offline.judge import (
     RECALL,
     OfflineJudge,
 )
-from callscore.judges.offline.markup import strip_markup
 from callscore.judges.probes import MASTER_KEYS
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text

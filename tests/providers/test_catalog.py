@@ -104,7 +104,7 @@ def test_the_network_is_imported_only_for_models_on_a_network() -> None:
 def test_signing_without_botocore_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['botocore'] = None\n"
-        "from callscore.providers.signing import signer\n"
+        "from callscore.providers.bedrock import signer\n"
         "signer('https://x', 'eu-west-1', {})"
     )
     done = run_python(code)

@@ -17,8 +17,8 @@ from calls_suite import tasks
 from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.judging import NO_VERDICTS
+from callscore.core.noise import NoRules
 from callscore.core.provider import AttemptFailed, ProviderResponse
-from callscore.core.rules import NoRules
 from callscore.core.task import SCENARIO
 from callscore.evaluate.cases import load_case
 from callscore.providers.baseline import BaselineProvider

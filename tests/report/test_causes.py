@@ -12,9 +12,8 @@ import pytest
 import callscore
 from builders import Json, output, qa_case, question
 from callscore.core.case import Reply
-from callscore.core.repetition import ends_in_loop
 from callscore.core.scorecard import Scorecard
-from callscore.core.strict_json import read_object
+from callscore.core.strict_json import ends_in_loop, read_object
 from callscore.report.decision import state_decision
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.registry import template_of

@@ -16,8 +16,7 @@ from builders import (
     text_case,
     text_outcome,
 )
-from callscore.core.ranking import DecisionLine
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import DecisionLine, Scorecard
 from callscore.report.decision import Statement, state_decision
 from fake_judges import ScriptedJudge
 

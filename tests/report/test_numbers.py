@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from callscore.core.spec import Band, Rating
+from callscore.report.decision import describe_unseen
 from callscore.report.numbers import show, show_count, show_money, show_near_limits
 from callscore.report.safe_text import plain
-from callscore.report.ties import describe_unseen
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 
 import callscore
 from callscore.config.score import ScoreConfig
-from callscore.core.benchmark_score import Status
 from callscore.core.case import Failed, Reply
 from callscore.core.measure import Measure, failed, ratio, undefined
+from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
 from callscore.evaluate.cases import load_case, tasks_for

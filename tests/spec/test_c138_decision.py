@@ -13,8 +13,8 @@ import callscore
 import commands
 from builders import Json, form, output, qa_case, question, score
 from callscore.config.decide import read_decide
-from callscore.core.decide import Decide
 from callscore.core.errors import ConfigError
+from callscore.core.scorecard import Decide
 from callscore.report.decision import state_decision
 from callscore.scorecard.decision import choose, models_in_question
 from callscore.suites.calls.spec import load_spec

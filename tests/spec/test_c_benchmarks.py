@@ -25,9 +25,9 @@ from builders import (
     translation_outcome,
 )
 from calls_suite import add_case, score_benchmarks
-from callscore.core.benchmark_score import BenchmarkScore, CriterionScore
 from callscore.core.judging import Question
 from callscore.core.measure import Measure
+from callscore.core.scorecard import BenchmarkScore, CriterionScore
 from callscore.demo import sample_calls
 from callscore.scorecard.criteria import CriterionTallies, CriterionTally, consistency
 from callscore.suites.calls import spec

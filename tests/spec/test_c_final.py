@@ -20,9 +20,15 @@ from builders import (
     text_outcome,
 )
 from calls_suite import final_weights, rank, template
-from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.errors import ConfigError, DataError
-from callscore.core.scorecard import Cost, FinalScore, ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import (
+    BenchmarkScore,
+    Cost,
+    FinalScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
 from callscore.report.cells import scorecard_rows
 from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import model_cost

@@ -24,9 +24,8 @@ from builders import (
     text_case,
     text_outcome,
 )
-from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.errors import ConfigError
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import BenchmarkScore, Scorecard
 from callscore.core.template import TemplateRow
 from callscore.report.layout import display_width
 from callscore.report.svg.cost_quality import cost_quality_points, models_not_drawn

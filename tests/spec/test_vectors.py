@@ -13,10 +13,9 @@ import pytest
 import entity_cases
 from builders import form, qa_case, question
 from calls_suite import final_weights, formula_of, rank
-from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.case import Case, Reply
 from callscore.core.measure import Measure, percent, ratio
-from callscore.core.scorecard import Cost, FinalScore, ModelScore, TaskScore
+from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.spec import Band, Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2

@@ -19,12 +19,11 @@ from callscore.stats.bca import (
     quantile,
     rank_interval,
 )
-from callscore.stats.beta import beta_cdf, beta_quantile
 from callscore.stats.call_counts import rate_counts
 from callscore.stats.contributions import Charge, TaskContributions
+from callscore.stats.intervals import beta_cdf, beta_quantile, binomial_interval
 from callscore.stats.matrix import CallMatrix, ResamplingUnits
 from callscore.stats.rates import (
-    binomial_interval,
     calls_needed,
     count_rate,
     items_needed,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 from callscore.core.checks import CheckResult
 from callscore.core.errors import OutputError
 from callscore.core.scorecard import Scorecard

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison

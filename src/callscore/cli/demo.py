@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 
 TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and verdicts"
 
@@ -47,7 +47,7 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     from callscore.export.report_file import write_html
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
-    from callscore.report.statement_lines import KEYWORD_WIDTH
+    from callscore.report.decision_lines import KEYWORD_WIDTH
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
     with (

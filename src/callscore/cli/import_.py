@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.console import say
 from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
     from callscore.importers.folder import FileReport, ImportReport

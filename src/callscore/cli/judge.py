@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from callscore.cli.console import say
 from callscore.cli.options import trust_option
-from callscore.cli.safe_echo import say
 from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, judge_choice
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 
 
 @click.command()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.console import say
 from callscore.cli.options import decide_option, parse_pairs
-from callscore.cli.safe_echo import say
 
 FILE = click.Path(path_type=Path)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from callscore.cli.broken_pipe import ignore_broken_pipe
+from callscore.cli.console import ignore_broken_pipe, say
 from callscore.cli.html_report import HtmlReport
 from callscore.cli.options import (
     FILE,
@@ -23,7 +22,6 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -320,7 +318,7 @@ def _show(
     is_race = prepared.options.race
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows, form=partial(form.lines, ran.card))
+        output.print_card(ran.card, title, all_rows=all_rows, form=form)
     if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():

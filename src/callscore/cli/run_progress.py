@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 from callscore.core.run import Event, Progress, RaceRound, Stopping, Waiting
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain

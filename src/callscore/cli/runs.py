@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 
 FILE = click.Path(path_type=Path)
 

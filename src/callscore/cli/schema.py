@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 
 
 @click.command()

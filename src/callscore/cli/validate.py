@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.safe_echo import say
+from callscore.cli.console import say
 
 
 @click.command()
@@ -24,7 +24,7 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     of a trivial answer.
     """
     from callscore.app import check_cases
-    from callscore.cli.broken_pipe import ignore_broken_pipe
+    from callscore.cli.console import ignore_broken_pipe
     from callscore.core.errors import DataError
     from callscore.report.numbers import show_count
 

@@ -9,14 +9,12 @@ import msgspec
 
 from callscore.comparison.inputs import Competitor
 from callscore.core.comparison import RowDifference
-from callscore.core.contrast import ModelContrast
-from callscore.core.ranking import DecisionLine
-from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.scorecard import DecisionLine, ModelContrast, ModelScore, Scorecard
 from callscore.core.spec import Spec
+from callscore.report.decision import describe_separation, few_pairs
 from callscore.report.decision_lines import decision_lines
 from callscore.report.names import marked_name, origins_of
 from callscore.report.numbers import show_count
-from callscore.report.ties import describe_separation, few_pairs
 from callscore.scorecard.decision import ModelDifference, difference
 from callscore.scorecard.ranking import rank
 from callscore.stats.power import LEAST_PAIRS

@@ -12,10 +12,9 @@ from callscore.comparison.case_changes import Results
 from callscore.comparison.result_files import contributions_from_results, read_results
 from callscore.config.config import load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import UsageError
 from callscore.core.scenarios import STEP_TASK, STEP_USAGE, StepView
-from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, ModelScore, Scorecard
 from callscore.core.signature import parts_of
 from callscore.core.task import SCENARIO
 from callscore.evaluate.scorecards import contributions_of

@@ -19,9 +19,9 @@ from callscore.comparison.row_differences import (
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.report.decision import MAY_BE_EQUAL, few_pairs
 from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
-from callscore.report.ties import MAY_BE_EQUAL, few_pairs
 from callscore.stats.call_counts import call_rates, count_calls
 from callscore.stats.contributions import ModelShape
 from callscore.stats.matrix import ALL_CALLS, ColumnKey, call_matrix, make_units

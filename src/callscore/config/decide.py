@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.decide import BY, Decide
 from callscore.core.errors import ConfigError
 from callscore.core.nearest import nearest
+from callscore.core.scorecard import BY, Decide
 from callscore.store.strict_yaml import Document
 
 KEYS = Decide.__struct_fields__

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from callscore.config.file import PROVIDERS, SCENARIOS, EvalFile, ModelEntry, ScenarioEntry
-from callscore.core.decide import BY, Decide
+from callscore.core.scorecard import BY, Decide
 from callscore.suites import registry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.judging import Embedder, Judge
 from callscore.core.plugins import plugin_names
 from callscore.core.run import JudgeSpec, ModelSpec
+from callscore.core.scorecard import AS_RECOMMENDED, Decide
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights
 from callscore.store.files import RecordFile, Source, is_special

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.benchmark_score import Status
-from callscore.core.ranking import DecisionLine
+from callscore.core.scorecard import DecisionLine, Status
 
 ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]
 """`fixed` and `broken`: the score of the case is higher or lower, with 0 for a blocked reply.

@@ -1,4 +1,4 @@
-"""Noise for `simulated`: expected answers made worse at stated rates."""
+"""Answers without a model: noise for `simulated`, rules for `baseline`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.core.case import ToolCall
+from callscore.core.case import Prompt, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     import random
+
 
 _NUMBER = lazy_regex(r"\d+")
 
@@ -91,3 +92,17 @@ def other_value(value: Any) -> Any:
 def objects_in(value: Any) -> list[JsonOutcome]:
     """The objects of a list; nothing if it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+Rules = Callable[[Prompt], FakeReply]
+"""Answer a prompt. The rules see no more than a model sees."""
+
+
+class NoRules(ConfigError):
+    """A task that `baseline` cannot answer: a constant reply would look like a measured floor."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__(
+            f"baseline has no rules for the task {task!r}: it has no `answer_by_rules`; expected a "
+            "task that has it, or another provider"
+        )

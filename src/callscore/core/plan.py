@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.ranking import DecisionLine
+from callscore.core.scorecard import DecisionLine
 
 Purpose = Literal["difference", "observed_difference", "width", "gate"]
 

@@ -8,14 +8,148 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.benchmark_score import BenchmarkScore, Status
 from callscore.core.card_rows import Documents, document_of, rows_of
-from callscore.core.contrast import ModelContrast
-from callscore.core.corrected import Corrected
 from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
-from callscore.core.judging_summary import Judging
+from callscore.core.judging import Judging
 from callscore.core.race import RaceCard
-from callscore.core.ranking import DecisionLine, RankingLine, ZeroedRankingLine
+
+Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
+"""The status of a result (C-01). `invalid` counts against the model, `error` does not."""
+
+
+class CriterionScore(msgspec.Struct, frozen=True):
+    """One of the eleven criteria: its value over all cases, and whether it meets the limit."""
+
+    value: float | None
+    binary: int | None
+    why: str | None = None
+    unit: str = "fraction"
+    case_pass_rate: float | None = None
+    """The share of cases that meet the limit on their own (C-88)."""
+    n: int = 0
+    approximate: bool = False
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
+    plain: float | None = None
+    """For a rate of claims: its value if no claim were left out as padding (C-136)."""
+    claims_left_out: float | None = None
+
+
+class BenchmarkScore(msgspec.Struct, frozen=True):
+    """The optional second layer: eleven binary criteria.
+
+    `provisional` is the mean over the `ran` criteria that have a value, official or not (C-89).
+    """
+
+    status: Status
+    score: float | None
+    criteria: Mapping[str, CriterionScore]
+    provisional: float | None = None
+    ran: int = 0
+    approximate: bool = False
+    meets_recommended: bool | None = None
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
+
+
+class ModelContrast(msgspec.Struct, frozen=True):
+    """Two models on the same calls: second minus first, and whether that is significant."""
+
+    of: Literal["final", "zeroed_final", "efficiency"]
+    first: str
+    second: str
+    difference: float
+    ci95: tuple[float, float] | None
+    """The interval of this difference, as `callscore compare` has it; null if the data give no
+    limits."""
+    significant: bool
+    """Whether the data separate the two, tested together with all other pairs (studentised max-t
+    bootstrap over calls), and `ci95` excludes 0."""
+    calls: int
+    calls_needed: int | None
+    """About how many calls would show a difference of this size; null if `ci95` has 0 in it, as the
+    models may then be equal."""
+    deviation: float = 0.0
+    """Standard deviation of the difference from call to call."""
+    claim: tuple[float, float] | None = None
+    """One-sided limits of the difference (STATS §2), each at α / (k − 1) for the k models in
+    question (C-138); null if one of the two is not in question, or intervals were not asked for."""
+
+
+class Corrected(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What people would have given, estimated from their labels and all verdicts of the judge."""
+
+    value: float
+    ci95: Interval | None
+    labels: int
+    """Items that people labelled."""
+    calls: int
+    """Calls with a labelled item; of a score, of the row with the fewest."""
+    trust: float | None = None
+    """The weight of the judge in the estimate (λ), 0 to 1; null for scores of several rows."""
+    correlation: float | None = None
+    """Between people and judge on the labelled calls; null if one of them does not vary."""
+    helps: bool | None = None
+    """Whether the judge makes the estimate more certain than the labels alone; null for scores of
+    several rows."""
+    rating: str | None = None
+    """The rating of the corrected value."""
+    breached: bool = False
+    """Whether the corrected value breaches a gate that the judged one keeps."""
+    uncorrected: tuple[str, ...] = ()
+    """Judged rows of a score that have no labels, or too few."""
+    claim: Interval | None = None
+    """One-sided 95 % limits of the corrected value (STATS §2, §5)."""
+
+
+class RankingLine(msgspec.Struct, frozen=True):
+    """One line of the ranking; if `rank` is null, `reason` says why."""
+
+    model: str
+    rank: int | None
+    efficiency: float | None
+    final_score: float | None
+    cost_per_1000_calls: float | None
+    normalised_cost: float | None
+    cost_status: str
+    quality_rank: int | None
+    pareto: bool
+    estimate: bool
+    reason: str | None
+    efficiency_ci95: Interval | None = None
+    rank_ci95: tuple[int, int] | None = None
+    """The ranks in at least 95 % of resamples; see `contrasts` for how models compare."""
+    quality_rank_ci95: tuple[int, int] | None = None
+    few_calls: bool = False
+    rank_band: tuple[int, int] | None = None
+    """The best and the worst rank that the data allow; models with equal bands tie (STATS §3)."""
+    quality_band: tuple[int, int] | None = None
+
+
+class DecisionLine(msgspec.Struct, frozen=True):
+    """One statement of the decision (C-138): its word, the models it names, and why."""
+
+    word: str
+    models: Sequence[str]
+    why: str
+
+
+class ZeroedRankingLine(msgspec.Struct, frozen=True):
+    """One line of the ranking with blocked calls counted as 0; never official (C-129)."""
+
+    model: str
+    rank: int | None
+    zeroed_final: float | None
+    cost_per_1000_calls: float | None
+    tasks: Sequence[str]
+    """The tasks in the score."""
+    estimate: bool
+    obstacles: Sequence[str]
+    """Why the model has no official score."""
+    ci95: Interval | None = None
+    band: tuple[int, int] | None = None
 
 
 class CaseResult(msgspec.Struct, frozen=True, gc=False):
@@ -327,3 +461,21 @@ class Scorecard(msgspec.Struct, frozen=True):
 def _notebook() -> Any:
     """Import by name: `export` is above `core` and imports it."""
     return import_module("callscore.export.notebook")
+
+
+BY = ("recommended", "quality", "efficiency")
+
+
+class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`decide`: what the recommended model is chosen by."""
+
+    by: str = BY[0]
+    """`recommended`: the cheapest model that is not worse than the best. `quality`: the best.
+    `efficiency`: the framework's cost efficiency."""
+    margin: float = 0.02
+    """A model whose Final Score is lower by at most this much is not worse."""
+    allow_fail: bool = False
+    """Whether a model with a row rated Fail may be recommended."""
+
+
+AS_RECOMMENDED = Decide()

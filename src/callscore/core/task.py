@@ -291,7 +291,7 @@ class Task(Protocol[Reference, Output]):
 
         Without this method, `baseline` refuses the task.
         """
-        from callscore.core.rules import NoRules
+        from callscore.core.noise import NoRules
 
         raise NoRules(self.name)
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from callscore.core.errors import MissingExtra
 from callscore.core.languages import base_language
-from callscore.embeddings.encoder import Vector
-from callscore.embeddings.model_files import refuse_pickles
+from callscore.embeddings.encoder import Vector, refuse_pickles
 
 MODEL = "sentence-transformers/LaBSE"
 INSTALL = "pip install 'callscore[labse]'"

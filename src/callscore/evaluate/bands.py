@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from callscore.core.contrast import ModelContrast
-from callscore.core.decide import Decide
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import Decide, ModelContrast, Scorecard
 from callscore.evaluate.pairs import ComparedCalls, Pair
 from callscore.scorecard.decision import models_in_question
 from callscore.stats.bands import Contrast, RankRange, are_significant, rank_bands

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from callscore.core.corrected import Corrected
-from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import Corrected, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.verdict_rules import VerdictRules
 from callscore.evaluate.case_steps import JudgedItems
 from callscore.evaluate.labels import LabelSummary

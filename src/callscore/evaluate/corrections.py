@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from callscore.core.corrected import Corrected
 from callscore.core.interval import Interval
-from callscore.core.scorecard import FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import (
+    Corrected,
+    FinalScore,
+    MetricScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
 from callscore.core.spec import Rating, holds, rate
 from callscore.evaluate.bands import CORRECTED
 from callscore.evaluate.pairs import ComparedCalls

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.benchmark_score import BenchmarkScore
 from callscore.core.interval import FEW_CALLS, GateClaim
-from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
+    BenchmarkScore,
     FinalScore,
     MetricScore,
     ModelScore,
+    RankingLine,
     SubScore,
     TaskScore,
 )

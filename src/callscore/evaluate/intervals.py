@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import IntervalMethod
-from callscore.core.ranking import RankingLine
-from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, Decide, ModelScore, RankingLine, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import compared_values, ranked_groups, with_bands, with_claims
 from callscore.evaluate.corrections import add_corrected, model_corrections, with_corrected

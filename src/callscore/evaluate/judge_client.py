@@ -61,7 +61,7 @@ class JudgeCalls:
 
     def add_judge(self, spec: ModelSpec, provider: Provider) -> JudgeClient:
         """Add a judge; returns its client."""
-        from callscore.providers.local_server import is_local_server
+        from callscore.providers.addresses import is_local_server
         from callscore.providers.prices import price_for  # imports every provider
 
         price = spec.price if spec.price is not None else price_for(spec)

@@ -16,11 +16,11 @@ from callscore.core.judging import (
     Judge,
     JudgeRequest,
     JudgeResult,
+    Judging,
     Question,
     Verdict,
     Verdicts,
 )
-from callscore.core.judging_summary import Judging
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.stats.contributions import call_key
@@ -203,7 +203,7 @@ class JudgeRunner:
         """Whether a judge is of the family of this model."""
         if not self.models:
             return False
-        from callscore.judges.families import overlaps
+        from callscore.judges.panel import overlaps
 
         return overlaps(model, self.models)
 

@@ -18,7 +18,7 @@ from callscore.core.lazy_regex import lazy_regex
 from callscore.core.verdict_rules import BY_CODE, VerdictRules
 from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, placed_verdicts
 from callscore.evaluate.rubrics import rubric_library
-from callscore.judges.majority import settle
+from callscore.judges.panel import settle
 from callscore.judges.rubric import CANNOT_TELL
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import VerdictLines

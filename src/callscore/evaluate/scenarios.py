@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.core.judging import Judge, Verdict
-from callscore.core.judging_summary import Judging
+from callscore.core.judging import Judge, Judging, Verdict
 from callscore.core.run import JudgeSpec
 from callscore.core.scenarios import (
     GivenVerdict,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from callscore.core.benchmark_score import BenchmarkScore
-from callscore.core.scorecard import Cost, FinalScore, ModelScore, TaskScore
+from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.scorecard.formula import TaskFormula, counts_zero
 from callscore.stats.contributions import CriterionShape, MetricShape, ModelShape, TaskShape

@@ -15,9 +15,8 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.decide import read_decide
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
-from callscore.core.decide import Decide
 from callscore.core.errors import UsageError
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob

@@ -15,11 +15,10 @@ import msgspec
 
 from callscore.app import score_files
 from callscore.config.score import ScoreConfig
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.errors import CallscoreError, DataError
 from callscore.core.run import Price
 from callscore.core.scenarios import ScenarioSinks
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.core.task import SCENARIO
 from callscore.core.version import __version__

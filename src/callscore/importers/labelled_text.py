@@ -152,7 +152,9 @@ def count_labels(lines: Iterable[LabelledLine | None], known: Collection[str] = 
         if count >= (2 if _looks_like_name(label) else 3) and label not in roles
     }
     names |= {label for label, count in dash.items() if count > 1}
-    names |= {label for label, count in brackets.items() if count > 1 and _looks_like_name(label)}
+    named = {label for label in brackets if _looks_like_name(label)}
+    if any(brackets[label] > 1 for label in named):
+        names |= named
     if names and not roles:
         names |= {label for label in colon if _looks_like_name(label)}
     return roles | names

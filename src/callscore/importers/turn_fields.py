@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import UsageError
+from callscore.importers.labelled_text import has_speaker_labels
 from callscore.importers.roles import role_of
 from callscore.importers.times import parse_cell_time
 
@@ -155,7 +156,8 @@ def choose_fields(
 ) -> TurnFields | None:
     """The fields of a list of turns; None if its items have no text."""
     names = list(dict.fromkeys(str(name) for item in items for name in item))
-    texts = _filled([given["text"]] if "text" in given else _known(names, TEXT), items, text_of)
+    read = text_of if "text" in given else _words_of
+    texts = _filled([given["text"]] if "text" in given else _known(names, TEXT), items, read)
     if not texts:
         return None
     speakers = _known([name for name in names if name not in texts], SPEAKER)
@@ -184,6 +186,15 @@ def text_of(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(text for part in value if (text := text_of(part)))
     return ""
+
+
+def _words_of(value: Any) -> str:
+    """The text of a value that is what one speaker said: no list of turns, no whole transcript."""
+    if isinstance(value, list):
+        is_parts = all(isinstance(part, Mapping) and "type" in part for part in value)
+        return text_of(value) if is_parts else ""
+    text = text_of(value)
+    return "" if "\n" in text and has_speaker_labels(text) else text
 
 
 def speaker_label(value: Any) -> str:

@@ -13,7 +13,7 @@ from random import Random
 
 from callscore.core.judging import JudgeRequest
 from callscore.judges.items import JudgeItem, is_empty_phrase
-from callscore.judges.offline.stemming import split_words
+from callscore.judges.offline.word_lists import split_words
 from callscore.judges.rubric import Library
 
 LONGEST_TEXT, SHORTEST_TURN, TURNS = 160, 20, 5

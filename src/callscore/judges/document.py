@@ -29,8 +29,14 @@ from callscore.core.framework import (
 )
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.core.provider import AttemptFailed
-from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
-from callscore.judges.delimiters import block, encode_lines, nonce
+from callscore.judges.blocks import (
+    block,
+    encode_lines,
+    json_lines,
+    nonce,
+    shortened_lines,
+    turn_lines,
+)
 from callscore.judges.evidence import (
     SIDES,
     fields_of,
@@ -40,8 +46,8 @@ from callscore.judges.evidence import (
     sources_of,
 )
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
+from callscore.judges.judge_reply import LONGEST_ANSWER, strip_wrapping
 from callscore.judges.llm import PROBE, JudgeUsage, Sender, reply_text
-from callscore.judges.parse import LONGEST_ANSWER, strip_wrapping
 from callscore.judges.rubric import built_in_library
 from callscore.metrics.text import contains, n2
 

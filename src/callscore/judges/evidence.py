@@ -15,7 +15,7 @@ import msgspec
 
 from callscore.core.case import JsonObject
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.stemming import split_words, stems
+from callscore.judges.offline.word_lists import split_words, stems
 from callscore.judges.rubric import Place, Side
 from callscore.metrics.text import contains, n2
 

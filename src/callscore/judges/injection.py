@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from callscore.core.judging import JudgeRequest
-from callscore.judges.delimiters import LONGEST_TEXT
+from callscore.judges.blocks import LONGEST_TEXT
 from callscore.judges.evidence import QuoteSources
 
 INJECTION_SUSPECTED = "injection_suspected"

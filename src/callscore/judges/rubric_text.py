@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from callscore.judges.delimiters import escape_text
+from callscore.judges.blocks import escape_text
 from callscore.judges.evidence import NONE, PLACES
 from callscore.judges.rubric import AGAINST, Example, Place, Rubric
 

@@ -107,3 +107,21 @@ def literal_address(host: str) -> IpAddress | None:
 
 def _shown(url: URL) -> str:
     return str(url.with_user(None).with_query(None)) if url.host else repr(url.scheme)
+
+
+_PRIVATE_NAMES = (".local", ".internal", ".lan", ".home.arpa", ".localhost")
+
+
+def is_local_server(base_url: str) -> bool:
+    """Whether a base URL is a loopback or private address, or a host without a public domain."""
+    # imported here: it loads a URL parser, and most models are remote
+    from yarl import URL
+
+    try:
+        host = (URL(base_url).host or "").rstrip(".").lower()
+    except ValueError:
+        return False
+    literal = literal_address(host)
+    if literal is not None:
+        return literal.is_private
+    return bool(host) and ("." not in host or host.endswith(_PRIVATE_NAMES))

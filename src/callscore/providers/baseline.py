@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.case import Case, Prompt, Reply
 from callscore.core.errors import ConfigError
+from callscore.core.noise import Rules
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
-from callscore.core.rules import Rules
 
 LABEL = "baseline"
 VERSION = 3

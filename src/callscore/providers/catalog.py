@@ -17,10 +17,9 @@ from callscore.providers.secrets import Secrets
 if TYPE_CHECKING:
     from yarl import URL
 
-    from callscore.providers.cache_key import Requests
     from callscore.providers.http import Http
     from callscore.providers.http_provider import Access, Authorise
-    from callscore.providers.wire_format import WireFormat
+    from callscore.providers.wire_format import Requests, WireFormat
 
 OPENAI_APIS = ("chat", "responses")
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
@@ -129,7 +128,7 @@ def host_of(spec: ModelSpec, environment: Mapping[str, str] = os.environ) -> str
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
     """Builds the requests of a model without a key or a connection."""
-    from callscore.providers.cache_key import Requests
+    from callscore.providers.wire_format import Requests
 
     try:
         api = _api(spec, secrets)
@@ -286,7 +285,7 @@ def _is_key_domain(base: URL, variable: str) -> bool:
 
 def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> Authorise:
     if spec.provider == "bedrock" and key is None:
-        from callscore.providers.signing import signer
+        from callscore.providers.bedrock import signer
 
         if not _is_key_domain(url, "AWS_SECRET_ACCESS_KEY"):
             secrets.permissions.check_key("the AWS credentials", _host(url))

@@ -12,9 +12,9 @@ from callscore.core.run import ModelSpec
 from callscore.providers.secrets import Secrets
 
 if TYPE_CHECKING:
-    from callscore.providers.cache_key import Requests
     from callscore.providers.http import Http
     from callscore.providers.http_provider import EmbeddingServer
+    from callscore.providers.wire_format import Requests
 
 
 class ClientPool:

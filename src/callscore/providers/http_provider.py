@@ -9,12 +9,18 @@ import msgspec
 from callscore.core.case import Prompt, Reply, ToolCall
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec
-from callscore.providers.cache_key import Requests
-from callscore.providers.http import Endpoint, Http, HttpResponse
-from callscore.providers.http_errors import ServerError, failure, server_error
+from callscore.providers.http import (
+    Endpoint,
+    Http,
+    HttpResponse,
+    ServerError,
+    failure,
+    server_error,
+)
 from callscore.providers.rate_limit_headers import NO_LIMITS, left
 from callscore.providers.redaction import excerpt, without_secrets
 from callscore.providers.request_variants import Api, RequestVariants, Variant
+from callscore.providers.wire_format import Requests
 
 CONTENT_FILTER = "content_filter"
 _SESSION_TOKEN = "X-Amz-Security-Token"

@@ -12,8 +12,7 @@ import msgspec
 
 from callscore.core.case import JsonObject, Prompt
 from callscore.core.provider import ProviderRequest
-from callscore.providers.http import Endpoint
-from callscore.providers.http_errors import ServerError
+from callscore.providers.http import Endpoint, ServerError
 from callscore.providers.wire_format import AnswerForm, SchemaCache, WireFormat, in_turns
 
 _OTHER_FORM = frozenset((400, 422, 500, 501))

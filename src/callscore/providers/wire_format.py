@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import AttemptFailed
+from callscore.core.provider import AttemptFailed, ProviderRequest
 from callscore.providers.rate_limit_headers import LimitHeaders
 from callscore.providers.schemas import fits_output_format
+
+if TYPE_CHECKING:
+    from yarl import URL
+
 
 ASSUMED_MAX_OUTPUT_TOKENS = 8_192
 """Sent if an API requires a maximum; assumed for limits and budgets if none is declared."""
@@ -233,3 +238,40 @@ def arguments_text(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else msgspec.json.encode(arguments).decode()
+
+
+KEY_BYTES = 32
+BYTES_A_TOKEN_ASCII = 4
+BYTES_A_TOKEN_OTHER = 3
+
+
+class Requests:
+    """Builds requests in a wire format. It needs neither an API key nor a connection."""
+
+    def __init__(self, model: str, wire_format: WireFormat, url: URL) -> None:
+        self._model = model
+        self._dialect = wire_format
+        # Host, path and query: the part of the address that identifies the model.
+        address = f"{url.host_port_subcomponent or ''}{url.raw_path_qs}"
+        self._identity = "\0".join((wire_format.kind, address, model, "")).encode()
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The request for a prompt, with the cache key."""
+        fields = self._dialect.body(prompt)
+        body = msgspec.json.encode(fields)
+        key = blake2b(self._identity, digest_size=KEY_BYTES)
+        key.update(body)
+        key.update(b"\0%d" % repeat)
+        return ProviderRequest(
+            key.digest(),
+            self._model,
+            body,
+            estimate_tokens(body),
+            self._dialect.max_output_tokens(fields),
+            prompt,
+        )
+
+
+def estimate_tokens(body: bytes) -> int:
+    """About four bytes per token in ASCII text, three otherwise; an estimate, not for the cost."""
+    return len(body) // (BYTES_A_TOKEN_ASCII if body.isascii() else BYTES_A_TOKEN_OTHER) + 1

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from callscore.core.decide import Decide
-from callscore.core.scorecard import FINAL, ModelScore, Scorecard
+from callscore.core.scorecard import FINAL, Decide, ModelScore, Scorecard
 from callscore.core.signature import parts_of
 from callscore.core.spec import Spec
 from callscore.report.cells import show_score_interval
+from callscore.report.decision import sampled_unit
 from callscore.report.names import marked_name, marked_names, origins_of
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
-from callscore.report.ties import sampled_unit
 from callscore.scorecard.decision import (
     ModelDifference,
     calls_of,

@@ -7,19 +7,19 @@ from typing import Literal
 
 import msgspec
 
-from callscore.core.benchmark_score import BenchmarkScore, CriterionScore
-from callscore.core.ranking import RankingLine
 from callscore.core.scorecard import (
+    BenchmarkScore,
     Cost,
+    CriterionScore,
     FinalScore,
     MetricScore,
     ModelScore,
+    RankingLine,
     Scorecard,
     SubScore,
     TaskScore,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.blocker_text import count_undecided_gates, show_blocked_calls
 from callscore.report.cell import (
     NOT_AVAILABLE,
     PASS,
@@ -28,16 +28,17 @@ from callscore.report.cell import (
     Cell,
     ScorecardRow,
     Tone,
+    figure_of,
 )
-from callscore.report.corrected_rows import corrected_row
-from callscore.report.figures import figure_of
-from callscore.report.metric_remarks import (
+from callscore.report.corrected_rows import (
     ESTIMATE,
     brief_remarks,
+    corrected_row,
     estimate_mark,
     limits_remark,
     metric_remarks,
 )
+from callscore.report.names import count_undecided_gates, show_blocked_calls
 from callscore.report.numbers import (
     show,
     show_count,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from callscore.core.comparison import Comparison, RowDifference
 from callscore.report import comparison_rows as cells
+from callscore.report.decision_lines import statement_lines
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.safe_text import plain
-from callscore.report.statement_lines import statement_lines
 
 STYLES = {"good": "green", "bad": "red", "plain": ""}
 ROOM_FOR_P = 110

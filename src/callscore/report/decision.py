@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from callscore.core.ranking import DecisionLine
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import DecisionLine, Scorecard
+from callscore.core.spec import TOLERANCE
 from callscore.core.task import SCENARIO
 from callscore.report.causes import state_causes
 from callscore.report.cell import Tone
 from callscore.report.cells import tasks_run
-from callscore.report.judge_warnings import judge_warnings
+from callscore.report.judging_text import judge_warnings
 from callscore.report.names import Origins, marked_names, origins_of
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
+from callscore.scorecard.decision import ModelDifference
+from callscore.stats.claims import unseen_share
 
 MAX_LENGTH = 800
 MODELS_SHOWN = 4
+MAY_BE_EQUAL = "no number of {}s is promised: the models may be equal"
 """Models that are kept out, and those with malformed replies, with a statement each."""
 TONES_OF_WORDS: Mapping[str, Tone] = {
     "RECOMMENDED": "good",
@@ -72,3 +76,67 @@ def describe_estimate(card: Scorecard) -> str:
     if card.judging is None and set(tasks_run(card)) == {SCENARIO}:
         return "Estimate: argument values without a verdict count as different."
     return "Offline estimate: built-in rules, no judge."
+
+
+def describe_separation(above: ModelDifference, one: str, other: str, unit: str = "call") -> str:
+    """Return what separates two models, or how many calls would show that        STATS §3, §8"""
+    gap = f"{abs(above.value):.3f}"
+    if above.significant:
+        first, second = (one, other) if above.value > 0 else (other, one)
+        return f"{first} is {gap}{_show_limits(above)} above {second}"
+    if abs(above.value) <= TOLERANCE:
+        return f"{one} and {other} have the same score"
+    apart = f"{one} and {other} cannot be distinguished ({above.value:+.3f}{_show_limits(above)})"
+    if above.calls_needed is None or _has_zero(above):
+        return f"{apart}; {MAY_BE_EQUAL.format(unit)}"
+    needed = round_up_calls(above.calls_needed)
+    return f"{apart}; about {needed} {unit}s would show a difference of {gap}"
+
+
+def _has_zero(above: ModelDifference) -> bool:
+    return above.ci95 is None or above.ci95[0] <= 0 <= above.ci95[1]
+
+
+def _show_limits(above: ModelDifference) -> str:
+    if above.ci95 is None:
+        return ""
+    low, high = sorted(map(abs, above.ci95)) if above.significant else above.ci95
+    return f" [{low:.3f}, {high:.3f}]"
+
+
+def few_pairs(differing: int, unit: str = "call") -> str:
+    """Return `they differ in 4 calls, and no test can show anything below six`        STATS §3"""
+    return f"they differ in {show_count(differing, unit)}, and no test can show anything below six"
+
+
+def describe_unseen(calls: int, unit: str = "call") -> str:
+    """Return `13 calls: up to 21 % of calls could fail unseen`, with 95 % confidence    STATS §2"""
+    share = 100 * unseen_share(calls)
+    places = max(0, 1 - math.floor(math.log10(share)))
+    shown = f"{math.ceil(share * 10**places) / 10**places:.{places}f}"
+    return f"{show_count(calls, unit)}: up to {shown} % of {unit}s could fail unseen"
+
+
+def sampled_unit(card: Scorecard) -> str:
+    """Return what the intervals of a card are about, in the singular: `call`, `scenario`."""
+    about = "future calls" if card.intervals is None else card.intervals.about
+    return about.removeprefix("future ").removesuffix("s")
+
+
+def round_up_calls(calls: int) -> str:
+    """Round an estimated number of calls up to two digits: 310, 2,400."""
+    step = 10 ** max(0, len(str(calls)) - 2)
+    return f"{-(-calls // step) * step:,}"
+
+
+def show_rank(rank: int | None, band: tuple[int, int] | None) -> str:
+    """Return a rank with its band: 1, 1 (1–2); empty without a rank."""
+    if rank is None:
+        return ""
+    return str(rank) if band is None or band[0] == band[1] else f"{rank} ({show_band(band)})"
+
+
+def show_band(band: tuple[int, int]) -> str:
+    """Return a band of ranks: 2, 1–3."""
+    best, worst = band
+    return str(best) if best == worst else f"{best}–{worst}"

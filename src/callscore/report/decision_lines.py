@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.race import RaceCard
-from callscore.core.ranking import DecisionLine
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, Decide, DecisionLine, Scorecard
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.report.card_facts import CardFacts
+from callscore.report.cell import Tone
+from callscore.report.decision import Statement, describe_separation, describe_unseen
+from callscore.report.layout import Line, StyledText, paragraph
 from callscore.report.names import join_words
 from callscore.report.numbers import show, show_count
 from callscore.report.obstacles import describe_obstacles
@@ -22,7 +23,6 @@ from callscore.report.race_text import (
     race_result,
     unfinished_rivals,
 )
-from callscore.report.ties import describe_separation, describe_unseen
 from callscore.scorecard.decision import (
     Choice,
     Doubt,
@@ -364,3 +364,27 @@ def _how_sure(facts: CardFacts, choice: Choice) -> Iterator[DecisionLine]:
         names = (facts.name(first), facts.name(second))
         parts.append(describe_separation(facts.above(first, second), *names, unit=facts.unit))
     yield DecisionLine("HOW SURE", [], "; ".join(parts))
+
+
+STYLES: Mapping[Tone, str] = {
+    "plain": "",
+    "good": "green",
+    "middling": "yellow",
+    "bad": "red",
+    "blocked": "bold red",
+    "quiet": "dim",
+}
+KEYWORD_WIDTH = 17
+"""The indentation of the sentences."""
+NARROWEST = 20
+
+
+def statement_lines(statements: Sequence[Statement], width: int) -> Iterator[Line]:
+    """Yield the lines of all statements."""
+    for statement in statements:
+        style = STYLES[statement.tone]
+        keyword = StyledText(f"{statement.keyword:<{KEYWORD_WIDTH}}", f"bold {style}".strip())
+        indent = StyledText(" " * KEYWORD_WIDTH)
+        sentences = [StyledText(statement.text, "dim" if statement.tone == "quiet" else "")]
+        for number, line in enumerate(paragraph(sentences, max(NARROWEST, width - KEYWORD_WIDTH))):
+            yield [indent if number else keyword, *line]

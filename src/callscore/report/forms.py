@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.metrics.forms.confusion import MARKS, MarkConfusion
+from callscore.metrics.forms.arithmetic import MARKS, MarkConfusion
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.form_totals import (
     FormCell,

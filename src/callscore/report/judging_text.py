@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from callscore.core.judging_summary import Judging
+from callscore.core.judging import Judging
+from callscore.core.scorecard import Scorecard
 from callscore.report.numbers import show_cost, show_count
 from callscore.report.safe_text import plain
 
@@ -73,3 +74,18 @@ def show_flip_rate(judging: Judging) -> str:
         return shown
     low, high = judging.flip_rate_ci95
     return f"{shown} [{100 * low:.1f}–{100 * high:.1f}]"
+
+
+TOO_MUCH = 0.10
+"""The share of audited items on which two judges may disagree without a warning."""
+
+
+def judge_warnings(card: Scorecard) -> Iterator[str]:
+    """Yield what keeps a reader from trusting the judged values."""
+    judging = card.judging
+    if judging is None:
+        return
+    if (judging.disagreement or 0.0) > TOO_MUCH:
+        yield f"the second one disagrees on {show_disagreement(judging)}; see --labels."
+    for sentence in judging.at_risk:
+        yield f"{sentence}; see --labels."

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.ranking import RankingLine
-from callscore.core.scorecard import Blocker, ModelScore, Scorecard
+from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard
 from callscore.core.template import TemplateRow
 from callscore.report.cell import Cell
 from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from callscore.core.scorecard import ModelScore
+from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
 NAMES_SHOWN = 3
@@ -50,3 +51,16 @@ def join_words(words: Iterable[str]) -> str:
     """Return `a`, `a and b`, `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def count_undecided_gates(model: ModelScore) -> int:
+    """Return how many gates of a model are not decided, over all tasks."""
+    return sum(len(task.undecided_gates) for task in model.tasks.values())
+
+
+def show_blocked_calls(model: ModelScore) -> str:
+    """Return how many telephone calls breach a gate on their own        C-87"""
+    verb = (
+        "breaches a limit on its own" if model.blocked_calls == 1 else "breach a limit on their own"
+    )
+    return f"{model.blocked_calls} of {show_count(model.calls, 'call')} {verb}"

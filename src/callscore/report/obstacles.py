@@ -14,7 +14,7 @@ from callscore.scorecard.decision import (
     final_floor,
     is_below_floor,
 )
-from callscore.stats.rates import binomial_interval
+from callscore.stats.intervals import binomial_interval
 
 NOT_CERTAIN = "not certain: "
 

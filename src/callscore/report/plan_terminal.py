@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from callscore.core.plan import Plan, PlanLine
 from callscore.report.decision import state_line
+from callscore.report.decision_lines import statement_lines
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
-from callscore.report.statement_lines import statement_lines
 
 
 def plan_lines(plan: Plan, width: int) -> Iterator[Line]:

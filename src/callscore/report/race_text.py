@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from callscore.core.decide import Decide
 from callscore.core.race import RaceCard, RaceExit, RacingModel
-from callscore.core.ranking import DecisionLine
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import Decide, DecisionLine, Scorecard
 from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.safe_text import plain
 from callscore.scorecard.decision import considered

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from callscore.core.case import Case, Prompt, ToolCall
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
 from callscore.core.run import ModelSpec, Price
-from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, Scorecard
 from callscore.core.template import TemplateRow
 
 

@@ -16,7 +16,7 @@ from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, Pro
 from callscore.core.run import ModelSpec, OnEvent, Price, Waiting, Work
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import PlannedModel, Workload
-from callscore.providers.local_server import is_local_server
+from callscore.providers.addresses import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.store.journal import Journal

@@ -22,7 +22,7 @@ from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
-from callscore.providers.local_server import is_local_server
+from callscore.providers.addresses import is_local_server
 from callscore.runner.cases import CaseStream, work_of, work_of_step
 from callscore.runner.events import billing_events, scoring_events
 from callscore.runner.preflight import (

@@ -10,11 +10,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from callscore.core.contrast import ModelContrast
-from callscore.core.decide import AS_RECOMMENDED, Decide
 from callscore.core.interval import FEW_CALLS
-from callscore.core.ranking import RankingLine
-from callscore.core.scorecard import MetricScore, ModelScore, Scorecard
+from callscore.core.scorecard import (
+    AS_RECOMMENDED,
+    Decide,
+    MetricScore,
+    ModelContrast,
+    ModelScore,
+    RankingLine,
+    Scorecard,
+)
 from callscore.core.spec import TOLERANCE
 
 STAND_INS = ("simulated", "baseline")

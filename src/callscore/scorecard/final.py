@@ -10,9 +10,15 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.benchmark_score import BenchmarkScore, CriterionScore, Status
 from callscore.core.errors import ConfigError
-from callscore.core.scorecard import FINAL, FinalScore, TaskScore
+from callscore.core.scorecard import (
+    FINAL,
+    BenchmarkScore,
+    CriterionScore,
+    FinalScore,
+    Status,
+    TaskScore,
+)
 from callscore.core.spec import Benchmarks, Criterion, ScoreSettings, Spec, holds
 from callscore.scorecard.criteria import CriterionTally
 from callscore.scorecard.formula import weighted_sum

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.benchmark_score import Status
 from callscore.core.measure import Measure
-from callscore.core.scorecard import MetricScore
+from callscore.core.scorecard import MetricScore, Status
 from callscore.core.spec import TOLERANCE, Gate, MetricSpec, Part, ScoreSettings, ScoreSpec, Spec
 from callscore.core.task import Measured
 from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.benchmark_score import Status
-from callscore.core.scorecard import Blocker, MetricScore, SubScore, TaskScore
+from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
 from callscore.core.spec import Gate, ScoreSettings, holds
 from callscore.scorecard.formula import (
     STRUCTURE,

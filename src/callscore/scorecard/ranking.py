@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.ranking import RankingLine, ZeroedRankingLine
 from callscore.core.scorecard import (
     Blocker,
     Cost,
     CostStatus,
     ModelScore,
+    RankingLine,
+    ZeroedRankingLine,
 )
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.scorecard.final import BENCHMARKS

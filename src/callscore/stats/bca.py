@@ -7,8 +7,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.beta import beta_quantile
-from callscore.stats.intervals import LEVEL
+from callscore.stats.intervals import LEVEL, beta_quantile
 from callscore.stats.resampling import Replicates
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from functools import cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.beta import beta_cdf, beta_quantile
-from callscore.stats.intervals import LEVEL
+from callscore.stats.intervals import LEVEL, beta_cdf, beta_quantile
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from callscore.stats.beta import beta_cdf
 from callscore.stats.claims import unseen_share
-from callscore.stats.intervals import LEVEL
+from callscore.stats.intervals import LEVEL, beta_cdf
 from callscore.stats.pilot import NORMAL, PilotRate, Spread, is_claimed
 
 POWER = 0.8

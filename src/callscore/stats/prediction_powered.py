@@ -180,7 +180,7 @@ def widen_for_agreement(
     People and judge agree on all n labelled calls: a share of r may still differ unseen, by at most
     the width of the range.
     """
-    from callscore.stats.rates import binomial_interval
+    from callscore.stats.intervals import binomial_interval
 
     unseen = width * binomial_interval(0, calls)[1]
     return Interval(

@@ -10,8 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.stats.bca import IntervalEstimate
-from callscore.stats.beta import beta_quantile
-from callscore.stats.intervals import LEVEL
+from callscore.stats.intervals import LEVEL, beta_quantile, binomial_interval
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
@@ -60,14 +59,6 @@ def count_rate(numerators: Floats, denominators: Floats) -> RateCounts | None:
         design_effect = max(1.0, spread / (share * (1 - share) * total_items))
     single, with_events = bool((items <= 1).all()), int((events > 0).sum())
     return RateCounts(total_events, total_items, calls, single, design_effect, with_events)
-
-
-def binomial_interval(events: float, items: float, level: float = LEVEL) -> tuple[float, float]:
-    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; counts can be fractions"""
-    tail, events = (1 - level) / 2, min(max(events, 0.0), items)
-    low = beta_quantile(tail, events, items - events + 1) if events > 0 else 0.0
-    high = beta_quantile(1 - tail, events + 1, items - events) if events < items else 1.0
-    return low, high
 
 
 def rate_interval(

@@ -101,7 +101,7 @@ def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         lines = BytesIO(raw).readlines()
         if number == 1 and not raw.startswith(b'{"'):
-            from callscore.store.format_detection import refuse_other_formats
+            from callscore.store.input_records import refuse_other_formats
 
             refuse_other_formats(path, raw)
         if len(raw) > MAX_LINE_BYTES:

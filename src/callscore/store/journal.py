@@ -25,10 +25,10 @@ from callscore.store.connection import (
     is_writable,
     map_sqlite_errors,
     migrate,
+    open_read_only,
     transaction,
 )
 from callscore.store.leases import Leases, take_abandoned
-from callscore.store.read_only import open_read_only
 from callscore.store.reply_rows import (
     UNCERTAIN,
     AnswerRow,
@@ -92,7 +92,7 @@ class Journal:
         if self._copy is None:
             create_private(path)
         if not is_empty(self._file):
-            from callscore.store.recovery.damage import check_intact
+            from callscore.store.recovery.salvage import check_intact
 
             check_intact(self._file)
         self._connection = self.connect()

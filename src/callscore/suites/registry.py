@@ -34,8 +34,7 @@ from callscore.scorecard.template import template_rows, with_final_heading
 
 if TYPE_CHECKING:
     from callscore.core.labelling import Labelling
-    from callscore.core.noise import Degrade
-    from callscore.core.rules import Rules
+    from callscore.core.noise import Degrade, Rules
     from callscore.core.scenarios import ScenarioSuite
 
 
@@ -137,7 +136,7 @@ def rules_of(task: str) -> Rules:
         return scenario_suite().answer_by_rules
     found = _default_task(task)
     if found is None or not has_hook(found, "answer_by_rules"):
-        from callscore.core.rules import NoRules
+        from callscore.core.noise import NoRules
 
         raise NoRules(task)
     return found.answer_by_rules

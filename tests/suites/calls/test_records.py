@@ -20,7 +20,7 @@ from builders import (
     translation_case,
     translation_outcome,
 )
-from callscore.scorecard.explain import LONGEST_NAMED, MOST_NAMED
+from callscore.scorecard.five_key_records import LONGEST_NAMED, MOST_NAMED
 
 
 def reasons(case: Json, answer: object, folder: Path, verdicts: Sequence[Json] = ()) -> Json:

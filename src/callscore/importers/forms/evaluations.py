@@ -17,6 +17,8 @@ from callscore.importers.tables import format_cell
 from callscore.metrics.forms.form import Evaluation, Form, FormAnswer, FormQuestion
 
 NA = "N/A"
+UNFINISHED = frozenset({"DRAFT", "PENDING", "INPROGRESS", "RETRACTED"})
+"""States of evaluations of Amazon Connect and Genesys that may still change or do not count."""
 
 
 def read_evaluations(
@@ -40,7 +42,7 @@ def read_evaluations(
 def _evaluations_in(
     source: Source, form: Form, options: MarkOptions, notes: list[str]
 ) -> Iterator[Evaluation]:
-    objects = source.objects
+    objects = listed_objects(source)
     if not objects:
         yield from read_marks(source, form, options, notes)
     for number, value in enumerate(objects):
@@ -49,7 +51,29 @@ def _evaluations_in(
             raise DataError(
                 "is not an evaluation in a known format", field=f"[{number}]", place=source.name
             )
+        if (doubt := _doubt(value)) is not None:
+            notes.append(f"call {evaluation.call_id!r}: {doubt}")
         yield evaluation
+
+
+def listed_objects(source: Source) -> list[Any]:
+    """The objects of a file; those in `entities` if it is a page of Genesys' API."""
+    objects = source.objects
+    page = (
+        objects[0].get("entities") if len(objects) == 1 and isinstance(objects[0], dict) else None
+    )
+    return page if isinstance(page, list) else objects
+
+
+def _doubt(value: Mapping[str, Any]) -> str | None:
+    """Why an evaluation may not be the finished mark of a person."""
+    inner = _object(value.get("Evaluation")) or value
+    status = inner.get("status") or inner.get("Status")
+    if value.get("systemSubmitted"):
+        return "the evaluation was submitted by the system, not by a person"
+    if isinstance(status, str) and status.upper() in UNFINISHED:
+        return f"the evaluation is not finished ({status})"
+    return None
 
 
 def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation | None:
@@ -57,6 +81,8 @@ def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evalua
     amazon = inner if isinstance(inner, dict) else value
     if isinstance(amazon.get("Answers"), dict):
         return _from_amazon(amazon, form, source)
+    if "evaluationId" in value and isinstance(value.get("questions"), list):
+        return _from_amazon_export(value, form, source)
     answers = value.get("answers")
     if isinstance(answers, dict) and isinstance(answers.get("questionGroupScores"), list):
         return _from_genesys(value, answers["questionGroupScores"], form, source)
@@ -105,6 +131,45 @@ def _amazon_answer(
     return read_mark(question, format_cell(value), comment, question.id, source.name)
 
 
+def _from_amazon_export(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
+    """An evaluation as Amazon Connect exports it to S3 (schema 3)."""
+    metadata = _object(value.get("metadata"))
+    call_id = metadata.get("contactId")
+    if not isinstance(call_id, str):
+        raise _missing_call_id("metadata.contactId", source)
+    answers: dict[str, FormAnswer] = {}
+    for one in value["questions"]:
+        exported = _object(one)
+        name = str(exported.get("questionRefId"))
+        question = _find_question(form, name, "questions", source.name)
+        answer = _object(exported.get("answer"))
+        comment = answer.get("notes")
+        found = read_mark(
+            question,
+            _exported_mark(answer),
+            comment if isinstance(comment, str) else "",
+            question.id,
+            source.name,
+        )
+        if found is not None:
+            answers[question.id] = found
+    return Evaluation(call_id, answers, str(metadata.get("evaluator") or ""), source.name)
+
+
+def _exported_mark(answer: Mapping[str, Any]) -> str:
+    """The chosen option, the number or N/A; empty if the question was not answered."""
+    if _object(answer.get("metadata")).get("notApplicable"):
+        return NA
+    values = answer.get("values")
+    if isinstance(values, list):
+        chosen = [one for one in map(_object, values) if one.get("selected")]
+        if not chosen:
+            return ""
+        is_na = str(chosen[0].get("valueRefId")) == "system_default_null_value"
+        return NA if is_na else format_cell(chosen[0].get("valueRefId") or chosen[0]["valueText"])
+    return format_cell(answer.get("value"))
+
+
 def _from_genesys(
     value: Mapping[str, Any], groups: Sequence[Any], form: Form, source: Source
 ) -> Evaluation:
@@ -114,6 +179,9 @@ def _from_genesys(
     answers: dict[str, FormAnswer] = {}
     for group in groups:
         scores = _object(group).get("questionScores")
+        if _object(group).get("markedNA") or _object(group).get("systemMarkedNA"):
+            answers |= _group_not_applicable(form, _object(group), source)
+            continue
         for score in scores if isinstance(scores, list) else []:
             if not isinstance(score, dict):
                 raise DataError("expected an object", field="questionScores", place=source.name)
@@ -128,6 +196,19 @@ def _from_genesys(
                 answers[question.id] = answer
     evaluator = str(_object(value.get("evaluator")).get("id") or "")
     return Evaluation(call_id, answers, evaluator, source.name)
+
+
+def _group_not_applicable(
+    form: Form, group: Mapping[str, Any], source: Source
+) -> dict[str, FormAnswer]:
+    """N/A for every question of a group that was marked so as a whole."""
+    name = str(group.get("questionGroupId") or "")
+    section = next((one for one in form.sections if one.id == name), None)
+    if section is None:
+        raise DataError(
+            f"{name!r} is not a group of the form", field="questionGroupId", place=source.name
+        )
+    return {question.id: FormAnswer(None) for question in section.questions}
 
 
 def _from_google(

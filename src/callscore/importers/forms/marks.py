@@ -31,7 +31,7 @@ from callscore.metrics.forms.form import (
 )
 
 QUESTION = ("question_id", "question", "ref_id", "criterion", "item")
-ANSWER = ("answer", "score", "value", "mark", "result")
+ANSWER = ("answer", "answer_text", "answer_id", "score", "value", "mark", "result")
 COMMENT = ("comment", "comments", "reason", "note", "notes", "justification", "remark", "remarks")
 EVALUATOR = ("evaluator", "rater", "annotator", "by", "reviewer", "evaluated_by")
 ABOUT_CALLS = frozenset((

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.importers.forms.templates import template_form
 from callscore.importers.forms.vendors import vendor_form
 from callscore.importers.source import Source
 from callscore.importers.tables import (
@@ -32,6 +33,7 @@ from callscore.metrics.forms.form import (
     Mode,
     Option,
     Section,
+    scored_questions,
 )
 
 QUESTION = ("question", "question_text", "criterion", "criteria", "title", "item")
@@ -56,7 +58,12 @@ _CONDITION = ("condition", "only_if", "applies_if", "depends_on")
 def read_form(source: Source) -> Form:
     """Read the form of a file; raises DataError if there is none, or one without questions."""
     value, headings = source.json, ""
-    if isinstance(value, dict):
+    if (template := template_form(source)) is not None:
+        properties, notes = template
+        form = vendor_form(properties, source)
+        if form is not None and notes:
+            form = msgspec.structs.replace(form, notes=[*notes, *form.notes])
+    elif isinstance(value, dict):
         form = vendor_form(value, source)
     else:
         found = read_tables(source, lambda row: bool(set(map(normalise_column, row)) & {*QUESTION}))
@@ -65,8 +72,9 @@ def read_form(source: Source) -> Form:
         headings = "; ".join(table.headings for table in found)
     if form is None:
         raise DataError(
-            "is not a QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON), or "
-            "a table with a column `question`" + (f"; headings found: {headings}" * bool(headings)),
+            "is not a QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON, "
+            "CloudFormation or Terraform), or a table with a column `question`"
+            + (f"; headings found: {headings}" * bool(headings)),
             place=source.name,
         )
     ids = [question.id for question in form.questions]
@@ -75,8 +83,8 @@ def read_form(source: Source) -> Form:
     if len(set(ids)) < len(ids):
         repeated = next(one for one in ids if ids.count(one) > 1)
         raise DataError(f"two questions have the id {repeated!r}", place=source.name)
-    notes = _check_conditions(form, source)
-    return msgspec.structs.replace(form, notes=[*form.notes, *notes]) if notes else form
+    found_notes = [*_check_conditions(form, source), *_equal_points(form)]
+    return msgspec.structs.replace(form, notes=[*form.notes, *found_notes])
 
 
 def _check_conditions(form: Form, source: Source) -> list[str]:
@@ -101,6 +109,36 @@ def _check_conditions(form: Form, source: Source) -> list[str]:
                     place=source.name,
                 )
     return notes
+
+
+def _equal_points(form: Form) -> Iterator[str]:
+    """Notes on options that points cannot tell apart, although it matters which was chosen."""
+    asked_for = {
+        (one.question_id, answer)
+        for question in form.questions
+        for one in simple_conditions(question.condition)
+        for answer in one.answers
+    }
+    for question in scored_questions(form):
+        by_points: dict[float, list[Option]] = {}
+        for option in question.options:
+            if option.score is not None:
+                by_points.setdefault(option.score, []).append(option)
+        for options in by_points.values():
+            kinds = {
+                (
+                    one.auto_fail,
+                    (question.id, one.id) in asked_for,
+                    (question.id, one.text) in asked_for,
+                )
+                for one in options
+            }
+            if len(kinds) > 1:
+                names = ", ".join(repr(one.text) for one in options)
+                yield (
+                    f"question {question.id!r}: {names} give the same points; a mark counts as "
+                    "each of them for automatic fails and conditions"
+                )
 
 
 def _table_form(table: Table, source: Source) -> Form:

@@ -29,6 +29,10 @@ from callscore.metrics.forms.form import (
 
 def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:
     """The form of a JSON object; None if no known vendor writes such objects."""
+    value = _without_nulls(value)
+    entities = value.get("entities")
+    if isinstance(entities, list) and len(entities) == 1 and isinstance(entities[0], dict):
+        value = entities[0]
     inner = value.get("EvaluationForm")
     aws = inner if isinstance(inner, dict) else value
     if isinstance(aws.get("Items"), list):
@@ -39,6 +43,13 @@ def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:
         if isinstance(value.get(key), list):
             return _google_form(value, value[key], source)
     return None
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without keys that are null: exports write them for what is not set."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 class _AwsTarget(msgspec.Struct, rename="pascal"):

@@ -7,6 +7,7 @@ code (C-72); outcomes that are not found make a translation approximate.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -14,8 +15,7 @@ from hashlib import blake2b
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder, JudgeRequest, JudgeResult, Question, Verdict
 from callscore.judges.items import word_for_empty
-from callscore.judges.offline.claim_support import ClaimSupport, check_support
-from callscore.judges.offline.markup import strip_markup
+from callscore.judges.offline.claim_support import ClaimSupport, check_support, strip_markup
 from callscore.judges.offline.passages import SECONDS, Passage, PassageIndex, index_passages
 from callscore.judges.offline.reason_evidence import has_shared_run, judge_reason, overlapping_turn
 from callscore.judges.offline.similarity import (
@@ -26,8 +26,59 @@ from callscore.judges.offline.similarity import (
     value_word,
 )
 from callscore.judges.offline.text_analysis import TextAnalysis
-from callscore.judges.offline.translation import fact_word, fluency_word
+from callscore.judges.offline.word_lists import split_words
 from callscore.judges.rubric import CANNOT_TELL
+from callscore.metrics.chrf import chrf
+from callscore.metrics.facts.fact import Index, unmatched_facts
+
+FLUENT = ((0.60, "native"), (0.40, "minor"), (0.25, "noticeable"), (0.10, "significant"))
+"""The fluency for a similarity to the human's sentence."""
+KEPT = 0.5
+"""The share of a fact's words that a translation must have."""
+MOST_WORDS = 500
+"""Words of a sentence whose order is compared."""
+
+
+def fluency_word(sentence: str, human: str) -> str:
+    """native from chrF · order 0.60, minor from 0.40, … else incomprehensible"""
+    likeness = chrf(sentence, human) * word_order(sentence, human)
+    return next((word for least, word in FLUENT if likeness >= least), "incomprehensible")
+
+
+def word_order(sentence: str, human: str) -> float:
+    """shared words in the same order / shared words; 1 if none is shared"""
+    from rapidfuzz.distance import LCSseq
+
+    given, wanted = (
+        [word.casefold() for word in split_words(text)[:MOST_WORDS]] for text in (sentence, human)
+    )
+    shared = (Counter(given) & Counter(wanted)).total()
+    return LCSseq.similarity(given, wanted) / shared if shared else 1.0
+
+
+def fact_word(fact: TextAnalysis, translation: TextAnalysis) -> str:
+    """preserved: half of the fact's words, all its numbers and its negation occur; else omitted"""
+    if not fact.content:
+        return "cannot_tell"
+    is_kept = (
+        not unmatched_facts(fact.facts, Index(translation.spoken_numbers.facts))
+        and _share(fact.topic_words, translation.content) >= KEPT
+        and _keeps_denials(fact, translation)
+    )
+    return "preserved" if is_kept else "omitted"
+
+
+def _keeps_denials(fact: TextAnalysis, translation: TextAnalysis) -> bool:
+    """Whether the negations of the fact are kept, and none is added"""
+    own, given = fact.negations, translation.negations
+    if not own:
+        return not any(fact.topic_words <= said.around for said in given)
+    return all(any(_share(scope.around, said.around) >= KEPT for said in given) for scope in own)
+
+
+def _share(some: frozenset[str], others: frozenset[str]) -> float:
+    return len(some & others) / len(some) if some else 1.0
+
 
 LONGEST_QUOTE = 300
 LONGEST_TEXT = 20_000

@@ -18,7 +18,7 @@ from callscore.judges.offline.number_words import (
     fold_word,
     possible_number_words,
 )
-from callscore.judges.offline.stemming import find_words
+from callscore.judges.offline.word_lists import find_words
 from callscore.metrics.facts.lexicon import lexicon as units_and_months
 
 HUNDRED, THOUSAND = 100, 1000

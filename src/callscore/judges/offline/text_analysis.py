@@ -17,8 +17,14 @@ from callscore.judges.offline.spoken_numbers import (
     possible_numbers,
     replace_with_digits,
 )
-from callscore.judges.offline.stemming import find_words, split_words, stem, stems
-from callscore.judges.offline.word_lists import WordLists, word_lists
+from callscore.judges.offline.word_lists import (
+    WordLists,
+    find_words,
+    split_words,
+    stem,
+    stems,
+    word_lists,
+)
 from callscore.metrics.facts.extraction import extract
 from callscore.metrics.facts.fact import Fact
 

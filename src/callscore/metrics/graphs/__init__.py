@@ -7,7 +7,7 @@ from callscore.metrics.graphs.distance import (
     edit_distance,
     similarity,
 )
-from callscore.metrics.graphs.graph import Graph, has_cycle, size
+from callscore.metrics.graphs.problem import Graph, has_cycle, size
 
 __all__ = [
     "BUDGET",

@@ -21,8 +21,13 @@ import math
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from callscore.metrics.graphs.graph import Graph, size
-from callscore.metrics.graphs.problem import SearchGraph, make_problem, make_search_graph
+from callscore.metrics.graphs.problem import (
+    Graph,
+    SearchGraph,
+    make_problem,
+    make_search_graph,
+    size,
+)
 from callscore.metrics.graphs.search import Effort, Search
 
 Substitution = Callable[[Hashable, Hashable], float]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
 from typing import NamedTuple
+
+import msgspec
 
 from callscore.metrics.graphs.assignment import Matrix
 
@@ -95,3 +97,90 @@ def _denominator(cost: float) -> int:
     exact = Fraction(cost)
     near = exact.limit_denominator(GRAIN)
     return near.denominator if abs(near - exact) < 1e-12 else FINEST
+
+
+class Graph(msgspec.Struct, frozen=True):
+    """A directed graph: node = index into `labels`; loops allowed, parallel edges not."""
+
+    labels: tuple[Hashable, ...] = ()
+    edges: frozenset[tuple[int, int]] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse an edge that leaves the graph: a negative index would read another node."""
+        count = len(self.labels)
+        for source, target in self.edges:
+            if not (0 <= source < count and 0 <= target < count):
+                raise ValueError(f"edge ({source}, {target}) in a graph of {count} nodes")
+
+
+def size(graph: Graph) -> int:
+    """|V| + |E|"""
+    return len(graph.labels) + len(graph.edges)
+
+
+def has_cycle(graph: Graph) -> bool:
+    """True if some node can reach itself, a loop included        C-117"""
+    waiting = [0] * len(graph.labels)
+    successors: list[list[int]] = [[] for _ in graph.labels]
+    for source, target in graph.edges:
+        waiting[target] += 1
+        successors[source].append(target)
+    ready = [node for node, count in enumerate(waiting) if not count]
+    for node in ready:
+        for target in successors[node]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    return len(ready) < len(waiting)
+
+
+def twin_classes(graph: SearchGraph, own: Sequence[Hashable]) -> list[int]:
+    """By node, the first node that has the same neighbours, loop and own gains.
+
+    Twins are joined to each other both ways (then they are their own neighbours here) or not
+    at all; a node cannot have twins of both kinds.
+    """
+    seen: dict[Hashable, int] = {}
+    classes = []
+    for node, gains in enumerate(own):
+        after, before = graph.after[node], graph.before[node]
+        alone = (frozenset(after), frozenset(before), node in graph.loops, gains)
+        joined = (frozenset(after | {node}), frozenset(before | {node}), *alone[2:], "joined")
+        found = seen.get(alone, seen.get(joined, node))
+        seen[alone] = seen[joined] = found
+        classes.append(found)
+    return classes
+
+
+class Twins:
+    """Maps that need not be tried, because a twin map of equal gain is.
+
+    Rows that are twins are mapped in the order of their images' classes, and of the open columns of
+    a class one is tried. Both hold at once: swapping twin columns changes neither the classes nor
+    the order of the rows.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        rows = twin_classes(problem.small, [tuple(row) for row in problem.own])
+        nodes = range(len(problem.large.after))
+        gains = [tuple(row[node] for row in problem.own) for node in nodes]
+        self._class_of = twin_classes(problem.large, gains)
+        self._twins = [
+            [other for other, kind in enumerate(rows) if kind == rows[row] and other != row]
+            for row in range(len(rows))
+        ]
+
+    def columns_to_try(
+        self, row: int, columns: Sequence[int], open_rows: Sequence[int], image: Sequence[int]
+    ) -> list[int]:
+        """The columns for `row`, in order, without those that a twin makes unnecessary."""
+        mapped = [twin for twin in self._twins[row] if twin not in open_rows]
+        kinds = self._class_of
+        lowest = max([kinds[image[twin]] for twin in mapped if twin < row], default=0)
+        highest = min([kinds[image[twin]] for twin in mapped if twin > row], default=len(kinds))
+        tried: dict[int, int] = {}
+        for column in columns:
+            kind = kinds[column]
+            if lowest <= kind <= highest:
+                tried.setdefault(kind, column)
+        return list(tried.values())

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
 from callscore.metrics.graphs.bounds import EvenShares, Shares
-from callscore.metrics.graphs.problem import Problem
-from callscore.metrics.graphs.symmetry import Twins
+from callscore.metrics.graphs.problem import Problem, Twins
 from callscore.metrics.graphs.tuning import pad_rows, tune
 
 # The work of opening a search node is counted, not its time: one of a plan with 16 nodes and 20

@@ -8,9 +8,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from callscore.metrics.forms.arithmetic import FormTotal, total
+from callscore.metrics.forms.arithmetic import (
+    FormTotal,
+    Mark,
+    MarkConfusion,
+    confusion,
+    mark_of,
+    total,
+)
 from callscore.metrics.forms.conditions import chosen_by_points, hidden_questions
-from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.report.details.decoded_case import (
     DecodedCase,
     as_number,

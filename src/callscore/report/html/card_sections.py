@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from callscore.core.judging_summary import Judging
+from callscore.core.judging import Judging
 from callscore.core.scorecard import Blocker, Scorecard
 from callscore.core.template import TemplateRow
-from callscore.report.blocker_text import count_undecided_gates
 from callscore.report.cells import tasks_run
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import (
@@ -21,6 +20,7 @@ from callscore.report.html.parts import (
 )
 from callscore.report.judging_text import show_disagreement, show_flip_rate
 from callscore.report.markup import Child, Html, join, tag
+from callscore.report.names import count_undecided_gates
 from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Provenance, ReportSource

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.corrected import Corrected
 from callscore.core.interval import FEW_CALLS
-from callscore.core.ranking import RankingLine
-from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
-from callscore.report.blocker_text import count_undecided_gates
 from callscore.report.cell import TONES
 from callscore.report.cells import show_score_interval, tasks_run
-from callscore.report.decision import Statement, describe_estimate, state_decision
+from callscore.report.decision import Statement, describe_estimate, show_band, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
+from callscore.report.names import count_undecided_gates
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
 from callscore.report.svg.cost_quality import (
@@ -24,7 +22,6 @@ from callscore.report.svg.cost_quality import (
     draw_cost_quality,
     models_not_drawn,
 )
-from callscore.report.ties import show_band
 
 MAX_NOT_DRAWN = 6
 """Models without a point that a caption names."""

@@ -8,10 +8,10 @@ from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScor
 from callscore.core.template import TemplateRow
 from callscore.report.cell import PASS, TONES, Cell, ScorecardRow
 from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
+from callscore.report.corrected_rows import limits_remark, show_estimate
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.metric_remarks import limits_remark, show_estimate
 from callscore.report.numbers import show, show_count, show_near_limits
 from callscore.report.safe_text import plain
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars

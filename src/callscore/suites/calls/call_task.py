@@ -78,7 +78,7 @@ class CallTask(Task[Reference, Output]):
     ) -> Faults:
         """What counted against a reply, by metric."""
         if isinstance(output, Malformed):
-            from callscore.scorecard.explain import malformed_reason
+            from callscore.scorecard.five_key_records import malformed_reason
 
             return malformed_reason(self.name, output)
         module: Any = import_module(f"callscore.suites.calls.{self.name}.explain")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.benchmark_score import Status
 from callscore.core.case import Failed, Reply
 from callscore.core.scenarios import STEP_TASK
-from callscore.core.scorecard import CaseResult
+from callscore.core.scorecard import CaseResult, Status
 from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies
 from callscore.suites.orchestration.step_record import StepRecord
 

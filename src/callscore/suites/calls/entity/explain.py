@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.scorecard.explain import quote
+from callscore.scorecard.five_key_records import quote
 from callscore.suites.calls.entity.measures import fabricated_entities, unspoken_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,

@@ -6,7 +6,7 @@ from callscore.core.case import JsonObject
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
 from callscore.metrics.forms.words import imported_question, mark_in_words
-from callscore.scorecard.explain import quote
+from callscore.scorecard.five_key_records import quote
 from callscore.suites.calls.qa.measures import (
     EVIDENCE,
     MOST_POINTS,

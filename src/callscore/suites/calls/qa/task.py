@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.core.case import Case, Malformed, Prompt, Reply
+from callscore.core.case import Case, JsonObject, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.spec import TOLERANCE
@@ -17,7 +17,6 @@ from callscore.suites.calls.items import match_items, number
 from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import OMITTED, asked_questions, build_prompt, reply_form
 from callscore.suites.calls.qa import measures as formulas
-from callscore.suites.calls.qa.form_schema import bind_to_form
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
@@ -31,6 +30,52 @@ from callscore.suites.calls.structure import COMPLIES, DIFFERS
 if TYPE_CHECKING:
     from callscore.core.scorecard import ModelScore
     from callscore.scorecard.tally import TaskTally
+
+
+PASS_FAIL, SCORE = "PASS_FAIL", "SCORE"
+
+
+def bind_to_form(schema: JsonObject, questions: Sequence[JsonObject]) -> JsonObject:
+    """The schema with one alternative per question of the form, and as many entries."""
+    properties = schema["properties"]
+    array = properties.get("questions")
+    if array is None or not questions:
+        return schema
+    bound = [_bind_entry(array["items"], question) for question in questions]
+    items = bound[0] if len(bound) == 1 else {"anyOf": bound}
+    number = len(questions)
+    array = {**array, "items": items, "minItems": number, "maxItems": number}
+    return {**schema, "properties": {**properties, "questions": array}}
+
+
+def _bind_entry(entry: JsonObject, question: JsonObject) -> JsonObject:
+    """The schema of one entry: id, scale and type as in the form, and the marks they allow."""
+    fixed = {name: {"enum": [question[name]]} for name in ("max_score", "type") if name in question}
+    named = {"question_id": {"enum": [str(question["question_id"])]}}
+    bounds = {**named, **fixed, **_mark_bounds(question)}
+    members: Mapping[str, Any] = entry["properties"]
+    return {
+        **entry,
+        "properties": {
+            name: {**_without_enum(inner), **bounds.get(name, {})}
+            for name, inner in members.items()
+        },
+    }
+
+
+def _mark_bounds(question: JsonObject) -> JsonObject:
+    """PASS_FAIL: nothing or everything; SCORE: between; null where the question does not apply."""
+    highest = question.get("max_score")
+    if isinstance(highest, bool) or not isinstance(highest, (int, float)):
+        return {}
+    if question.get("type") == PASS_FAIL:
+        return {"score": {"enum": [0, highest, None]}}
+    return {"score": {"minimum": 0, "maximum": highest}} if question.get("type") == SCORE else {}
+
+
+def _without_enum(schema: JsonObject) -> JsonObject:
+    return {key: value for key, value in schema.items() if key != "enum"}
+
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.scorecard.explain import quote
+from callscore.scorecard.five_key_records import quote
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.reference import TextReference

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.scorecard.explain import quote
+from callscore.scorecard.five_key_records import quote
 from callscore.suites.calls.translation import critical, judge_questions, outcomes
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.judge_questions import CRITICAL_FACTS, FLUENCY, MEANING

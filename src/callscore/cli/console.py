@@ -1,4 +1,4 @@
-"""Prints text of commands: without control characters (S-19), and not wider than the terminal."""
+"""What a command writes to the terminal, and how it ends: safe text, broken pipes, exit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
 
 import click
@@ -48,3 +49,22 @@ def _wrap(line: str, width: int) -> Iterator[str]:
     for part in paragraph([StyledText(text)], max(LEAST_WIDTH, width - len(key))):
         yield key + "".join(piece.text for piece in part).rstrip()
         key = " " * len(key)
+
+
+@contextmanager
+def ignore_broken_pipe() -> Iterator[None]:
+    """Stop printing if the reader has closed the pipe; the exit code still counts."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+INTERRUPTED = 130
+
+
+def exit_at_once(*_: object) -> None:
+    """Exit with 130; stored replies are on disk, and unfinished files have no name yet."""
+    os.write(2, b"error: interrupted\n")
+    os._exit(INTERRUPTED)
