@@ -297,11 +297,6 @@ def _show(
 ) -> None:
     from callscore.cli import output
     from callscore.cli.orchestration import write_result_files
-    from callscore.report.orchestration_terminal import (
-        free_running_lines,
-        model_table,
-        result_text,
-    )
     from callscore.runner.document import run_document
 
     if (file_name := prepared.options.targets.card) is not None:
@@ -315,8 +310,23 @@ def _show(
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows, form=form)
-    if is_race:  # documents of a race would lack the steps that it did not ask
-        return
+    if not is_race:  # documents of a race would lack the steps that it did not ask
+        _show_scenarios(ran)
+
+
+def _show_scenarios(ran: RunResult) -> None:
+    """Print the results of scenarios; without calls, the decision opens and closes them  C-138"""
+    from callscore.cli import output
+    from callscore.report.orchestration_terminal import (
+        free_running_lines,
+        model_table,
+        result_text,
+    )
+
+    decided = ran.card if ran.has_only_scenarios else None
+    if decided is not None:
+        output.print_verdict(decided)
+        say()
     for document in ran.documents.values():
         say(result_text(document))
         for line in free_running_lines(document):
@@ -325,6 +335,9 @@ def _show(
         say(line)
     for note in ran.notes if ran.has_only_scenarios else ():
         say(note)
+    if decided is not None:
+        say()
+        output.print_verdict(decided)
 
 
 class _RunEnd(NamedTuple):
