@@ -81,6 +81,8 @@ def _from_object(value: Mapping[str, Any], form: Form, source: Source) -> Evalua
     amazon = inner if isinstance(inner, dict) else value
     if isinstance(amazon.get("Answers"), dict):
         return _from_amazon(amazon, form, source)
+    if "evaluationId" in value and isinstance(value.get("questions"), list):
+        return _from_amazon_export(value, form, source)
     answers = value.get("answers")
     if isinstance(answers, dict) and isinstance(answers.get("questionGroupScores"), list):
         return _from_genesys(value, answers["questionGroupScores"], form, source)
@@ -127,6 +129,45 @@ def _amazon_answer(
             else value.get("StringValue", value.get("NumericValue"))
         )
     return read_mark(question, format_cell(value), comment, question.id, source.name)
+
+
+def _from_amazon_export(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
+    """An evaluation as Amazon Connect exports it to S3 (schema 3)."""
+    metadata = _object(value.get("metadata"))
+    call_id = metadata.get("contactId")
+    if not isinstance(call_id, str):
+        raise _missing_call_id("metadata.contactId", source)
+    answers: dict[str, FormAnswer] = {}
+    for one in value["questions"]:
+        exported = _object(one)
+        name = str(exported.get("questionRefId"))
+        question = _find_question(form, name, "questions", source.name)
+        answer = _object(exported.get("answer"))
+        comment = answer.get("notes")
+        found = read_mark(
+            question,
+            _exported_mark(answer),
+            comment if isinstance(comment, str) else "",
+            question.id,
+            source.name,
+        )
+        if found is not None:
+            answers[question.id] = found
+    return Evaluation(call_id, answers, str(metadata.get("evaluator") or ""), source.name)
+
+
+def _exported_mark(answer: Mapping[str, Any]) -> str:
+    """The chosen option, the number or N/A; empty if the question was not answered."""
+    if _object(answer.get("metadata")).get("notApplicable"):
+        return NA
+    values = answer.get("values")
+    if isinstance(values, list):
+        chosen = [one for one in map(_object, values) if one.get("selected")]
+        if not chosen:
+            return ""
+        is_na = str(chosen[0].get("valueRefId")) == "system_default_null_value"
+        return NA if is_na else format_cell(chosen[0].get("valueRefId") or chosen[0]["valueText"])
+    return format_cell(answer.get("value"))
 
 
 def _from_genesys(

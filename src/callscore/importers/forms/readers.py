@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.importers.forms.templates import template_form
 from callscore.importers.forms.vendors import vendor_form
 from callscore.importers.source import Source
 from callscore.importers.tables import (
@@ -57,7 +58,12 @@ _CONDITION = ("condition", "only_if", "applies_if", "depends_on")
 def read_form(source: Source) -> Form:
     """Read the form of a file; raises DataError if there is none, or one without questions."""
     value, headings = source.json, ""
-    if isinstance(value, dict):
+    if (template := template_form(source)) is not None:
+        properties, notes = template
+        form = vendor_form(properties, source)
+        if form is not None and notes:
+            form = msgspec.structs.replace(form, notes=[*notes, *form.notes])
+    elif isinstance(value, dict):
         form = vendor_form(value, source)
     else:
         found = read_tables(source, lambda row: bool(set(map(normalise_column, row)) & {*QUESTION}))
@@ -66,8 +72,9 @@ def read_form(source: Source) -> Form:
         headings = "; ".join(table.headings for table in found)
     if form is None:
         raise DataError(
-            "is not a QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON), or "
-            "a table with a column `question`" + (f"; headings found: {headings}" * bool(headings)),
+            "is not a QA form; expected one of Amazon Connect, Genesys Cloud or Google (JSON, "
+            "CloudFormation or Terraform), or a table with a column `question`"
+            + (f"; headings found: {headings}" * bool(headings)),
             place=source.name,
         )
     ids = [question.id for question in form.questions]
@@ -76,8 +83,8 @@ def read_form(source: Source) -> Form:
     if len(set(ids)) < len(ids):
         repeated = next(one for one in ids if ids.count(one) > 1)
         raise DataError(f"two questions have the id {repeated!r}", place=source.name)
-    notes = [*_check_conditions(form, source), *_equal_points(form)]
-    return msgspec.structs.replace(form, notes=[*form.notes, *notes]) if notes else form
+    found_notes = [*_check_conditions(form, source), *_equal_points(form)]
+    return msgspec.structs.replace(form, notes=[*form.notes, *found_notes])
 
 
 def _check_conditions(form: Form, source: Source) -> list[str]:
