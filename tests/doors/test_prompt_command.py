@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from commands import run
+from eval_files import eval_file, read_json
+from scenario_runs import PERFECT, SCENARIOS
 
 CASE = {
     "id": "c1",
@@ -118,3 +120,55 @@ def test_a_bad_prompt_file_is_refused_before_anything_is_sent(
     assert done.returncode == 2
     assert problem in done.stderr
     assert "eval.yaml:" in done.stderr
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> Path:
+    (tmp_path / "step.md").write_text("{{instructions}}\nAnswer in one breath.\n")
+    online = {"name": "gpt", "provider": "openai", "model": "gpt-x", "api_key_env": "SOME_KEY"}
+    return eval_file(
+        tmp_path,
+        [PERFECT, online],
+        data=SCENARIOS,
+        prompts={"variants": {"B": {"scenario": "step.md"}}},
+    )
+
+
+def test_the_steps_of_scenarios_have_own_prompts_and_variants(scenario_file: Path) -> None:
+    built_in, own = (
+        json.loads(
+            run("prompt", scenario_file, "--case", "EN/1#4", "--model", name, "--json").stdout
+        )["messages"]
+        for name in ("gpt", "gpt / prompt B")
+    )
+    assert own[0]["content"] == built_in[0]["content"].strip() + "\nAnswer in one breath."
+    assert own[1:] == built_in[1:], "the conversation before the step stays as it is"
+
+
+def test_a_result_says_that_its_steps_were_asked_with_own_prompts(tmp_path: Path) -> None:
+    (tmp_path / "step.md").write_text("{{instructions}}\nAnswer in one breath.\n")
+    path = eval_file(tmp_path, [PERFECT], data=SCENARIOS, prompts={"scenario": "step.md"})
+    done = run("run", path, "--json", tmp_path / "card.json")
+    assert done.returncode == 0, done.stderr
+    document = read_json(tmp_path / "card.json")
+    assert "asked with custom prompts" in document["x_extension"]["warnings"]
+    assert document["overall_statistics"]["key_metrics"]["Average"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Use {{data}}.", "unknown variable 'data'; expected one of instructions"),
+        (
+            "Answer.\n=== user ===\n{{instructions}}",
+            "a user message would replace the conversation",
+        ),
+    ],
+)
+def test_a_prompt_that_would_hide_the_conversation_is_refused(
+    scenario_file: Path, text: str, says: str
+) -> None:
+    scenario_file.with_name("step.md").write_text(text)
+    done = run("run", scenario_file, "--dry-run")
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())

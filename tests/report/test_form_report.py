@@ -205,6 +205,13 @@ def test_cards_in_markdown_and_in_the_terminal_show_the_form(worded: Path) -> No
     assert (worded / "card.txt").read_text().rstrip().rpartition("\n")[2].startswith("HOW SURE")
 
 
+@pytest.mark.parametrize("more", [(), ("--html", "scored.html")])
+def test_scored_outputs_show_the_form_too(worded: Path, more: tuple[str, ...]) -> None:
+    done = run("score", "cases.jsonl", "--outputs", "outputs.jsonl", *more, cwd=worded)
+    assert done.returncode == 0, done.stderr
+    assert "automatic fails        0 (people 1, both 0)" in done.stdout
+
+
 def test_records_name_wrong_marks_in_the_words_of_the_form(worded: Path) -> None:
     text = (worded / "records.jsonl").read_text()
     assert "(given Yes, expected No)" in text

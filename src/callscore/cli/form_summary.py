@@ -1,19 +1,19 @@
-"""The QA form on the card of a run: counted as cases are scored, if the data have a form."""
+"""The QA form on a card: counted as cases are scored, if the data have a form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
-    from callscore.config.config import EvalConfig
+    from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
+    from callscore.evaluate.scorer import OnCase
     from callscore.report.layout import Line
     from callscore.report.source import CaseView
-    from callscore.runner.prepare import RunOptions
 
 FIRST_BYTES = 1 << 20
 
@@ -21,27 +21,30 @@ FIRST_BYTES = 1 << 20
 class FormSummary:
     """Counts the marks of all models; nothing unless a case file has an imported form."""
 
-    def __init__(self, config: EvalConfig) -> None:
-        self._has_form = any(map(_has_form, config.cases))
+    def __init__(self, cases: Sequence[Path], scoring: ScoreConfig) -> None:
+        self._has_form = any(map(_has_form, cases))
         if self._has_form:
             from callscore.report.details.form_agreement import FormTotals, QuestionCounter
 
-            scoring = config.scoring
             settings = msgspec.to_builtins(scoring.checked_settings()) | dict(scoring.settings)
             self._totals, self._questions = FormTotals(), QuestionCounter(settings)
 
-    def add_to(self, options: RunOptions) -> RunOptions:
-        """Count every case that is scored; a race scores cases more than once."""
-        if not self._has_form or options.race:
-            return options
-        other = options.on_case
+    def counting(self, other: OnCase | None = None) -> OnCase | None:
+        """What receives every case that is scored: the counter, and `other`."""
+        if not self._has_form:
+            return other
 
         def count(view: CaseView) -> None:
             if other is not None:
                 other(view)
             self._add(view)
 
-        return msgspec.structs.replace(options, on_case=count)
+        return count
+
+    def add_all(self, cases: Iterable[CaseView]) -> None:
+        """Count the cases of a report."""
+        for view in cases if self._has_form else ():
+            self._add(view)
 
     def _add(self, view: CaseView) -> None:
         from callscore.report.details.decoded_case import decode_case

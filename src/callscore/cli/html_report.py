@@ -21,7 +21,7 @@ class HtmlReport:
     """The HTML report of a run, if requested; stores cases as they are scored."""
 
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
-        self.form = FormSummary(config)
+        self.form = FormSummary(config.cases, config.scoring)
         """The QA form of the data, for the card."""
         self._html = html
         self._cases: DiskList[CaseView] | None = None
@@ -45,13 +45,15 @@ class HtmlReport:
 
     def add_to(self, options: RunOptions) -> RunOptions:
         """Add the callbacks that receive cases and steps to the options of the run."""
-        if self._cases is not None and self._steps is not None:
-            import msgspec
+        import msgspec
 
+        if self._cases is not None and self._steps is not None:
             options = msgspec.structs.replace(
                 options, on_case=self._cases.add, on_step=self._steps.add
             )
-        return self.form.add_to(options)
+        if options.race:  # a race scores cases more than once
+            return options
+        return msgspec.structs.replace(options, on_case=self.form.counting(options.on_case))
 
     def write(self, prepared: PreparedRun, ran: RunResult) -> None:
         """Write the page."""

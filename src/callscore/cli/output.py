@@ -19,6 +19,7 @@ from callscore.store.files import atomic_write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from callscore.cli.form_summary import FormSummary
     from callscore.report.layout import Line, StyledText
 
 STANDARD_OUTPUT = Path("-")
@@ -32,12 +33,17 @@ def path_unless_stdout(target: Path | None) -> Path | None:
 
 
 def show_scorecard(
-    card: Scorecard, title: str, json_file: Path | None, *, all_rows: bool = False
+    card: Scorecard,
+    title: str,
+    json_file: Path | None,
+    form: FormSummary,
+    *,
+    all_rows: bool = False,
 ) -> None:
     """Write the JSON if requested; print the card unless the JSON goes to stdout."""
     write_scorecard(card, json_file)
     if json_file != STANDARD_OUTPUT:
-        print_card(card, title, all_rows=all_rows)
+        print_card(card, title, all_rows=all_rows, form=form)
 
 
 def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
@@ -61,11 +67,11 @@ def print_card(
     *,
     all_rows: bool = False,
     repeat_decision: bool = True,
-    form: Callable[[int], Iterable[Line]] = lambda _: (),
+    form: FormSummary | None = None,
 ) -> None:
     """Print the scorecard; the decision in words opens and closes it.
 
-    `form` makes the lines about the QA form of the data, if it has one.
+    `form` has the QA form of the data, if there is one.
     """
     from callscore.report.decision import describe_estimate
     from callscore.report.numbers import show_count
@@ -77,7 +83,7 @@ def print_card(
     if card.skipped_cases:
         title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = _width()
-    below = list(form(width))
+    below = list(form.lines(card, width)) if form is not None else []
     _print(
         scorecard_lines(
             card,

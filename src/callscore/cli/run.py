@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -319,7 +318,7 @@ def _show(
     is_race = prepared.options.race
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
-        output.print_card(ran.card, title, all_rows=all_rows, form=partial(form.lines, ran.card))
+        output.print_card(ran.card, title, all_rows=all_rows, form=form)
     if is_race:  # documents of a race would lack the steps that it did not ask
         return
     for document in ran.documents.values():

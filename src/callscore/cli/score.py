@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.form_summary import FormSummary
 from callscore.cli.options import (
     FILE,
     decide_option,
@@ -143,10 +144,11 @@ def score(
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    card = _score(config, targets, redaction_choice(redact, names))
+    form = FormSummary(cases, config)
+    card = _score(config, targets, redaction_choice(redact, names), form)
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
-        output.show_scorecard(card, title, json_file, all_rows=all_rows)
+        output.show_scorecard(card, title, json_file, form, all_rows=all_rows)
     output.require_verdicts(card)
     if require_complete:
         output.require_complete(card)
@@ -178,26 +180,31 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
         yield msgspec.structs.replace(config, single_cases={}, **copies)
 
 
-def _score(config: ScoreConfig, targets: OutputPaths, redact: RedactOptions | None) -> Scorecard:
+def _score(
+    config: ScoreConfig, targets: OutputPaths, redact: RedactOptions | None, form: FormSummary
+) -> Scorecard:
     """Score, with a line that shows the progress."""
     from callscore.cli.progress import ProgressLine
 
     progress = ProgressLine("scoring")
     try:
         with _read_cases(config, redact) as read:
-            return _score_files(read, targets, progress)
+            return _score_files(read, targets, progress, form)
     finally:
         progress.close()
 
 
-def _score_files(config: ScoreConfig, targets: OutputPaths, progress: OnProgress) -> Scorecard:
+def _score_files(
+    config: ScoreConfig, targets: OutputPaths, progress: OnProgress, form: FormSummary
+) -> Scorecard:
     from callscore.app import score_files
 
     if targets.html is None:
-        return score_files(config, targets, progress)
+        return score_files(config, targets, progress, form.counting())
     from callscore.export.report_file import write_html
     from callscore.export.sources import scored_source
 
     with scored_source(config, targets, progress) as source:
         write_html(source, targets.html)
+        form.add_all(source.cases)
         return source.card

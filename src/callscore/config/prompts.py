@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.prompt_template import PromptTemplate, parse_template
+from callscore.core.prompt_template import STEP_VARIABLES, PromptTemplate, parse_template
 from callscore.core.run import ModelSpec
+from callscore.core.task import SCENARIO
 from callscore.store.strict_yaml import Document
 from callscore.suites import registry
 
@@ -61,7 +62,7 @@ def _templates(document: Document, part: str, files: Any) -> dict[str, PromptTem
 
 def _template(document: Document, part: str, task: str, name: str) -> PromptTemplate:
     place = f"{part}.{task}"
-    known = registry.task_names()
+    known = (*registry.task_names(), SCENARIO)
     if task not in known:
         raise document.error(place, f"{task!r} is not a task; expected one of {', '.join(known)}")
     path = document.path.parent / name
@@ -69,7 +70,10 @@ def _template(document: Document, part: str, task: str, name: str) -> PromptTemp
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise document.error(place, f"{name!r} cannot be read: {error}") from None
+    variables = STEP_VARIABLES
+    if task != SCENARIO:
+        variables = registry.Catalog().tasks()[task].prompt_variables
     try:
-        return parse_template(text, str(path), registry.Catalog().tasks()[task].prompt_variables)
+        return parse_template(text, str(path), variables)
     except ConfigError as error:
         raise document.error(place, str(error)) from None

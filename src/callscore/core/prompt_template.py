@@ -24,8 +24,11 @@ VARIABLES: Mapping[str, bool] = {
     "language": False,
     "question": False,
     "schema": False,
+    "instructions": False,
 }
 """The variables of every task, and whether each of them contains the call."""
+STEP_VARIABLES: Mapping[str, bool] = {"instructions": False}
+"""The variables of a step of a scenario, which is sent as the conversation before it."""
 _VARIABLE = lazy_regex(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 
@@ -70,6 +73,10 @@ def parse_template(text: str, place: str, variables: Mapping[str, bool]) -> Prom
     user = "\n".join(lines[marks[0] + 1 :]).strip() if marks else None
     if not system:
         raise ConfigError(f"{place}: contains no instructions; expected some before {USER_PART!r}")
+    if user is not None and not any(variables.values()):
+        raise ConfigError(
+            f"{place}: a user message would replace the conversation; expected no {USER_PART!r}"
+        )
     if user is not None and not any(map(variables.get, _VARIABLE.findall(user))):
         wanted = ", ".join(f"{{{{{name}}}}}" for name in variables if variables[name])
         raise ConfigError(
@@ -94,6 +101,7 @@ def case_values(case: Case, prompt: Prompt) -> dict[str, str]:
         "language": case.lang or "",
         "question": case.question or "",
         "schema": as_json(prompt.schema or {}),
+        "instructions": next((m.content for m in prompt.messages if m.role == "system"), ""),
     }
 
 

@@ -241,7 +241,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     )
     scoring.check_options()
     config = msgspec.structs.replace(config, scoring=scoring)
-    sources = _open_sources(config, options)
+    sources = open_sources(config, options)
     found = [source.survey() for source in sources]
     survey = Survey(
         [case for part in found for case in part.ids],
@@ -265,7 +265,7 @@ def _check_tasks(config: EvalConfig, survey: Survey) -> None:
                 look_up(task)
 
 
-def _open_sources(config: EvalConfig, options: RunOptions) -> list[CaseSource]:
+def open_sources(config: EvalConfig, options: RunOptions) -> list[CaseSource]:
     """Where cases come from; the suite of scenarios is imported only if there are some."""
     sources: list[CaseSource] = []
     if config.cases:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -11,8 +12,8 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import UsageError
-from callscore.runner.cases import CaseFiles, CasePrompt, request_of
-from callscore.runner.prepare import ModelHandle, open_models
+from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, request_of
+from callscore.runner.prepare import ModelHandle, RunOptions, open_models, open_sources
 
 
 class PromptPreview(msgspec.Struct, frozen=True):
@@ -29,15 +30,15 @@ class PromptPreview(msgspec.Struct, frozen=True):
 
 def prompt_of_case(cases: Sequence[Path], case_id: str | None) -> PromptPreview:
     """The built-in prompt of a case; the first case if none is named."""
-    return _make_preview(_find_case(ScoreConfig(cases=cases), case_id), None)
+    return _make_preview(_find_case([CaseFiles(ScoreConfig(cases=cases))], case_id), None)
 
 
 def prompt_of_run(path: Path, case_id: str | None, model: str | None) -> PromptPreview:
     """The prompt of a case of an eval file, for one of its models."""
     config = load_eval(path)
-    if not config.cases:
-        raise UsageError(f"{path}: names no case files")
-    return _make_preview(_find_case(config.scoring, case_id), _model(config, model))
+    return _make_preview(
+        _find_case(open_sources(config, RunOptions()), case_id), _model(config, model)
+    )
 
 
 def _model(config: EvalConfig, name: str | None) -> ModelHandle:
@@ -49,15 +50,15 @@ def _model(config: EvalConfig, name: str | None) -> ModelHandle:
     raise UsageError(f"{name!r} is not a model of the file; expected one of {known}")
 
 
-def _find_case(scoring: ScoreConfig, case_id: str | None) -> CasePrompt:
-    files = CaseFiles(scoring)
-    survey = files.survey()
-    if not survey.ids:
+def _find_case(sources: Sequence[CaseSource], case_id: str | None) -> CasePrompt:
+    ids = [case for source in sources for case in source.survey().ids]
+    if not ids:
         raise UsageError("the files contain no case")
-    wanted = case_id if case_id is not None else survey.ids[0]
-    found = next((asked for asked in files.stream() if asked.case.id == wanted), None)
+    wanted = case_id if case_id is not None else ids[0]
+    streamed = chain.from_iterable(source.stream() for source in sources)
+    found = next((asked for asked in streamed if asked.case.id == wanted), None)
     if found is None:
-        some = ", ".join(survey.ids[:3])
+        some = ", ".join(ids[:3])
         raise UsageError(f"no case has the id {wanted!r}; expected one such as {some}")
     return found
 

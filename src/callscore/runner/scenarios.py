@@ -160,8 +160,13 @@ class ScenarioScoring:
         )
 
     def _protocol_differences(self, model: str) -> Sequence[str]:
-        departures = self._prepared.departures
-        return [str(departure) for departure in departures if departure.model in (None, model)]
+        prepared = self._prepared
+        found = [
+            str(departure) for departure in prepared.departures if departure.model in (None, model)
+        ]
+        if SCENARIO in prepared.config.prompts.get(model, {}):
+            found.append("asked with custom prompts")
+        return found
 
 
 def _label_results(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:

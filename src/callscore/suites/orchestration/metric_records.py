@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from callscore.core.scenarios import ScenarioSinks
 from callscore.core.verdict_rules import FiveKeyRecord
+from callscore.suites.orchestration.result import LanguageResult
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.step_record import StepRecord
 
 LONGEST_SHOWN = 1000
 DIFFERENCES_SHOWN = 5
+
+
+def emit_records(results: Iterable[LanguageResult], sinks: ScenarioSinks) -> None:
+    """Pass the records of every step on, if they are wanted."""
+    if sinks.on_record is None:
+        return
+    for result in results:
+        for step in result.records:
+            for record in metric_records(step, result.metadata.model):
+                sinks.on_record(record)
 
 
 def metric_records(step: StepRecord, model: str) -> Iterator[FiveKeyRecord]:

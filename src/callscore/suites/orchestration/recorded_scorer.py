@@ -28,7 +28,7 @@ from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoVerdicts, VerdictSource
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
-from callscore.suites.orchestration.metric_records import metric_records
+from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.result import LanguageResult, ResultMetadata
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -109,11 +109,7 @@ class RecordedScorer:
             self._score(self._folders[part.folder], judged.get(part), sinks.on_step)
             for part in self.parts
         ]
-        if sinks.on_record is not None:
-            for each in scored:
-                for step in each.records:
-                    for record in metric_records(step, each.metadata.model):
-                        sinks.on_record(record)
+        emit_records(scored, sinks)
         return {self.parts[0].model: results.model_score(scored)}
 
     def _score(

@@ -28,7 +28,7 @@ from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
 from callscore.suites.orchestration.error_propagation import FreeRunScorer
 from callscore.suites.orchestration.free_run import FreeRuns
-from callscore.suites.orchestration.metric_records import metric_records
+from callscore.suites.orchestration.metric_records import emit_records
 from callscore.suites.orchestration.replies import (
     ReplyUsage,
     ScenarioReplies,
@@ -167,11 +167,7 @@ class RunScorer:
             for name, scenario_set in self._sets.items()
         ]
         found = [each.result(sinks) for each in scored]
-        if sinks.on_record is not None:
-            for each in found:
-                for step in each.records:
-                    for record in metric_records(step, model):
-                        sinks.on_record(record)
+        emit_records(found, sinks)
         return results.model_score([self._add_identity(each) for each in found])
 
     def _add_identity(self, scored: LanguageResult) -> LanguageResult:
