@@ -21,7 +21,7 @@ from callscore.stats.power import (
     calls_for_width,
     detectable_difference,
 )
-from callscore.stats.rates import items_needed, upper_limit
+from callscore.stats.rates import items_needed, rule_of_three_interval, upper_limit
 
 
 def test_stats3_calls_for_an_assumed_spread_are_those_of_statsmodels() -> None:
@@ -105,6 +105,14 @@ def test_stats3_a_width_holds_in_four_of_five_samples() -> None:
     assert wide is not None and wide > math.ceil((2 * 1.959964 * 0.2 / 0.1) ** 2)
     assert 3 * wide < narrow < 4 * wide  # type: ignore[operator]
     assert calls_for_width(Spread(0.2, 20), 0.1) > wide  # type: ignore[operator]
+
+
+def test_stats3_a_width_of_equal_calls_is_that_of_the_rule_of_three() -> None:
+    calls = calls_for_width(Spread(1e-17, 40), 0.04)
+    assert calls is not None
+    for number, holds in ((calls, True), (calls - 1, False)):
+        low, high, _ = rule_of_three_interval(1.0, number, (0.0, 1.0))
+        assert (high - low <= 0.04) is holds
 
 
 def test_what_cannot_be_shown_has_no_number() -> None:

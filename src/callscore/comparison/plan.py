@@ -211,7 +211,10 @@ def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     jackknifed = _leave_one_out(shape, matrix.place, matrix.sums)
     if FINAL not in jackknifed or units.size < 2:
         return
-    spread = spread_of(jackknifed[FINAL][1], units.size)
+    values = jackknifed[FINAL][1]
+    if not all(map(math.isfinite, values)):
+        return
+    spread = spread_of(values, units.size)
     line = _width_line(goals, plain(model.score.model, 40), spread)
     final = model.score.final
     limits = final.ci95 or final.zeroed_ci95

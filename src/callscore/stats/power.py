@@ -15,6 +15,8 @@ MAX_CALLS = 100_000_000
 """Larger sample sizes are reported as None."""
 LEAST_PAIRS = 6
 """Of fewer calls that differ, no test at 5 % can show anything: 2 / 2⁵ is more (STATS §3)."""
+ROUNDING = 1e-9
+"""A smaller deviation is the error of floating point: all calls are equal."""
 NOISE = 0.03
 AGREEMENT = 1.12
 """Two models are separated if both rank bands and the interval do so, which takes more calls than
@@ -68,10 +70,13 @@ def calls_for_width(
 ) -> int | None:
     """The fewest calls whose interval is at most this wide, in this share of samples    STATS §3
 
-    The interval is 2 · z · s / √n wide, and s varies by √((κ − 1) / 4n) of the deviation.
+    The interval is 2 · z · s / √n wide, and s varies by √((κ − 1) / 4n) of the deviation. If all
+    calls are equal, the rule of three makes it 1 − ((1 − level) / 2)^(1/n) wide.
     """
-    if not width > 0 or not spread.deviation > 0:
+    if not width > 0:
         return None
+    if spread.deviation < ROUNDING:
+        return math.ceil(math.log((1 - level) / 2) / math.log1p(-width)) if width < 1 else 1
     z, deviations = NORMAL.inv_cdf((1 + level) / 2), spread.deviations()
 
     def suffices(calls: int) -> bool:
