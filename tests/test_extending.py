@@ -47,6 +47,32 @@ def test_a_judge_from_another_package_decides_and_is_named_in_the_signature(
     assert card["models"][0]["tasks"]["qa"]["metrics"]["qa.evidence_backed_reasoning"]["n"] == 1
 
 
+def test_an_import_format_from_another_package_reads_calls_and_names_what_it_skips(
+    tmp_path: Path,
+) -> None:
+    page = Page("importer.md")
+    page.check_size()
+    (done,) = page.run(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "calls.txt: pipe dialler, 1 call, 2 turns" in done.stdout
+    assert "skipped call c7, line 3: has no `seconds|speaker|text`" in done.stdout
+    line = json.loads((tmp_path / "transcripts.jsonl").read_text(encoding="utf-8"))
+    assert [(turn["speaker"], turn["start"]) for turn in line["transcript"]] == [
+        ("agent", 0.5),
+        ("customer", 2.0),
+    ]
+    (tmp_path / "calls.txt").write_text(">>> c8\nsoon|Agent|Hi\n")
+    (tmp_path / "b.txt").write_text("Agent: Hello\nCustomer: Hi\n")
+    command = ("import", "calls.txt", "b.txt", "-o", "t.jsonl")
+    broken = run(*command, env=_site(tmp_path), cwd=tmp_path)
+    assert broken.returncode == 2
+    assert "calls.txt: NOT IMPORTED: import format 'pipes': read() raised ValueError" in (
+        broken.stderr
+    )
+    assert "callscore_pipes.py, line" in broken.stderr
+    assert len((tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
 def test_a_metric_from_another_package_is_a_rated_row_outside_the_formula(tmp_path: Path) -> None:
     done, card = _followed("metric.md", tmp_path)
     gold, talkative = (model["tasks"]["qa"] for model in card["models"])
