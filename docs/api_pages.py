@@ -100,6 +100,16 @@ AUTHORS: Mapping[str, tuple[str, ...]] = {
         "Answer",
         "plain",
     ),
+    "Imports": (
+        "ImportFormat",
+        "Source",
+        "ImportContext",
+        "RawTurn",
+        "SkippedPart",
+        "CallDetails",
+        "Conversation",
+        "build_conversation",
+    ),
 }
 API_INTRO = """\
 What you can import from `callscore`, and which of it is stable. [In Python](../python.md) shows how
@@ -132,7 +142,7 @@ protocols that such a package implements (`Task`, `Suite`, `Metric`, `Provider`,
 Each how-to page shows a whole package: [a metric](../extending/metric.md),
 [a task](../extending/task.md), [a suite](../extending/suite.md),
 [a provider](../extending/provider.md), [a judge](../extending/judge.md),
-[a report format](../extending/report.md).
+[a report format](../extending/report.md), [an import format](../extending/importer.md).
 
 ## Errors of a package
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,32 @@ def test_a_judge_from_another_package_decides_and_is_named_in_the_signature(
     assert card["judging"]["judge"] == "keywords"
     assert "keywords:1" in card["signature"]
     assert card["models"][0]["tasks"]["qa"]["metrics"]["qa.evidence_backed_reasoning"]["n"] == 1
+
+
+def test_an_import_format_from_another_package_reads_calls_and_names_what_it_skips(
+    tmp_path: Path,
+) -> None:
+    page = Page("importer.md")
+    page.check_size()
+    (done,) = page.run(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "calls.txt: pipe dialler, 1 call, 2 turns" in done.stdout
+    assert "skipped call c7, line 3: has no `seconds|speaker|text`" in done.stdout
+    line = json.loads((tmp_path / "transcripts.jsonl").read_text(encoding="utf-8"))
+    assert [(turn["speaker"], turn["start"]) for turn in line["transcript"]] == [
+        ("agent", 0.5),
+        ("customer", 2.0),
+    ]
+    (tmp_path / "calls.txt").write_text(">>> c8\nsoon|Agent|Hi\n")
+    (tmp_path / "b.txt").write_text("Agent: Hello\nCustomer: Hi\n")
+    command = ("import", "calls.txt", "b.txt", "-o", "t.jsonl")
+    broken = run(*command, env=_site(tmp_path), cwd=tmp_path)
+    assert broken.returncode == 2
+    assert "calls.txt: NOT IMPORTED: import format 'pipes': read() raised ValueError" in (
+        broken.stderr
+    )
+    assert "callscore_pipes.py, line" in broken.stderr
+    assert len((tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_a_metric_from_another_package_is_a_rated_row_outside_the_formula(tmp_path: Path) -> None:
@@ -438,26 +465,33 @@ def test_scenarios_of_another_package_run_and_race_and_are_verified(tmp_path: Pa
     assert card["intervals"]["about"] == "future scenarios"
 
 
-def _scenario_stub(folder: Path, behave: Any) -> tuple[list[list[dict[str, str]]], Any]:
-    """Run the eval file of the page with a model behind HTTP; returns what it was sent."""
+def _scenario_stub(
+    folder: Path, behave: Any, names: Sequence[str] = ("m",), runs: Sequence[str] = ("",)
+) -> tuple[list[list[dict[str, str]]], Any]:
+    """Run the eval file of the page with models behind HTTP; returns what they were sent.
+
+    `runs`: the options of every run of the file, one after the other.
+    """
     page = Page("scenarios.md")
     env = install_modules(page.package, folder)
     page.write_files(folder)
     with serving(behave) as server:
-        entry = {**judge_entry(server.url), "name": "m"}
-        models = json.dumps([entry])
+        models = json.dumps(
+            [{**judge_entry(server.url), "name": name, "model": name} for name in names]
+        )
         text = (folder / "eval.yaml").read_text(encoding="utf-8")
         start, end = text.index("models:"), text.index("prompts:")
         (folder / "eval.yaml").write_text(
             f"{text[:start]}models: {models}\n{text[end:]}repeats: 2\n", encoding="utf-8"
         )
         env = {**env, "JUDGE_KEY": "k"}
-        done = run(
-            *("run", "eval.yaml", "--no-preflight", "--yes"),
-            *("--json", "card.json", "--results", "results.jsonl"),
-            env=env,
-            cwd=folder,
-        )
+        for options in runs:
+            done = run(
+                *("run", "eval.yaml", "--no-preflight", "--yes", *options.split()),
+                *("--json", "card.json", "--results", "results.jsonl"),
+                env=env,
+                cwd=folder,
+            )
         sent = [request.json["messages"] for request in server.requests]
     return sent, done
 
@@ -480,6 +514,32 @@ def test_a_model_of_a_scenario_sees_its_own_earlier_replies(tmp_path: Path) -> N
         '{"action": "step_2"}',
         "Four of us.",
     ]
+
+
+def test_a_race_of_scenarios_asks_step_by_step_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+    actions = {
+        "A table, please.": "ask_date",
+        "For Friday.": "ask_people",
+        "Four of us.": "book",
+        "I want to cancel.": "ask_name",
+        "Ana Ruiz.": "cancel",
+    }
+
+    def behave(request: Request) -> Answer:
+        action = actions[request.json["messages"][-1]["content"]]
+        given = action if request.json["model"] == "good" else "give_up"
+        return Answer(chat_completion(json.dumps({"action": given})))
+
+    sent, done = _scenario_stub(tmp_path, behave, ("good", "poor"), ("--race", "", "--resume"))
+    assert done.returncode == 0, done.stderr
+    assert len(sent) == 20, "five steps, two models, asked twice; the later runs send nothing"
+    third = [messages for messages in sent if messages[-1]["content"] == "Four of us."]
+    own = [[m["content"] for m in messages if m["role"] == "assistant"] for messages in third]
+    good = ['{"action": "ask_date"}', '{"action": "ask_people"}']
+    poor = ['{"action": "give_up"}', '{"action": "give_up"}']
+    assert sorted(own) == [good, good, poor, poor]
+    models = read_json(tmp_path / "card.json")["models"]
+    assert [model["tasks"]["step"]["score"] for model in models] == [1.0, 0.0]
 
 
 def test_a_step_after_a_failed_one_is_not_run(tmp_path: Path) -> None:

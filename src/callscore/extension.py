@@ -55,6 +55,14 @@ if TYPE_CHECKING:
         Strategy,
     )
     from callscore.core.verdict_rules import VerdictRules
+    from callscore.importers.conversation import Conversation, RawTurn, SkippedPart
+    from callscore.importers.conversation_builder import (
+        CallDetails,
+        ImportContext,
+        build_conversation,
+    )
+    from callscore.importers.formats import ImportFormat
+    from callscore.importers.source import Source
     from callscore.report.safe_text import plain
     from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
     from callscore.scorecard.suite import SpecSuite
@@ -64,9 +72,11 @@ __all__ = [
     "AttemptFailed",
     "Band",
     "BenchmarkLayer",
+    "CallDetails",
     "CallLabels",
     "CallTranscript",
     "CaseView",
+    "Conversation",
     "DataNames",
     "EarlierReply",
     "Failed",
@@ -75,6 +85,8 @@ __all__ = [
     "Faults",
     "FloorTally",
     "Gate",
+    "ImportContext",
+    "ImportFormat",
     "Item",
     "ItemCount",
     "JudgeRequest",
@@ -99,6 +111,7 @@ __all__ = [
     "ProviderResponse",
     "Question",
     "Rating",
+    "RawTurn",
     "RecordPart",
     "ReportFormat",
     "ReportOptions",
@@ -106,6 +119,8 @@ __all__ = [
     "ScoreSettings",
     "Severity",
     "Similarity",
+    "SkippedPart",
+    "Source",
     "Spec",
     "SpecSuite",
     "StandaloneTask",
@@ -118,6 +133,7 @@ __all__ = [
     "Verdict",
     "VerdictRules",
     "Verdicts",
+    "build_conversation",
     "plain",
     "read_object",
 ]
@@ -163,6 +179,10 @@ _MODULES = {
         "Strategy",
     ),
     "core.verdict_rules": ("VerdictRules",),
+    "importers.conversation": ("Conversation", "RawTurn", "SkippedPart"),
+    "importers.conversation_builder": ("CallDetails", "ImportContext", "build_conversation"),
+    "importers.formats": ("ImportFormat",),
+    "importers.source": ("Source",),
     "report.safe_text": ("plain",),
     "report.source": ("Answer", "CaseView", "ReportFormat", "ReportOptions", "ReportSource"),
     "scorecard.suite": ("SpecSuite",),

@@ -228,10 +228,10 @@ def run_import(job: ImportJob) -> ImportResult:
             write(lines[0])
             for line in lines[1:]:
                 write_output(line)
+        if job.report is not None:
+            with atomic_write(job.report) as file:
+                file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
         _check_not_empty(report, written, converter)
-    if job.report is not None:
-        with atomic_write(job.report) as file:
-            file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
     kind = "call" if job.form is None and job.task is None else "case"
     notes = converter.notes() + (redactor.report.lines() if redactor is not None else [])
     return ImportResult(report, show_count(written, kind), notes)

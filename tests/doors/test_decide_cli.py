@@ -184,3 +184,12 @@ def test_stats3_models_that_differ_in_a_few_calls_are_not_planned_for(tmp_path: 
     assert [lines[of]["why"] for of in ("difference", "observed_difference")] == [says, says]
     done = run("compare", f"{path.name}:old", f"{path.name}:new", cwd=tmp_path)
     assert says in " ".join(done.stdout.split())
+
+
+def test_c138_compare_refuses_an_unknown_key_of_the_decision(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, 0.2)
+    ran(path)
+    names = (f"{path.name}:old", f"{path.name}:new")
+    done = run("compare", *names, "--decide", "margins=1", cwd=tmp_path)
+    assert (done.returncode, "did you mean margin?" in done.stderr) == (2, True)
+    assert run("compare", *names, "--decide", "by=quality", cwd=tmp_path).returncode == 0

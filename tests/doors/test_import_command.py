@@ -91,6 +91,30 @@ def test_nothing_to_import_writes_nothing(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_the_report_is_written_even_if_nothing_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text('{"what": 1}')
+    report = tmp_path / "report.json"
+    done = run("import", tmp_path / "b.json", "-o", tmp_path / "t.jsonl", "--report", report)
+    assert done.returncode == 2
+    (file,) = json.loads(report.read_text())["files"]
+    assert "has an unknown format" in file["problem"]
+
+
+def test_what_many_calls_have_in_common_is_one_line(tmp_path: Path) -> None:
+    calls = [
+        {"id": f"c{n}", "turns": [{"who": "A", "said": "x"}, {"who": "B", "said": " "}]}
+        for n in range(9)
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(calls))
+    report = tmp_path / "report.json"
+    done = run("import", tmp_path / "a.json", "-o", tmp_path / "t.jsonl", "--report", report)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("a turn without text") == 1
+    assert "9 × skipped $[0].turns[1]: a turn without text" in done.stdout
+    assert done.stdout.count("role unknown") == 1
+    assert len(json.loads(report.read_text())["files"][0]["skipped"]) == 9
+
+
 def test_bad_roles_are_refused_with_an_example(tmp_path: Path) -> None:
     (tmp_path / "a.srt").write_bytes(WITH_TIMES["call.srt"][1]())
     done = run("import", tmp_path / "a.srt", "-o", tmp_path / "x", "--roles", "A=boss")

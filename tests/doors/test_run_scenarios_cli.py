@@ -562,3 +562,11 @@ def test_a_model_that_repeats_the_plan_is_named_as_one(tmp_path: Path) -> None:
     assert any(warning.startswith(words) for warning in extension["warnings"])
     assert "EN errors       repeats plan 14" in shown
     assert words in " ".join(shown.split())
+
+
+def test_c138_a_run_of_scenarios_prints_its_decision_first_and_last(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [PERFECT], data=scenario_data())
+    shown = told("run", path, "--json", tmp_path / "r.json").splitlines()
+    decided = [line for line in shown if line.startswith(("LIKELY  ", "HOW SURE  "))]
+    assert len(decided) == 4 and decided[:2] == decided[2:]
+    assert shown[0].startswith("LIKELY  ")

@@ -16,9 +16,10 @@ from callscore.config.decide import read_decide
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Decide
 from callscore.report.decision import state_decision
-from callscore.scorecard.decision import choose, models_in_question
+from callscore.report.html.decision import models_table
+from callscore.scorecard.decision import choose, failing_rows, models_in_question
 from callscore.suites.calls.spec import load_spec
-from decision_cards import broken, card, failing, gap, model, printed
+from decision_cards import broken, card, failing, gap, model, printed, row
 from decision_situations import SITUATIONS, Situation
 
 WORDS = {
@@ -230,3 +231,24 @@ def test_c138_adding_a_blocked_model_does_not_change_the_choice() -> None:
     alone = choose(card(*two, gaps=gaps))
     beside = choose(card(*two, model("c", None, blockers=[broken(1)]), gaps=gaps))
     assert (alone.word, alone.models) == (beside.word, beside.models) == ("RECOMMENDED", ["big"])
+
+
+@pytest.mark.parametrize("by", ["recommended", "quality"])
+def test_c138_compare_decides_by_its_own_settings(by: str) -> None:
+    """The cheap model is not worse; by quality the dear one is better."""
+    replies = [*answers("big", 400, 1.0), *answers("small", 400, 0.1, wrong=2)]
+    found = callscore.score(calls(400), replies, decide={"by": by}, judge="offline")
+    both = callscore.compare(found, found, a="big", b="small", decide={"by": by})
+    assert both.decision[0] == found.decision[0]
+    assert ("by quality, as decide says" in both.decision[0].why) == (by == "quality")
+
+
+def test_c138_the_ratings_of_the_report_are_those_that_the_decision_counts() -> None:
+    rows = {
+        "qa.question_score_accuracy": row(0.5, "Fail"),
+        "translation.cross_language": row(0.5, "Fail", decides=False),
+    }
+    shown = card(model("a", 0.9, rows=rows), model("b"))
+    assert len(failing_rows(shown.model("a"))) == 1
+    text = str(models_table(shown, [], standalone=True))
+    assert "1 Fail" in text and "2 Fail" not in text

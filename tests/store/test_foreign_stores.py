@@ -148,7 +148,7 @@ def test_r05_a_store_that_cannot_be_written_is_listed_and_scored_again(
 def test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy(tmp_path: Path) -> None:
     _, store = finished(tmp_path)
     with closing(sqlite3.connect(store)) as database:
-        for column in ("uncertain_usd", "eval_file", "race"):
+        for column in ("uncertain_usd", "eval_file", "race", "redact", "unstored"):
             database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
         database.execute("PRAGMA user_version = 3")
     with (

@@ -2,7 +2,7 @@
 marked `# error:`. It is checked against the installed package, never run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from callscore.extension import (
     AttemptFailed,
     Band,
     BenchmarkLayer,
+    CallDetails,
     CallLabels,
     CallTranscript,
     CaseView,
+    Conversation,
     DataNames,
     Failed,
     FailureKind,
@@ -23,6 +25,8 @@ from callscore.extension import (
     Faults,
     FloorTally,
     Gate,
+    ImportContext,
+    ImportFormat,
     Item,
     ItemCount,
     JudgeRequest,
@@ -47,6 +51,7 @@ from callscore.extension import (
     ProviderResponse,
     Question,
     Rating,
+    RawTurn,
     RecordPart,
     ReportFormat,
     ReportOptions,
@@ -54,6 +59,8 @@ from callscore.extension import (
     ScoreSettings,
     Severity,
     Similarity,
+    SkippedPart,
+    Source,
     Spec,
     SpecSuite,
     StandaloneTask,
@@ -66,6 +73,7 @@ from callscore.extension import (
     Verdict,
     VerdictRules,
     Verdicts,
+    build_conversation,
     plain,
     read_object,
 )
@@ -275,6 +283,14 @@ def _lines(view: CaseView) -> list[str]:
 
 
 FORMAT = ReportFormat("mine", ".txt", "ids", write)
+
+
+def read_calls(source: Source, context: ImportContext) -> Iterator[Conversation | SkippedPart]:
+    turns = [RawTurn("agent", line, start=0.5) for line in source.text.splitlines()]
+    yield from build_conversation("mine", turns, CallDetails("c7"), context)
+
+
+CALLS = ImportFormat("mine", "my calls", lambda source: source.text != "", read_calls)
 
 
 def protocols() -> None:

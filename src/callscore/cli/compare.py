@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from callscore.cli.console import say
+from callscore.cli.options import decide_option, parse_pairs
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison
@@ -31,6 +32,7 @@ FILE = click.Path(path_type=Path)
     is_flag=True,
     help="Test and show every row, also precision, recall and rows without a change.",
 )
+@decide_option
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
@@ -53,6 +55,7 @@ def compare(
     eval_file: Path | None,
     force: bool,
     all_rows: bool,
+    decide: tuple[str, ...],
     cases: int,
     json_file: Path | None,
     markdown: Path | None,
@@ -87,6 +90,7 @@ def compare(
         eval_file=eval_file,
         force=force,
         all_rows=all_rows,
+        decide=parse_pairs("--decide", decide),
     )
     files: dict[Path, bytes] = {}
     if json_file is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,9 @@ from callscore.cli.redact_options import redact_options, redaction_choice
 if TYPE_CHECKING:
     from callscore.importers.folder import FileReport, ImportReport
 
-SHOWN = 5
+SHOWN = 3
+"""Lines of one kind that are printed one by one; more become one line."""
+_NAMES = re.compile(r"'[^']*'|\d+")
 
 
 @click.command("import")
@@ -141,19 +145,34 @@ def import_(
 def _print(report: ImportReport) -> None:
     from callscore.report.numbers import show_count
 
+    kinds = _kinds(report)
+    frequent = {kind: lines for kind, lines in kinds.items() if len(lines) > SHOWN}
     for file in report.files:
         if file.problem:
             say(f"{file.path}: NOT IMPORTED: {file.problem}", err=True)
             continue
         counts = f"{show_count(file.calls, 'call')}, {show_count(file.turns, 'turn')}"
         say(f"{file.path}: {file.format}, {counts}")
-        _print_details(file)
+        for kind, line in _lines(file):
+            if kind not in frequent:
+                say(f"  {line}")
+    for lines in frequent.values():
+        say(f"{len(lines)} × {lines[0]}")
+    if frequent:
+        say("(--report FILE lists all)")
 
 
-def _print_details(file: FileReport) -> None:
-    lines = [f"skipped {one.where}: {one.why}" for one in file.skipped]
-    lines += file.notes
-    for line in lines[:SHOWN]:
-        say(f"  {line}")
-    if len(lines) > SHOWN:
-        say(f"  … and {len(lines) - SHOWN} more (--report FILE lists all)")
+def _kinds(report: ImportReport) -> dict[str, list[str]]:
+    """What was skipped, guessed or changed, by kind: lines that differ in names and numbers."""
+    kinds: dict[str, list[str]] = {}
+    for file in report.files:
+        for kind, line in _lines(file):
+            kinds.setdefault(kind, []).append(line)
+    return kinds
+
+
+def _lines(file: FileReport) -> Iterator[tuple[str, str]]:
+    for one in file.skipped:
+        yield f"skipped {_NAMES.sub('', one.why)}", f"skipped {one.where}: {one.why}"
+    for note in file.notes:
+        yield _NAMES.sub("", note.partition(": ")[2] or note), note

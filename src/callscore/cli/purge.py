@@ -39,8 +39,9 @@ def purge(
     """Delete runs and the replies that no other run uses.
 
     The pages of the file are overwritten and released, so that it has no text of these runs. A
-    later run pays for deleted replies again. Copies elsewhere (backups, reports, results) are not
-    deleted.
+    later run pays for deleted replies again. With --all, or if no run is left, the redacted copies
+    of the data next to the store are deleted too. Copies elsewhere (backups, reports, results) are
+    not deleted.
     """
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
@@ -51,21 +52,46 @@ def purge(
     path = store or DEFAULT_STORE
     if sum((bool(run_ids), every, older_than is not None)) != 1:
         raise UsageError("expected run ids, --all, or --older-than DAYS")
-    if not path.exists():
+    if not path.exists() and not (every and copies_of(path).is_dir()):
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
     chosen = list(run_ids)
-    if not chosen:
+    if not chosen and path.exists():
         with Journal(path, only_reading=True) as journal:
             chosen = [run.id for run in journal.runs() if every or _is_older(run, older_than or 0)]
     if not chosen:
         say(f"{path}: no such run")
-        return
-    shown = show_count(len(chosen), "run")
-    if not yes:
-        click.confirm(f"Delete {shown} and their replies from {path}?", abort=True)
-    done = purge_runs(path, chosen)
-    replies = "reply" if done.replies == 1 else "replies"
-    say(f"{path}: deleted {shown} and {done.replies} {replies}, {done.bytes_freed:,} bytes freed")
+    else:
+        shown = show_count(len(chosen), "run")
+        if not yes:
+            click.confirm(f"Delete {shown} and their replies from {path}?", abort=True)
+        done = purge_runs(path, chosen)
+        replies = "reply" if done.replies == 1 else "replies"
+        freed = f"{done.bytes_freed:,} bytes freed"
+        say(f"{path}: deleted {shown} and {done.replies} {replies}, {freed}")
+    copies = remove_unused_copies(path, every=every)
+    if copies:
+        say(f"{copies_of(path)}: deleted {show_count(copies, 'redacted copy')}")
+
+
+def copies_of(store: Path) -> Path:
+    """The folder of redacted copies next to a store."""
+    from callscore.config.config import REDACTED
+
+    return store.parent / REDACTED
+
+
+def remove_unused_copies(store: Path, *, every: bool) -> int:
+    """Delete the redacted copies if `every` run was, or none is left; how many there were."""
+    from callscore.config.redaction import remove_copies
+    from callscore.store.journal import Journal
+
+    if not copies_of(store).is_dir():
+        return 0
+    if not every and store.exists():
+        with Journal(store, only_reading=True) as journal:
+            if journal.runs():
+                return 0
+    return remove_copies(copies_of(store))
 
 
 def _is_older(run: RunRecord, days: int) -> bool:
@@ -73,19 +99,35 @@ def _is_older(run: RunRecord, days: int) -> bool:
 
 
 class PurgeAfterRun:
-    """Deletes a run with its replies when everything has been written, if that is wanted."""
+    """Deletes a run with its replies when everything has been written, if that is wanted.
+
+    What an earlier run of this kind left when it was killed is deleted as well, before and after.
+    """
 
     def __init__(self, store: Path, *, wanted: bool) -> None:
         self._store = store
         self._wanted = wanted
-        self.run_id: int | None = None
-        """The run that was made, once it is known."""
 
     def __enter__(self) -> PurgeAfterRun:
+        if self._wanted:
+            self._purge()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._wanted and self.run_id is not None:
-            from callscore.store.purge import purge_runs
+        if self._wanted:
+            self._purge()
+            remove_unused_copies(self._store, every=False)
 
-            purge_runs(self._store, [self.run_id])
+    def _purge(self) -> None:
+        """Delete every run that is not to be stored and that no living process holds."""
+        if not self._store.exists() or not self._store.stat().st_size:
+            return
+        from callscore.store.journal import Journal
+        from callscore.store.purge import purge_runs
+
+        with Journal(self._store, only_reading=True) as journal:
+            ended = [
+                run.id for run in journal.runs() if run.header.unstored and run.status != "running"
+            ]
+        if ended:
+            purge_runs(self._store, ended)

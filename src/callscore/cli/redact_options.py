@@ -37,6 +37,6 @@ def redaction_choice(redact: bool, names: Path | None) -> RedactOptions | None:
 
             raise UsageError("--names needs --redact")
         return None
-    from callscore.config.redaction import RedactOptions, read_names
+    from callscore.config.redaction import options_with_names
 
-    return RedactOptions(names=read_names(names) if names is not None else ())
+    return options_with_names(names)

@@ -149,6 +149,7 @@ def run(
         labels=labels,
         budget_usd=_check_budget(budget),
         preflight=not no_preflight,
+        unstored=no_store_text,
         accept_changed=yes,
         race=race,
         finish_invalid=finish_invalid,
@@ -162,7 +163,7 @@ def run(
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
-        PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
+        PurgeAfterRun(config.store, wanted=no_store_text and sending),
         HtmlReport(targets.html, config) as report,
         closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
@@ -170,7 +171,7 @@ def run(
             _show_estimate(prepared)
             return
         again = None if no_store_text else resume_command(prepared, store, redact, names, rescore)
-        ran = _run(prepared, rescore, purge, again)
+        ran = _run(prepared, rescore, again)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
 
@@ -226,7 +227,6 @@ def _confirm(prepared: PreparedRun) -> PreparedRun:
 def _run(
     prepared: PreparedRun,
     stored_run: int | None,
-    purge: PurgeAfterRun,
     resume_command: str | None,
 ) -> RunResult:
     """Call the models, or score a stored run again."""
@@ -236,11 +236,7 @@ def _run(
     load_baselines(prepared.config)  # an invalid file is an error before anything is sent
     if stored_run is not None and prepared.options.race:
         raise click.UsageError("--rescore sends nothing; expected it without --race")
-    if stored_run is None:
-        ran = _call_models(_confirm(prepared))
-        purge.run_id = ran.run_id
-    else:
-        ran = rescore(prepared, stored_run)
+    ran = _call_models(_confirm(prepared)) if stored_run is None else rescore(prepared, stored_run)
     _stop_if_interrupted(ran, resume_command)
     return ran
 
@@ -301,11 +297,6 @@ def _show(
 ) -> None:
     from callscore.cli import output
     from callscore.cli.orchestration import write_result_files
-    from callscore.report.orchestration_terminal import (
-        free_running_lines,
-        model_table,
-        result_text,
-    )
     from callscore.runner.document import run_document
 
     if (file_name := prepared.options.targets.card) is not None:
@@ -319,8 +310,23 @@ def _show(
     if ran.card is not None and (is_race or not ran.has_only_scenarios):
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows, form=form)
-    if is_race:  # documents of a race would lack the steps that it did not ask
-        return
+    if not is_race:  # documents of a race would lack the steps that it did not ask
+        _show_scenarios(ran)
+
+
+def _show_scenarios(ran: RunResult) -> None:
+    """Print the results of scenarios; without calls, the decision opens and closes them  C-138"""
+    from callscore.cli import output
+    from callscore.report.orchestration_terminal import (
+        free_running_lines,
+        model_table,
+        result_text,
+    )
+
+    decided = ran.card if ran.has_only_scenarios else None
+    if decided is not None:
+        output.print_verdict(decided)
+        say()
     for document in ran.documents.values():
         say(result_text(document))
         for line in free_running_lines(document):
@@ -329,6 +335,9 @@ def _show(
         say(line)
     for note in ran.notes if ran.has_only_scenarios else ():
         say(note)
+    if decided is not None:
+        say()
+        output.print_verdict(decided)
 
 
 class _RunEnd(NamedTuple):

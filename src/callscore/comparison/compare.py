@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from callscore.comparison.case_changes import count_changes, find_changes
 from callscore.comparison.conclusion import conclude
@@ -27,6 +28,7 @@ from callscore.comparison.row_differences import (
     row_differences,
     shapes_by_unit,
 )
+from callscore.config.decide import read_decide
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import ModelScore, Scorecard
@@ -54,6 +56,7 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     eval_file: str | os.PathLike[str] | None = None,
     force: bool = False,
     all_rows: bool = False,
+    decide: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compare two models, paired by call on the calls that both answered.
 
@@ -70,14 +73,17 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
         force: Compare runs that are not comparable (C-126), and say so in the result.
         all_rows: Also test precision, recall and other details; p values are corrected for all
             rows that are tested.
+        decide: What the recommended model is chosen by; by default as in the eval file.
 
     Raises UsageError if the two are not comparable: other data, settings, judge or embedder.
     """
     places = SearchPaths(_path(store), _path(eval_file))
     files = (None, None) if results is None else (_path(results[0]), _path(results[1]))
     (one, model_one), (other, model_other) = _load_inputs(first, second, places, files)
-    models = _select_models((one, a or model_one), (other, b or model_other))
-    return compare_models(*models, force=force, all_rows=all_rows)
+    one_model, other_model = _select_models((one, a or model_one), (other, b or model_other))
+    if decide:
+        one_model = one_model._replace(decide=read_decide(decide))
+    return compare_models(one_model, other_model, force=force, all_rows=all_rows)
 
 
 def _path(path: str | os.PathLike[str] | None) -> Path | None:

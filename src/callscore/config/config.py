@@ -39,8 +39,7 @@ from callscore.suites import registry
 
 if TYPE_CHECKING:
     from callscore.config.prompts import Templates
-    from callscore.config.redaction import RedactOptions
-    from callscore.privacy.redactor import RedactionReport
+    from callscore.config.redaction import Redaction, RedactOptions
 
 REDACTED = "redacted"
 """The folder with redacted copies of case files and scenarios, next to the store."""
@@ -73,9 +72,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     race: RaceEntry = RaceEntry()
     prompts: Mapping[str, Templates] = {}
     """Own prompts by model, then by task."""
-    redaction: RedactOptions | None = None
-    replaced: RedactionReport | None = None
-    """With redaction, the number of replacements in the data."""
+    redaction: Redaction | None = None
     outside: Sequence[Path] = ()
     """Files that models would be sent and that lie outside the project: a shared eval file may
     name any (S-14)."""
@@ -133,15 +130,14 @@ def _read_config(
     settings = ScenarioSettings()
     if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
         scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
-    redaction = replaced = None
     outside = _outside(document, [*cases, *_prompt_files(file), *_read_by(scenarios)])
+    redaction = None
     wanted = redact or file.redact
     if wanted not in (None, False):
-        from callscore.config.redaction import options_of, redacted_data
+        from callscore.config.redaction import redacted_data
 
-        redaction = options_of(document, wanted)
-        copies = redacted_data(redaction, kept.parent / REDACTED, cases, scenarios)
-        cases, scenarios, replaced = copies
+        folder = kept.parent / REDACTED
+        cases, scenarios, redaction = redacted_data(document, wanted, folder, cases, scenarios)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     scoring = _scoring(document, file, cases, kept)
     if data.scenarios is not None:
@@ -167,7 +163,6 @@ def _read_config(
         race=file.race,
         prompts=templates,
         redaction=redaction,
-        replaced=replaced,
         outside=outside,
     )
 

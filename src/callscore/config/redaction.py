@@ -7,6 +7,9 @@ nothing else is sent or stored.
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +25,15 @@ from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder
 from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escape_json
-from callscore.store.files import Line, RecordFile, Source, atomic_write, check_targets, lines_of
+from callscore.store.files import (
+    Line,
+    RecordFile,
+    Source,
+    atomic_write,
+    check_targets,
+    lines_of,
+    make_private_folder,
+)
 from callscore.store.strict_yaml import Document
 
 RULES = 2
@@ -37,17 +48,42 @@ class RedactOptions(msgspec.Struct, frozen=True):
     regions: Sequence[str] = REGIONS
     name_model: str | None = None
     """A pipeline of spaCy that finds further names."""
+    names_file: Path | None = None
+    """The file of the names; the names themselves are not stored with a run."""
 
     @property
     def digest(self) -> bytes:
         """Hash of the options, and of the version of the rules."""
-        raw = msgspec.json.encode([RULES, self], order="deterministic")
+        same_anywhere = msgspec.structs.replace(self, names_file=None)
+        raw = msgspec.json.encode([RULES, same_anywhere], order="deterministic", enc_hook=str)
         return hashlib.blake2b(raw, digest_size=16).digest()
 
     def redactor(self) -> Redactor:
         """A redactor with these options; raises MissingExtra without its packages."""
         model = SpacyNameModel(self.name_model) if self.name_model is not None else None
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
+
+
+def encode_option(redaction: Redaction | None, store: Path) -> str:
+    """`--redact` and `--names` as they are stored with a run; empty without them."""
+    if redaction is None or not redaction.by_option:
+        return ""
+    names = redaction.options.names_file
+    path = None if names is None else os.path.relpath(names.absolute(), store.absolute().parent)
+    return msgspec.json.encode({"names": path}).decode()
+
+
+def decode_option(stored: str, store: Path) -> RedactOptions | None:
+    """The options of a stored run; None if its eval file decides."""
+    if not stored:
+        return None
+    names = msgspec.json.decode(stored, type=dict[str, str | None]).get("names")
+    return options_with_names(None if names is None else store.absolute().parent / names)
+
+
+def options_with_names(names: Path | None) -> RedactOptions:
+    """The options of `--redact` with the names of a file."""
+    return RedactOptions(names=read_names(names) if names is not None else (), names_file=names)
 
 
 def check_kinds(names: Sequence[str]) -> Sequence[DataKind]:
@@ -88,9 +124,9 @@ class FileRedactor:
         before.add(self._redactor.report)
         self._redactor.report = before
 
-    def redact(self, source: Source, target: Path) -> None:
+    def redact(self, source: Source, target: Path, *, private: bool = False) -> None:
         """Write the file with its texts redacted, atomically."""
-        with atomic_write(target) as file:
+        with atomic_write(target, private=private) as file:
             for line in lines_of([source]):
                 file.write(self._line(line))
 
@@ -155,11 +191,6 @@ def redacted_copies(
         yield copies, redactor.report
 
 
-def options_of(document: Document, redact: Any) -> RedactOptions:
-    """The options of the command line, or those that the file states."""
-    return redact if isinstance(redact, RedactOptions) else redact_options(document, redact)
-
-
 def redact_options(document: Document, entry: Any) -> RedactOptions:
     """`redact` of an eval file: true, or some of kinds, names and regions."""
     if entry is True:
@@ -186,28 +217,41 @@ def _texts(document: Document, part: str, value: Any) -> list[str]:
     return value
 
 
+class Redaction(msgspec.Struct, frozen=True):
+    """The redaction of a run's data."""
+
+    options: RedactOptions
+    by_option: bool
+    """Whether `--redact` was given; else the eval file decides."""
+    report: RedactionReport
+    """The number of replacements in the data."""
+
+
 class RedactedData(NamedTuple):
-    """Redacted copies of the data of an eval file, and what was replaced in them."""
+    """Redacted copies of the data of an eval file, and how they were redacted."""
 
     cases: Sequence[Path]
     scenarios: Sequence[ScenarioData]
-    report: RedactionReport
+    redaction: Redaction
 
 
 def redacted_data(
-    options: RedactOptions,
+    document: Document,
+    redact: Any,
     folder: Path,
     cases: Sequence[Path],
     scenarios: Sequence[ScenarioData],
 ) -> RedactedData:
-    """Redacted copies of the data in a folder; cached by content and options."""
+    """Redacted copies of the data; `redact` are the options, or the entry of the file."""
     from callscore.config.scenario_redaction import stored_scenarios
 
+    is_given = isinstance(redact, RedactOptions)
+    options = redact if is_given else redact_options(document, redact)
     report = RedactionReport()
     return RedactedData(
         stored_copies(cases, folder, options, report),
         stored_scenarios(scenarios, folder, options, report),
-        report,
+        Redaction(options, is_given, report),
     )
 
 
@@ -223,13 +267,29 @@ def stored_copies(
         copy = folder / f"{path.stem}-{digest.hexdigest()}.jsonl"
         if not copy.exists() or not counts_of(copy).exists():
             redactor = redactor or FileRedactor(options)
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             with redactor.new_report() as counted:
-                redactor.redact(path, copy)
+                redactor.redact(path, copy, private=True)
             write_counts(copy, counted)
         report.add(read_counts(copy))
         copies.append(copy)
     return tuple(copies)
+
+
+_COPY = re.compile(r".*-[0-9a-f]{24}(?:\.jsonl(?:\.counts\.json)?)?")
+
+
+def remove_copies(folder: Path) -> int:
+    """Delete the redacted copies in a folder, and the folder if nothing else is in it.
+
+    Other files in it are those of the user. Returns how many copies of files or folders it deleted.
+    """
+    copies = [path for path in folder.glob("*") if _COPY.fullmatch(path.name)]
+    for copy in copies:
+        shutil.rmtree(copy) if copy.is_dir() and not copy.is_symlink() else copy.unlink()
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+    return sum(not copy.name.endswith(".counts.json") for copy in copies)
 
 
 def counts_of(copy: Path) -> Path:
@@ -239,7 +299,7 @@ def counts_of(copy: Path) -> Path:
 
 def write_counts(copy: Path, report: RedactionReport) -> None:
     """Write the number of replacements next to a copy."""
-    with atomic_write(counts_of(copy)) as file:
+    with atomic_write(counts_of(copy), private=True) as file:
         file.write(msgspec.json.encode(report))
 
 

@@ -21,6 +21,7 @@ from callscore.core.errors import DataError
 from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
 from callscore.core.scenarios import ScenarioData
 from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
+from callscore.store.files import atomic_write, make_private_folder
 from callscore.store.scenario_files import card_files, read_text, read_whole, scenario_files
 
 MAX_DEPTH = 64
@@ -68,8 +69,9 @@ def _write_folder(copy: Path, names: Sequence[Path], texts: Sequence[str]) -> No
     making = copy.with_name(f".{copy.name}")
     shutil.rmtree(making, ignore_errors=True)
     for name, text in zip(names, texts, strict=True):
-        (making / name).parent.mkdir(parents=True, exist_ok=True)
-        (making / name).write_text(text, encoding="utf-8")
+        make_private_folder((making / name).parent)
+        with atomic_write(making / name, private=True) as file:
+            file.write(text.encode())
     if copy.exists():  # without its counts: a run was killed in between
         shutil.rmtree(copy)
     making.replace(copy)

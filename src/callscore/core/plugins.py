@@ -8,6 +8,7 @@ callscore.metrics     a Metric: one more row of an existing task
 callscore.providers   a function from a ModelSpec to a Provider
 callscore.judges      a function without arguments that returns a Judge
 callscore.reports     a report format
+callscore.importers   an import format
 
 Whatever such an object does wrong becomes a PluginError that names it.
 """
@@ -32,6 +33,7 @@ Group = Literal[
     "callscore.providers",
     "callscore.judges",
     "callscore.reports",
+    "callscore.importers",
 ]
 
 MOST_NAMED = 3

@@ -184,7 +184,12 @@ def rescore_run(
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
-    config = load_eval(eval_file or _eval_file(record, store), store)
+    redact = None
+    if record.header.redact:
+        from callscore.config.redaction import decode_option
+
+        redact = decode_option(record.header.redact, store)
+    config = load_eval(eval_file or _eval_file(record, store), store, redact)
     key = RunKey.parse(record.header.config_hash)
     same = key.fingerprint == config.fingerprint
     caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from callscore.core.errors import DataError, UsageError
+from callscore.core.errors import DataError, MissingExtra, UsageError
+from callscore.core.plugins import PluginError
+from callscore.importers.call_language import with_language
 from callscore.importers.conversation import Conversation, Role, SkippedPart
 from callscore.importers.conversation_builder import ImportContext
-from callscore.importers.formats import Format, detect_format, find_format
+from callscore.importers.formats import ImportFormat, detect_format, find_format
 from callscore.importers.roles import ROLES
 from callscore.importers.source import MAX_BYTES, Source
 
@@ -103,6 +105,8 @@ def import_files(
         try:
             for call in _import_file(path, options, entry):
                 yield _make_id_unique(call, seen, entry)
+        except (MissingExtra, PluginError) as error:
+            entry.problem = str(error)
         except DataError as error:
             where = error.place.removeprefix(str(path)).lstrip(": ")
             field = f"field {error.field}: " if error.field else ""
@@ -118,6 +122,7 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
         if isinstance(part, SkippedPart):
             entry.skipped.append(part)
             continue
+        part = with_language(part)
         entry.calls += 1
         entry.turns += len(part.turns)
         entry.notes += [f"{part.call_id}: {note}" for note in part.notes]
@@ -126,7 +131,7 @@ def _import_file(path: Path, options: ImportOptions, entry: FileReport) -> Itera
         entry.problem = f"was read as {format_.title} and contains no call"
 
 
-def _format_of(source: Source, options: ImportOptions) -> Format:
+def _format_of(source: Source, options: ImportOptions) -> ImportFormat:
     if options.format:
         return find_format(options.format)
     if options.fields:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache, partial
 
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
+from callscore.core.plugins import (
+    Group,
+    PluginError,
+    guarded,
+    load_plugin,
+    plugin_errors,
+    plugin_names,
+    wrong_result,
+)
 from callscore.importers import (
     amazon,
     eval_sets,
@@ -21,13 +31,16 @@ from callscore.importers import (
     turn_lists,
     voice_agents,
 )
-from callscore.importers.conversation import Conversation, SkippedPart
+from callscore.importers.conversation import Conversation, ImportIterator, SkippedPart
 from callscore.importers.conversation_builder import ImportContext
 from callscore.importers.source import Source
 from callscore.importers.tables import read_tables
 
+GROUP: Group = "callscore.importers"
+"""The entry point group in which a package registers an `ImportFormat`."""
 
-class Format(msgspec.Struct, frozen=True):
+
+class ImportFormat(msgspec.Struct, frozen=True):
     """A file format: how it is named, detected and read."""
 
     name: str
@@ -42,67 +55,139 @@ def _read_vcon(source: Source, context: ImportContext) -> Iterator[Conversation 
     return platforms.read_vcon(source, context, read_any_format)
 
 
-FORMATS: Sequence[Format] = (
-    Format("callscore", "transcripts or cases of Callscore", json_lines.is_own,
-           json_lines.read_own),
-    Format("inspect", "Inspect log", inspect_logs.is_inspect, inspect_logs.read_inspect),
-    Format("contact-lens", "Amazon Connect Contact Lens", amazon.is_contact_lens,
-           amazon.read_contact_lens),
-    Format("transcribe", "Amazon Transcribe", amazon.is_transcribe, amazon.read_transcribe),
-    Format("post-call-analytics", "AWS Post Call Analytics", amazon.is_post_call_analytics,
-           amazon.read_post_call_analytics),
-    Format("bedrock-data-automation", "Bedrock Data Automation", amazon.is_bedrock_automation,
-           amazon.read_bedrock_automation),
-    Format("google-cx-insights", "Google CX Insights", platforms.is_google, platforms.read_google),
-    Format("genesys", "Genesys Cloud", platforms.is_genesys, platforms.read_genesys),
-    Format("twilio", "Twilio Conversational Intelligence", platforms.is_twilio,
-           platforms.read_twilio),
-    Format("vcon", "IETF vCon", platforms.is_vcon, _read_vcon),
-    Format("gong", "Gong", platforms.is_gong, platforms.read_gong),
-    Format("speechmatics", "Speechmatics", speech_to_text.is_speechmatics,
-           speech_to_text.read_speechmatics),
-    Format("deepgram", "Deepgram", speech_to_text.is_deepgram, speech_to_text.read_deepgram),
-    Format("assemblyai", "AssemblyAI", speech_to_text.is_assemblyai,
-           speech_to_text.read_assemblyai),
-    Format("azure", "Azure Speech", speech_to_text.is_azure, speech_to_text.read_azure),
-    Format("retell", "Retell", voice_agents.is_retell, voice_agents.read_retell),
-    Format("elevenlabs", "ElevenLabs", voice_agents.is_elevenlabs, voice_agents.read_elevenlabs),
-    Format("vapi", "Vapi", voice_agents.is_vapi, voice_agents.read_vapi),
-    Format("livekit", "LiveKit session report", voice_agents.is_livekit,
-           voice_agents.read_livekit),
-    Format("openai-realtime", "OpenAI Realtime", voice_agents.is_realtime,
-           voice_agents.read_realtime),
-    Format("whisper", "Whisper or WhisperX", speech_to_text.is_whisper,
-           speech_to_text.read_whisper),
-    Format("promptfoo", "promptfoo", eval_sets.is_promptfoo, eval_sets.read_promptfoo),
-    Format("openai-evals", "OpenAI Evals", eval_sets.is_openai_evals, eval_sets.read_openai_evals),
-    Format("deepeval", "DeepEval", eval_sets.is_deepeval, eval_sets.read_deepeval),
-    Format("chat", "chat messages", turn_lists.is_chat,
-           turn_lists.read_turn_lists),
-    Format("subtitles", "WebVTT or SRT", subtitles.is_subtitles, subtitles.read_subtitles),
-    Format("turns", "list of turns", turn_lists.is_turn_lists, turn_lists.read_turn_lists),
-    Format("table", "CSV or spreadsheet", table_calls.is_table_of_calls,
-           table_calls.read_table_of_calls),
-    Format("text", "text with speaker labels", labelled_text.is_labelled_text,
-           labelled_text.read_labelled_text),
-)  # fmt: skip
+FORMATS: Sequence[ImportFormat] = (
+    ImportFormat(
+        "callscore", "transcripts or cases of Callscore", json_lines.is_own, json_lines.read_own
+    ),
+    ImportFormat("inspect", "Inspect log", inspect_logs.is_inspect, inspect_logs.read_inspect),
+    ImportFormat(
+        "contact-lens",
+        "Amazon Connect Contact Lens",
+        amazon.is_contact_lens,
+        amazon.read_contact_lens,
+    ),
+    ImportFormat("transcribe", "Amazon Transcribe", amazon.is_transcribe, amazon.read_transcribe),
+    ImportFormat(
+        "post-call-analytics",
+        "AWS Post Call Analytics",
+        amazon.is_post_call_analytics,
+        amazon.read_post_call_analytics,
+    ),
+    ImportFormat(
+        "bedrock-data-automation",
+        "Bedrock Data Automation",
+        amazon.is_bedrock_automation,
+        amazon.read_bedrock_automation,
+    ),
+    ImportFormat(
+        "google-cx-insights", "Google CX Insights", platforms.is_google, platforms.read_google
+    ),
+    ImportFormat("genesys", "Genesys Cloud", platforms.is_genesys, platforms.read_genesys),
+    ImportFormat(
+        "twilio", "Twilio Conversational Intelligence", platforms.is_twilio, platforms.read_twilio
+    ),
+    ImportFormat("vcon", "IETF vCon", platforms.is_vcon, _read_vcon),
+    ImportFormat("gong", "Gong", platforms.is_gong, platforms.read_gong),
+    ImportFormat(
+        "speechmatics",
+        "Speechmatics",
+        speech_to_text.is_speechmatics,
+        speech_to_text.read_speechmatics,
+    ),
+    ImportFormat("deepgram", "Deepgram", speech_to_text.is_deepgram, speech_to_text.read_deepgram),
+    ImportFormat(
+        "assemblyai", "AssemblyAI", speech_to_text.is_assemblyai, speech_to_text.read_assemblyai
+    ),
+    ImportFormat("azure", "Azure Speech", speech_to_text.is_azure, speech_to_text.read_azure),
+    ImportFormat("retell", "Retell", voice_agents.is_retell, voice_agents.read_retell),
+    ImportFormat(
+        "elevenlabs", "ElevenLabs", voice_agents.is_elevenlabs, voice_agents.read_elevenlabs
+    ),
+    ImportFormat("vapi", "Vapi", voice_agents.is_vapi, voice_agents.read_vapi),
+    ImportFormat(
+        "livekit", "LiveKit session report", voice_agents.is_livekit, voice_agents.read_livekit
+    ),
+    ImportFormat(
+        "openai-realtime", "OpenAI Realtime", voice_agents.is_realtime, voice_agents.read_realtime
+    ),
+    ImportFormat(
+        "whisper", "Whisper or WhisperX", speech_to_text.is_whisper, speech_to_text.read_whisper
+    ),
+    ImportFormat("promptfoo", "promptfoo", eval_sets.is_promptfoo, eval_sets.read_promptfoo),
+    ImportFormat(
+        "openai-evals", "OpenAI Evals", eval_sets.is_openai_evals, eval_sets.read_openai_evals
+    ),
+    ImportFormat("deepeval", "DeepEval", eval_sets.is_deepeval, eval_sets.read_deepeval),
+    ImportFormat("chat", "chat messages", turn_lists.is_chat, turn_lists.read_turn_lists),
+    ImportFormat("subtitles", "WebVTT or SRT", subtitles.is_subtitles, subtitles.read_subtitles),
+    ImportFormat("turns", "list of turns", turn_lists.is_turn_lists, turn_lists.read_turn_lists),
+    ImportFormat(
+        "table",
+        "CSV or spreadsheet",
+        table_calls.is_table_of_calls,
+        table_calls.read_table_of_calls,
+    ),
+    ImportFormat(
+        "text",
+        "text with speaker labels",
+        labelled_text.is_labelled_text,
+        labelled_text.read_labelled_text,
+    ),
+)
 
 
-def find_format(name: str) -> Format:
+def all_formats() -> Sequence[ImportFormat]:
+    """The formats of installed packages, then the built-in ones."""
+    return [*_installed_formats(), *FORMATS]
+
+
+@cache
+def _installed_formats() -> Sequence[ImportFormat]:
+    names = plugin_names(GROUP)
+    for name in names:
+        if any(format_.name == name for format_ in FORMATS):
+            raise PluginError(f"import format {name!r} is built in; expected another name")
+    return [_check_plugin(name, load_plugin(GROUP, name)) for name in names]
+
+
+def _check_plugin(name: str, loaded: object) -> ImportFormat:
+    if not isinstance(loaded, ImportFormat):
+        raise PluginError(
+            f"import format {name!r} is a {type(loaded).__name__}; expected a "
+            "callscore.extension.ImportFormat"
+        )
+    matches = guarded(loaded.matches, f"import format {name!r}: matches()", None)
+    return msgspec.structs.replace(
+        loaded, name=name, matches=matches, read=partial(_read_plugin, loaded)
+    )
+
+
+def _read_plugin(format_: ImportFormat, source: Source, context: ImportContext) -> ImportIterator:
+    """What a format of another package reads; raises PluginError."""
+    what = f"import format {format_.name!r}: read()"
+    with plugin_errors(what):
+        for part in format_.read(source, context):
+            if not isinstance(part, Conversation | SkippedPart):
+                raise wrong_result(what, part, "Conversation and SkippedPart objects")
+            yield part
+
+
+def find_format(name: str) -> ImportFormat:
     """The format with this name; raises UsageError if there is none."""
-    for format_ in FORMATS:
+    formats = all_formats()
+    for format_ in formats:
         if format_.name == name:
             return format_
-    known = ", ".join(format_.name for format_ in FORMATS)
+    known = ", ".join(format_.name for format_ in formats)
     raise UsageError(f"{name!r} is not a format; expected one of {known}")
 
 
-def detect_format(source: Source) -> Format:
+def detect_format(source: Source) -> ImportFormat:
     """The format of a file, by its content; raises DataError if none matches."""
     if not source.data.strip():
         raise DataError("is empty; expected a transcript", place=source.name)
     problem: DataError | None = None
-    for format_ in FORMATS:
+    for format_ in all_formats():
         try:
             if format_.matches(source):
                 return format_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Labels of people, instead of those in the file (STATS §5)."""
     budget_usd: float | None = None
     preflight: bool = True
+    unstored: bool = False
+    """Delete the run and its replies when it ends."""
     accept_changed: bool = False
     """Start a new run if the one to resume was started with another file or other data."""
     targets: OutputPaths = NO_FILES
@@ -157,7 +159,18 @@ class PreparedRun(msgspec.Struct, frozen=True):
             dataset_hash=self.survey.digest,
             total=sum(map(self.total, self.models)),
             eval_file=relative_to_store(config.path, config.store),
+            redact=self._redact_option,
+            unstored=self.options.unstored,
         )
+
+    @property
+    def _redact_option(self) -> str:
+        """`--redact` as it is stored with the run."""
+        if self.config.redaction is None:
+            return ""
+        from callscore.config.redaction import encode_option
+
+        return encode_option(self.config.redaction, self.config.store)
 
     def close(self) -> None:
         """Close the files of replaying models."""
@@ -190,8 +203,8 @@ class PreparedRun(msgspec.Struct, frozen=True):
             f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
-        replaced = self.config.replaced
-        redacted = [] if replaced is None else replaced.lines()
+        redaction = self.config.redaction
+        redacted = [] if redaction is None else redaction.report.lines()
         return [*redacted, *offline, *own, *map(str, self.departures)]
 
     @property
@@ -289,12 +302,14 @@ def open_models(
     if sending:
         _check_access(config, environment)
     pool: ClientPool | None = None
+    redacted = _redacting(config) if sending and config.redaction is not None else None
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))
         if spec.provider == "replay":
             recordings = Recordings(spec.name, spec.model, config.recordings[spec.name])
             provider: Provider = ReplayProvider(spec.name, recordings)
+            provider = provider if redacted is None else redacted(provider)
             reached.append(ModelHandle(priced, provider, recordings))
         else:
             if (offline := _offline_provider(spec)) is not None:
@@ -302,11 +317,24 @@ def open_models(
             else:
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
                 provider = pool.provider(spec, sending=sending)
+                provider = provider if redacted is None else redacted(provider)
             if spec.name in config.prompts:
                 tasks = config.scoring.catalog.tasks()
                 provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
             reached.append(ModelHandle(priced, provider))
     return reached
+
+
+def _redacting(config: EvalConfig) -> Callable[[Provider], Provider]:
+    """Makes a provider redact its replies; the rules are loaded only if they are needed.
+
+    What `simulated` and `baseline` answer is made from the redacted data itself.
+    """
+    from callscore.runner.redacted_replies import RedactedReplies
+
+    assert config.redaction is not None  # checked by the caller
+    redactor = config.redaction.options.redactor()
+    return lambda provider: RedactedReplies(provider, redactor)
 
 
 def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:

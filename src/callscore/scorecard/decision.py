@@ -98,11 +98,16 @@ def is_in_question(model: ModelScore, allow_fail: bool = False) -> bool:
 
 def failing_rows(model: ModelScore) -> Sequence[tuple[str, MetricScore]]:
     """The rows rated Fail, of all tasks that ran, by slug        C-138"""
+    return [(slug, metric) for slug, metric, rating in rated_rows(model) if rating == FAIL]
+
+
+def rated_rows(model: ModelScore) -> Sequence[tuple[str, MetricScore, str]]:
+    """The rows with a rating that counts in the decision, of all tasks that ran        C-138"""
     return [
-        (slug, metric)
+        (slug, metric, rating)
         for task in model.tasks.values()
         for slug, metric in task.metrics.items()
-        if decisive_rating(metric) == FAIL and metric.decides
+        if metric.decides and (rating := decisive_rating(metric)) is not None
     ]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.errors import StoreError
+from callscore.store.files import make_private_folder
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -79,6 +80,10 @@ MIGRATIONS: Sequence[str] = (
     """
     ALTER TABLE runs ADD COLUMN race BLOB;
     """,
+    """
+    ALTER TABLE runs ADD COLUMN redact TEXT NOT NULL DEFAULT '';
+    ALTER TABLE runs ADD COLUMN unstored INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 
@@ -86,7 +91,7 @@ MIGRATIONS: Sequence[str] = (
 def create_private(path: Path) -> None:
     """Create an empty file that only its owner can read; raises StoreError."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         if not os.access(path.parent, os.W_OK | os.X_OK):
             # SQLite writes two more files next to the journal.

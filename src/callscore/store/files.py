@@ -261,7 +261,15 @@ class _Temporary(NamedTuple):
     has_name: bool
 
 
-def _new_temporary(path: Path) -> _Temporary:
+def make_private_folder(path: Path) -> None:
+    """Create a folder, and those around it that do not exist, for its owner only."""
+    if not path.is_dir():
+        if path.parent != path:
+            make_private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def _new_temporary(path: Path, mode: int = 0o666) -> _Temporary:
     """A file without a name if possible: a killed process then leaves none behind."""
     try:
         if path.is_dir():
@@ -270,10 +278,10 @@ def _new_temporary(path: Path) -> _Temporary:
         # The umask decides who may read it.
         if _O_TMPFILE and Path(_OPEN_FILES).is_dir():
             with suppress(OSError):  # the file system does not support unnamed files
-                handle = os.open(path.parent, os.O_WRONLY | _O_TMPFILE, 0o666)
+                handle = os.open(path.parent, os.O_WRONLY | _O_TMPFILE, mode)
                 return _Temporary(handle, name, has_name=False)
         # Always a new file, whatever has this name.
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     return _Temporary(handle, name, has_name=True)
@@ -289,28 +297,31 @@ def _link(temporary: _Temporary) -> None:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """Write a file that appears under its name only when it is complete.
+
+    Only its owner may read a private file; else the umask decides.
 
     A pipe or a device is written to, not replaced. A symbolic link is replaced, so that its target
     is not overwritten (S-05).
     """
     try:
-        with path.open("wb") if is_special(path) else _replace_file(path) as file:
+        with path.open("wb") if is_special(path) else _replace_file(path, private) as file:
             yield file
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager
-def _replace_file(path: Path) -> Iterator[BinaryIO]:
-    temporary = _new_temporary(path)
+def _replace_file(path: Path, private: bool) -> Iterator[BinaryIO]:
+    temporary = _new_temporary(path, 0o600 if private else 0o666)
     try:
         with os.fdopen(temporary.handle, "wb") as file:
             yield file
             file.flush()
             with suppress(FileNotFoundError):  # keep the permissions of the file that is replaced
-                os.fchmod(temporary.handle, path.stat().st_mode & 0o777)
+                if not private:
+                    os.fchmod(temporary.handle, path.stat().st_mode & 0o777)
             os.fsync(temporary.handle)
             if not temporary.has_name:
                 _link(temporary)

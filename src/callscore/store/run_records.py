@@ -35,7 +35,7 @@ _OF_RUN = (
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
     " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
     "   WHERE run_id = runs.id),"
-    " uncertain_usd, eval_file, race"
+    " uncertain_usd, eval_file, race, redact, unstored"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -80,6 +80,10 @@ class RunHeader(msgspec.Struct, frozen=True):
     """Pieces of work, over all models and repeats."""
     eval_file: str = ""
     """The eval file of the run, relative to the folder of the store."""
+    redact: str = ""
+    """The options of `--redact`, as JSON; empty if the eval file decides."""
+    unstored: bool = False
+    """Whether the run is deleted when it ends (`--no-store-text`)."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -222,14 +226,16 @@ def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
 def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
     cursor = connection.execute(
         "INSERT INTO runs"
-        " (name, config_hash, dataset_hash, total, eval_file, status, started_at, holder)"
-        " VALUES (?, ?, ?, ?, ?, 'running', ?, ?)",
+        " (name, config_hash, dataset_hash, total, eval_file, redact, unstored, status,"
+        " started_at, holder) VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?)",
         (
             header.name,
             header.config_hash,
             header.dataset_hash,
             header.total,
             header.eval_file,
+            header.redact,
+            header.unstored,
             now(),
             _encode(this_process()),
         ),
@@ -250,6 +256,8 @@ def _record(row: tuple[object, ...]) -> RunRecord:
             "dataset_hash": dataset_hash,
             "total": total,
             "eval_file": row[15],
+            "redact": row[17],
+            "unstored": bool(row[18]),
         },
         "status": status,
         "started_at": started,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from callscore.core.interval import FEW_CALLS
@@ -22,6 +23,7 @@ from callscore.report.svg.cost_quality import (
     draw_cost_quality,
     models_not_drawn,
 )
+from callscore.scorecard.decision import rated_rows
 
 MAX_NOT_DRAWN = 6
 """Models without a point that a caption names."""
@@ -191,8 +193,9 @@ def _task(model: ModelScore, name_of_task: str) -> Child:
 
 
 def _ratings(model: ModelScore) -> Html:
-    metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
-    counts = {word: sum(metric.rating == word for metric in metrics) for word in RATINGS}
+    """Count the ratings that the decision counts."""
+    found = Counter(rating for _, _, rating in rated_rows(model))
+    counts = {word: found[word] for word in RATINGS}
     return join_with(
         [
             tag("span", f"{number} {word}", class_=TONES[word])

@@ -53,8 +53,8 @@ _ANSWER = (
 # No process holds a run of a salvaged journal: it can be resumed.
 _RUN = (
     "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
-    " finished_at, preflight_usd, uncertain_usd, eval_file, race)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " finished_at, preflight_usd, uncertain_usd, eval_file, race, redact, unstored)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ITEM = (
     "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
@@ -135,12 +135,15 @@ def _take(connection: sqlite3.Connection, row: SqliteRow) -> None:
 
 
 def _later_columns(values: Sequence[Value]) -> list[Value]:
-    """The columns of a run that earlier schema versions lack: costs, eval file, race."""
-    *costs, eval_file, race = [*values[len(_RUNS) :], None, None, None, None][:4]
+    """The columns of a run that earlier schema versions lack: costs, eval file, race, redaction."""
+    later = [*values[len(_RUNS) :], *[None] * 6][:6]
+    *costs, eval_file, race, redact, unstored = later
     return [
         *(usd if isinstance(usd, (int, float)) else 0.0 for usd in costs),
         eval_file if isinstance(eval_file, str) else "",
         race if isinstance(race, bytes) and _is_race(race) else None,
+        redact if isinstance(redact, str) else "",
+        1 if unstored == 1 else 0,
     ]
 
 

@@ -1,0 +1,65 @@
+"""Replies without personal data: redacted before they are stored or scored."""
+
+from __future__ import annotations
+
+import msgspec
+
+from callscore.core.case import Case, Prompt, Reply, ToolCall
+from callscore.core.provider import (
+    AttemptFailed,
+    CaseProvider,
+    Provider,
+    ProviderRequest,
+    ProviderResponse,
+)
+from callscore.privacy.redactor import Placeholders, Redactor
+
+IN_REPLIES = "REPLY_"
+"""The prefix of placeholders in replies: the others are those of the call, which the model saw."""
+
+
+class RedactedReplies:
+    """Sends requests by the real provider, and redacts what comes back."""
+
+    def __init__(self, provider: Provider, redactor: Redactor) -> None:
+        self._provider = provider
+        self._redactor = redactor
+        self.name = provider.name
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The request of the real provider."""
+        return self._provider.request(prompt, repeat)
+
+    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
+        """The request of the real provider for a case."""
+        if isinstance(self._provider, CaseProvider):
+            return self._provider.request_for(case, prompt, repeat)
+        return self._provider.request(prompt, repeat)
+
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
+        """Send the request once; a reply, or the message of an error, is redacted."""
+        done = await self._provider.attempt(request)
+        placeholders = Placeholders(IN_REPLIES)
+        if isinstance(done, AttemptFailed):
+            message = self._redactor.redact_text(done.message, placeholders)
+            return msgspec.structs.replace(done, message=message)
+        return msgspec.structs.replace(done, reply=self._redacted(done.reply, placeholders))
+
+    def _redacted(self, reply: Reply, placeholders: Placeholders) -> Reply:
+        text: str | bytes = reply.text
+        if isinstance(text, bytes):
+            whole = self._redactor.redact_record(
+                {"output": msgspec.json.decode(text)}, placeholders
+            )
+            text = msgspec.json.encode(whole["output"])
+        else:
+            text = self._redactor.redact_text(text, placeholders)
+        calls = [
+            ToolCall(call.name, self._redactor.redact_text(call.arguments, placeholders))
+            for call in reply.tool_calls
+        ]
+        return msgspec.structs.replace(reply, text=text, tool_calls=calls)
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._provider.close()
