@@ -27,7 +27,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from bench.judge_calls import ProviderResponse
 from callscore.core.case import turns
-from callscore.suites.calls.sentences import split_sentences
+from callscore.suites.calls.structure import split_sentences
 from callscore.suites.calls.text.claims import claims
 
 REASON = "The statement agrees with what the customer and the agent say in this part of the call."

@@ -15,7 +15,7 @@ from callscore.core.case import Reply
 from callscore.core.provider import ProviderRequest
 from callscore.core.run import CachedReply, Ledger, Limits, ModelSpec, Price, RunItem, Work
 from callscore.engine.loop import Shutdown
-from callscore.engine.run import generate
+from callscore.engine.workers import generate
 from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun

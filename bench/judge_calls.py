@@ -14,8 +14,8 @@ from callscore.core.case import Case, Malformed, Reply, Turn, turns
 from callscore.core.judging import JudgeRequest
 from callscore.evaluate.judging import judge_request_of
 from callscore.suites.calls.benchmarks.layer import CallBenchmarks
-from callscore.suites.calls.sentences import split_sentences
 from callscore.suites.calls.spec import make_settings
+from callscore.suites.calls.structure import split_sentences
 from callscore.suites.registry import Catalog
 
 CALLS = sized(100, 2)

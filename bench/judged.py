@@ -21,7 +21,7 @@ from bench.measuring import Usage, sized, usage_of
 from bench.run import TURNS, floor_of, ours, verdict
 
 CASES, AT_ONCE, LATENCY_MS = sized(2_000, 8), 100, 50.0
-WALL_LIMIT, CPU_LIMIT = 1.5, 3.0
+WALL_LIMIT, CPU_LIMIT = 2.5, 3.0
 MODEL = "model"
 GREETING = "Good morning, this is Marcus of Streamella. How may I help you today?"
 VERIFYING = "I am sorry to hear that. May I have the number of your account?"

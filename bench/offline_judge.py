@@ -16,7 +16,7 @@ from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.claim_support import check_support, coverage
 from callscore.judges.offline.passages import PassageIndex, index_passages
 from callscore.judges.offline.text_analysis import TextAnalysis
-from callscore.suites.calls.sentences import split_sentences
+from callscore.suites.calls.structure import split_sentences
 from callscore.suites.calls.text.claims import claims
 
 PARTS = ("tuning", "held-out")

@@ -20,7 +20,7 @@ from typing import Any
 from bench.measuring import sized, usage_of
 
 MOCK = Path(__file__).parents[2] / "shared" / "tools" / "mock_server.py"
-WALL_LIMIT, CPU_LIMIT = 1.3, 2.0
+WALL_LIMIT, CPU_LIMIT = 1.2, 2.5
 TURNS = sized(5, 1)
 CASES, MODELS = sized(2_000, 4), 2
 FEW, MANY, CROWD = sized(1_000, 4), sized(20_000, 8), sized(6_000, 8)

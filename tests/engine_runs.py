@@ -23,7 +23,7 @@ from callscore.core.run import (
     Work,
 )
 from callscore.engine.loop import Shutdown
-from callscore.engine.run import generate
+from callscore.engine.workers import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal

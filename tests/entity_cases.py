@@ -13,8 +13,8 @@ from callscore.core.measure import Measure
 from callscore.core.task import Measured
 from callscore.suites.calls.entity.reference import EntityReference, read_reference
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.parse import StructureSources
 from callscore.suites.calls.prompt import reply_form
+from callscore.suites.calls.reply_parser import StructureSources
 from callscore.suites.calls.spec import make_settings
 
 TASK = EntityTask(make_settings())

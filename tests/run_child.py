@@ -21,7 +21,7 @@ from typing import Any
 from callscore.core.provider import ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Price
 from callscore.engine.loop import Shutdown
-from callscore.engine.run import generate
+from callscore.engine.workers import generate
 from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal

@@ -10,13 +10,13 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from callscore.config.decide import read_decide
 from callscore.config.score import (
     DEFAULT_STORE,
     ScoreConfig,
     default_embedder,
     embedder_choice,
     judge_choice,
+    read_decide,
 )
 from callscore.core.consent import trust_every_config
 from callscore.core.errors import DataError, UsageError

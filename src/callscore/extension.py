@@ -192,7 +192,7 @@ _MODULES = {
 if not TYPE_CHECKING:  # a type checker would take every name for an existing one
 
     def __getattr__(name: str) -> object:
-        from callscore.core.lazy_names import load_name
+        from callscore.core.lazy import load_name
 
         return load_name(globals(), _MODULES, name)
 

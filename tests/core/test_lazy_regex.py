@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 
 def test_a_late_pattern_finds_what_a_compiled_one_finds() -> None:

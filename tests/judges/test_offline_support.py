@@ -13,7 +13,7 @@ from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.claim_support import check_support
 from callscore.judges.offline.passages import PassageIndex, index_passages
 from callscore.judges.offline.reason_evidence import judge_reason
-from callscore.suites.calls.sentences import split_sentences
+from callscore.suites.calls.structure import split_sentences
 
 CALL = (
     ("Agent", "Good morning, this is Priya from Northwind. How can I help?"),

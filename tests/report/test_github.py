@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from callscore.core.checks import CheckResult
-from callscore.report.github import annotation_lines, checks_markdown
+from callscore.report.check_formats import annotation_lines, checks_markdown
 from callscore.report.markdown_text import code
 
 

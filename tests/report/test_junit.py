@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from builders import form, output, qa_case, question
 from callscore import score
 from callscore.core.checks import CheckResult
-from callscore.report.junit import junit_xml, scorecard_checks
+from callscore.report.check_formats import junit_xml, scorecard_checks
 
 
 def test_every_outcome_has_its_element_and_is_counted() -> None:

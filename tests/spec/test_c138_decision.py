@@ -12,7 +12,7 @@ import pytest
 import callscore
 import commands
 from builders import Json, form, output, qa_case, question, score
-from callscore.config.decide import read_decide
+from callscore.config.score import read_decide
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Decide
 from callscore.report.decision import state_decision

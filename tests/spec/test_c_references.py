@@ -27,8 +27,7 @@ from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS
 from callscore.suites.calls import spec
-from callscore.suites.calls.contradictions import nearest_key
-from callscore.suites.calls.lint import is_vague
+from callscore.suites.calls.lint import is_vague, nearest_key
 from shared_cases import BUNDLED
 from test_real_data import FILES, path_of
 

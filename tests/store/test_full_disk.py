@@ -13,7 +13,7 @@ from callscore.core.errors import StoreError
 from callscore.core.run import Limits, RunSummary
 from callscore.engine import loop
 from callscore.engine.loop import Shutdown
-from callscore.engine.run import generate
+from callscore.engine.workers import generate
 from callscore.engine.workload import Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun

@@ -10,7 +10,7 @@ from typing import Any
 
 from callscore.core.run import Completed, Event, Limits
 from callscore.engine import loop
-from callscore.engine.run import generate
+from callscore.engine.workers import generate
 from callscore.engine.workload import Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.connection import connect

@@ -16,8 +16,8 @@ from builders import Json, form, output, qa_case, question
 from callscore.core.case import Case, turns
 from callscore.core.strict_json import JsonFault, decode
 from callscore.runner.log import EventLog
-from callscore.suites.calls.parse import StructureSources, structure_of
 from callscore.suites.calls.prompt import build_prompt
+from callscore.suites.calls.reply_parser import StructureSources, structure_of
 from commands import run, run_python
 from eval_files import cases_file, eval_file, read_lines, remote_model, right_answer
 from stub_servers import Answer, Behaviour, Request, WaitUntil, chat_completion, serving

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import callscore
-from callscore.core.lazy_regex import LazyPattern
+from callscore.core.lazy import LazyPattern
 from commands import run_python
 from growth import grows_in_line
 

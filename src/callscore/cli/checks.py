@@ -17,14 +17,14 @@ def publish_checks(
 ) -> None:
     """Write the JUnit file if requested; annotate and summarise a job of GitHub Actions."""
     if junit is not None:
-        from callscore.report.junit import junit_xml
+        from callscore.report.check_formats import junit_xml
         from callscore.store.files import atomic_write
 
         with atomic_write(junit) as file:
             file.write(junit_xml(checks, name))
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
-    from callscore.report.github import annotation_lines, checks_markdown, decision_markdown
+    from callscore.report.check_formats import annotation_lines, checks_markdown, decision_markdown
 
     if card is not None and card.decision:
         add_to_job_summary(decision_markdown(card, name))

@@ -24,8 +24,7 @@ class FormSummary:
     def __init__(self, cases: Sequence[Path], scoring: ScoreConfig) -> None:
         self._has_form = any(map(_has_form, cases))
         if self._has_form:
-            from callscore.report.details.form_totals import FormTotals
-            from callscore.report.details.question_agreement import QuestionCounter
+            from callscore.report.details.form_agreement import FormTotals, QuestionCounter
 
             settings = msgspec.to_builtins(scoring.checked_settings()) | dict(scoring.settings)
             self._totals, self._questions = FormTotals(), QuestionCounter(settings)

@@ -124,8 +124,7 @@ def score(
     """
     from callscore.cli import output
     from callscore.cli.console import ignore_broken_pipe
-    from callscore.config.decide import read_decide
-    from callscore.config.score import DEFAULT_STORE, ScoreConfig
+    from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
 
     config = ScoreConfig(
         cases=cases,

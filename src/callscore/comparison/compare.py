@@ -28,7 +28,7 @@ from callscore.comparison.row_differences import (
     row_differences,
     shapes_by_unit,
 )
-from callscore.config.decide import read_decide
+from callscore.config.score import read_decide
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import ModelScore, Scorecard

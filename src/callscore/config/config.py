@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.config.decide import decide_of, read_decide
 from callscore.config.file import (
     SAMPLE,
     SCENARIOS,
@@ -26,7 +25,7 @@ from callscore.config.file import (
 )
 from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
 from callscore.config.models import embedder_of, judge_of, read_model
-from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.config.score import DEFAULT_STORE, ScoreConfig, decide_of, read_decide
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 JsonObject = Mapping[str, Any]
 """Parsed JSON, not yet validated."""

@@ -16,6 +16,8 @@ A failing model or judge raises no error: it becomes a `Failed` value.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class CallscoreError(Exception):
     """Base of all errors for users; carries the exit code of the command."""
@@ -89,3 +91,18 @@ class StoreError(CallscoreError):
 
 class OutputError(StoreError):
     """An output file cannot be written; the store still works."""
+
+
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known name most similar to this one, ignoring case; None if none is similar"""
+    from difflib import get_close_matches  # needed for error messages only
+
+    by_form = {other.casefold(): other for other in known}
+    found = get_close_matches(name.casefold(), by_form, n=1, cutoff=likeness)
+    return by_form[found[0]] if found else None
+
+
+def similar_key_hint(missing: str, found: Iterable[str]) -> str:
+    """A hint for the error about a missing key if a similar one is present; else empty"""
+    near = nearest(missing, found)
+    return f"there is {near!r}, did you mean {missing}? " if near else ""

@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.case import Prompt, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 if TYPE_CHECKING:
     import random

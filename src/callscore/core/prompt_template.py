@@ -12,7 +12,7 @@ import msgspec
 
 from callscore.core.case import Case, JsonObject, Message, Prompt, turn_fields, turns
 from callscore.core.errors import ConfigError
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 USER_PART = "=== user ==="
 """The line that separates the instructions from the user message."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.case import Malformed, Reply
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 TAIL = 6000
 """Characters at the end of a text that are looked at."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from callscore.core.nearest import nearest
+from callscore.core.errors import nearest
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -11,8 +11,7 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Case
-from callscore.core.errors import DataError
-from callscore.core.nearest import nearest
+from callscore.core.errors import DataError, nearest
 from callscore.core.suite import Suite, names_in
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules

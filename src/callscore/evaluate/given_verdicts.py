@@ -9,9 +9,8 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
-from callscore.core.framework import WHOLE
 from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts
-from callscore.core.verdict_rules import VerdictRules
+from callscore.core.verdict_rules import WHOLE, VerdictRules
 from callscore.evaluate.cases import position_of
 from callscore.evaluate.judging import JudgeRunner
 from callscore.store.files import Line

@@ -9,9 +9,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from callscore.config.score import BUILT_IN_JUDGES, ScoreConfig
-from callscore.core.framework import DOCUMENT
 from callscore.core.judging import Embedder, Judge
 from callscore.core.run import JudgeSpec, ModelSpec
+from callscore.core.verdict_rules import DOCUMENT
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
 from callscore.suites.registry import default_suite

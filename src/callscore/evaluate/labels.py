@@ -12,10 +12,9 @@ import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError
-from callscore.core.framework import WHOLE
 from callscore.core.judging import Item, Question, Verdict, Verdicts
-from callscore.core.lazy_regex import lazy_regex
-from callscore.core.verdict_rules import BY_CODE, VerdictRules
+from callscore.core.lazy import lazy_regex
+from callscore.core.verdict_rules import BY_CODE, WHOLE, VerdictRules
 from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, placed_verdicts
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.panel import settle

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.framework import WHOLE
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import UNDECIDED, Measure
-from callscore.core.verdict_rules import VerdictRules
+from callscore.core.verdict_rules import WHOLE, VerdictRules
 from callscore.evaluate.case_steps import ParsedCase, ParsedReply, ask_after
 from callscore.evaluate.rubrics import rubric_library
 from callscore.judges.rubric import CANNOT_TELL

@@ -8,12 +8,11 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from callscore.core.case import Case, Malformed
-from callscore.core.framework import NOT_CITED, WHOLE
 from callscore.core.judging import Audit, Item, Verdicts
 from callscore.core.measure import MALFORMED, Measure
 from callscore.core.suite import Metric
 from callscore.core.task import BenchmarkLayer, Measured
-from callscore.core.verdict_rules import TOO_MANY, VerdictRules
+from callscore.core.verdict_rules import NOT_CITED, TOO_MANY, WHOLE, VerdictRules
 from callscore.evaluate.case_steps import JudgedItems, MeasuredReply, ParsedCase, ParsedReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json

@@ -8,15 +8,14 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.framework import NOT_CITED
 from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Suite
 from callscore.core.task import SCENARIO, Floor
-from callscore.evaluate.calibration_marks import mark_judged, with_label_notes
-from callscore.evaluate.card_signature import card_signature
-from callscore.evaluate.judge_audit import with_audit
+from callscore.core.verdict_rules import NOT_CITED
+from callscore.core.version import __version__
+from callscore.evaluate.calibration_marks import mark_judged, with_audit, with_label_notes
 from callscore.evaluate.judging import JudgeRunner, judging_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.report.decision_lines import with_decision
@@ -27,6 +26,61 @@ from callscore.scorecard.tally import TaskTally
 from callscore.scorecard.undecided import score_open_task
 from callscore.stats.contributions import Contributions, count_distinct
 from callscore.suites.registry import Catalog
+
+
+def card_signature(
+    config: ScoreConfig,
+    result: ScoringResult,
+    suites: Sequence[Suite],
+    over: Sequence[str],
+    judge_runner: JudgeRunner | None,
+) -> str:
+    """The parts of a signature; `over` are the tasks of the Final Score (C-82)."""
+    judge = judge_runner.judge_signature if judge_runner is not None else None
+    embedder = judge_runner.embedder if judge_runner is not None else None
+    judges = [*result.judges, *([judge] if judge is not None else ())]
+    settings = [config.catalog.settings_of(suite) for suite in suites]
+    changed = {
+        key: value
+        for suite in suites
+        for key, value in config.catalog.changed_settings(suite).items()
+    }
+    specs = [config.catalog.spec_of(suite) for suite in suites]
+    parts = {
+        "suite": "+".join(suite.name for suite in suites),
+        "framework": "+".join(spec.framework for spec in specs),
+        "spec": "+".join(spec.digest for spec in specs),
+        **_identity(result),
+        "data": result.dataset if result.scenarios else result.dataset[:16],
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(result),
+        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
+        "judge": "+".join(judges) or "none",
+        "embedder": embedder.signature if embedder is not None else "none",
+        "over": "+".join(over),
+        **({"option": "A"} if config.benchmarks else {}),
+        "weights": _list_numbers(config.weights) or settings[0].weights,
+        **({"workload": _list_numbers(config.workload)} if config.workload else {}),
+        **({"labels": result.labels.digest} if result.labels is not None else {}),
+        "callscore": __version__,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _list_numbers(numbers: Mapping[str, float]) -> str:
+    return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
+
+
+def _identity(result: ScoringResult) -> Mapping[str, str]:
+    """How scenarios were asked and read: the same for all models."""
+    return next((score.identity for score in result.scenarios.values()), {})
+
+
+def _repeats(result: ScoringResult) -> str:
+    """Requests per case: one number, or several if models or tasks differ        C-07"""
+    of_tasks = (tally for tallies in result.tallies.values() for tally in tallies.values())
+    found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
+    return "+".join(map(str, found)) or "0"
+
 
 WIDTH_95 = 1.96
 LEAKS_SHOWN = 5

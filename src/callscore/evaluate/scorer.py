@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
-from callscore.core.framework import NOT_CITED, FiveKeyRecord
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
+from callscore.core.verdict_rules import NOT_CITED, FiveKeyRecord
 from callscore.evaluate.case_steps import (
     JudgedCase,
     JudgedItems,
@@ -18,8 +18,8 @@ from callscore.evaluate.case_steps import (
     MeasuredReply,
     ParsedCase,
     ParsedReply,
+    case_view,
 )
-from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.given_verdicts import (
     NOTHING_GIVEN,

@@ -16,8 +16,7 @@ import msgspec
 
 from callscore.config.score import ScoreConfig, is_json_file
 from callscore.core import strict_json
-from callscore.core.errors import DataError
-from callscore.core.nearest import similar_key_hint
+from callscore.core.errors import DataError, similar_key_hint
 from callscore.core.task import Task
 from callscore.store.files import BYTE_ORDER_MARK, MAX_LINE_BYTES, is_special, open_for_reading
 

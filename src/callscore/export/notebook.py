@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callscore.core.comparison import Comparison
-from callscore.core.errors import MissingExtra, UsageError
-from callscore.core.nearest import nearest
+from callscore.core.errors import MissingExtra, UsageError, nearest
 from callscore.core.scorecard import Scorecard
 from callscore.report import comparison_rows as cells
 from callscore.report.cell import TONES

@@ -12,8 +12,7 @@ import msgspec
 
 from callscore.app import NO_FILES, OutputPaths, score_files
 from callscore.config.config import EvalConfig, load_eval
-from callscore.config.decide import read_decide
-from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Decide, Scorecard

@@ -8,6 +8,7 @@ the same request has the same canaries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from random import Random
 
 from callscore.core.judging import JudgeRequest
@@ -99,6 +100,15 @@ def _salad(texts: Sequence[str], random: Random) -> str:
     return " ".join(words[:SALAD_WORDS])[:LONGEST_TEXT]
 
 
+@lru_cache(maxsize=16)
+def _entries(listed: str) -> Sequence[tuple[str, Sequence[str]]]:
+    """The entries of a list of the library with their telling words; every request needs them."""
+    return [
+        (entry, [word for word in split_words(entry.casefold()) if _is_telling(word)])
+        for entry in listed.strip().split("\n")
+    ]
+
+
 def _foreign_words(
     items: Sequence[JudgeItem], judge_request: JudgeRequest, library: Library, random: Random
 ) -> Mapping[str, str]:
@@ -109,11 +119,7 @@ def _foreign_words(
     known = {word for text in texts for word in split_words(text.casefold())}
     return {
         f"{{{name}}}": random.choice(
-            [
-                entry
-                for entry in library.prompts[listed].strip().split("\n")
-                if known.isdisjoint(w for w in split_words(entry.casefold()) if _is_telling(w))
-            ]
+            [entry for entry, words in _entries(library.prompts[listed]) if known.isdisjoint(words)]
             or [f"No. {random.randrange(10**9, 10**10)}"]
         )
         for name, listed in (("thing", THINGS), ("place", PLACES))

@@ -19,7 +19,9 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Failed, JsonObject, Message, Prompt
-from callscore.core.framework import (
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
+from callscore.core.provider import AttemptFailed
+from callscore.core.verdict_rules import (
     DOCUMENT,
     NOT_CITED,
     RECORD_KEYS,
@@ -27,8 +29,6 @@ from callscore.core.framework import (
     FrameworkJudge,
     JudgedMetric,
 )
-from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
-from callscore.core.provider import AttemptFailed
 from callscore.judges.blocks import (
     block,
     encode_lines,

@@ -144,9 +144,7 @@ _ANSWER_END = re.compile(r"[.,;!?\n]|(?<![a-z])(?:and|but|if|because|so|on|for|i
 def birth_dates(plain: PlainText, labels: Labels) -> Iterator[Found]:
     """Dates that a label or a question names as a date of birth."""
     text = plain.text
-    if "birth_date" not in labels.asked_kinds and not any(
-        one.kind == "birth_date" for one in labels.all
-    ):
+    if not labels.mentions("birth_date"):
         return
     for match in _birth_date().finditer(text):
         linked = labels.linked(match.start(), match.end())
@@ -187,6 +185,8 @@ def postcodes(plain: PlainText, labels: Labels) -> Iterator[Found]:
 def addresses(plain: PlainText, labels: Labels) -> Iterator[Found]:
     """A house number with a street."""
     text, original = plain.text, plain.original
+    if _DIGIT.search(text) is None and not labels.mentions("address"):
+        return  # a house number in words needs a label
     is_cased = not (original.islower() or original.isupper())
     for match in _ADDRESS.finditer(text):
         start, end = plain.at(match.start(), match.end())
@@ -210,6 +210,8 @@ def answers(plain: PlainText, labels: Labels) -> Iterator[Found]:
         value = _PIN_VALUE.match(text, match.end())
         if value is not None:
             yield Found(value.start(1), value.end(1), value[1])
+    if not labels.mentions("answer"):
+        return
     for label in labels.all:
         if label.kind == "answer":
             link = _IS.match(text, label.end)

@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 from callscore.core.provider import AttemptFailed
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.schemas import fits_strict_mode

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.report.details.form_totals import FormCell, FormTotals, form_rows
-from callscore.report.details.question_agreement import NOT_ASKED, QuestionAgreement
+from callscore.report.details.form_agreement import (
+    NOT_ASKED,
+    FormCell,
+    FormTotals,
+    QuestionAgreement,
+    form_rows,
+)
 from callscore.report.layout import Column, Line, StyledText, table
 from callscore.report.safe_text import plain
 

@@ -8,8 +8,7 @@ from importlib import import_module
 
 import msgspec
 
-from callscore.core.errors import UsageError
-from callscore.core.nearest import nearest
+from callscore.core.errors import UsageError, nearest
 from callscore.core.plugins import Group, PluginError, load_plugin, plugin_errors, plugin_names
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
@@ -22,7 +21,7 @@ BUILT_IN: Mapping[str, str] = {
     "csv": "callscore.report.csv",
     "xlsx": "callscore.report.xlsx",
     "json": "callscore.report.json",
-    "junit": "callscore.report.junit",
+    "junit": "callscore.report.check_formats",
     "dossier": "callscore.report.dossier",
     "forms": "callscore.report.forms",
     "inspect": "callscore.report.inspect_log",

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from callscore.metrics.forms.arithmetic import MARKS, MarkConfusion
 from callscore.report.details.decoded_case import decode_case
-from callscore.report.details.form_totals import (
+from callscore.report.details.form_agreement import (
+    NOT_ASKED,
     FormCell,
     FormTotals,
     ModelForms,
+    QuestionAgreement,
+    QuestionCounter,
     failed_forms,
     form_rows,
     section_means,
-)
-from callscore.report.details.question_agreement import (
-    NOT_ASKED,
-    QuestionAgreement,
-    QuestionCounter,
 )
 from callscore.report.markdown_text import code, table
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource

@@ -12,7 +12,7 @@ from functools import cache
 from html import escape
 from typing import TypeAlias
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 VOID = frozenset({"br", "hr", "input", "meta"})
 _UNSAFE = lazy_regex(

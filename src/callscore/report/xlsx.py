@@ -18,9 +18,8 @@ from callscore.core.template import TemplateRow
 from callscore.report.cell import Cell, Tone, figure_of
 from callscore.report.cells import scorecard_rows
 from callscore.report.details.decoded_case import DecodedCase, decode_case
+from callscore.report.details.form_agreement import FormTotals, QuestionCounter, form_rows
 from callscore.report.details.form_marks import ComparedMarks, MarkReader
-from callscore.report.details.form_totals import FormTotals, form_rows
-from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.safe_text import is_formula, plain, sanitize_lines
 from callscore.report.source import CaseView, ReportFormat, ReportOptions, ReportSource
 

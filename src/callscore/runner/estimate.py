@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case
-from callscore.core.framework import DOCUMENT
 from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.suite import no_data_names
 from callscore.core.task import SCENARIO, BenchmarkLayer, ItemCount, Task
+from callscore.core.verdict_rules import DOCUMENT
 from callscore.judges.prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, PreparedRun, price_of

@@ -19,7 +19,7 @@ from callscore.core.task import SCENARIO
 from callscore.engine import loop
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
-from callscore.engine.run import generate
+from callscore.engine.workers import generate
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.addresses import is_local_server

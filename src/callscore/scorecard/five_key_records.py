@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, Malformed, Reply
-from callscore.core.framework import WHOLE, FiveKeyRecord
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.spec import Spec
 from callscore.core.strict_json import Parsed, read_object
 from callscore.core.suite import Suite
 from callscore.core.task import Faults, RecordPart, Task
+from callscore.core.verdict_rules import WHOLE, FiveKeyRecord
 from callscore.metrics.text import item_id, n2
 from callscore.scorecard.formula import STRUCTURE
 

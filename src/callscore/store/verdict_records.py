@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.core.framework import DOCUMENT, WHOLE, FiveKeyRecord
 from callscore.core.judging import Verdict
+from callscore.core.verdict_rules import DOCUMENT, WHOLE, FiveKeyRecord
 from callscore.store.files import Line
 from callscore.store.input_records import convert_record, locate_error, strict_value
 

@@ -12,7 +12,7 @@ from calls_suite import all_tasks
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
 from callscore.core.strict_json import read_object
-from callscore.suites.calls.parse import Structure, decode_documented, parse_reply
+from callscore.suites.calls.reply_parser import Structure, decode_documented, parse_reply
 
 TASKS = all_tasks()
 QUESTION = {"question_id": "Q1", "score": 5, "max_score": 5, "type": "SCORE", "reason": "At 0:12"}

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given, target
 from hypothesis import strategies as st
 
-from callscore.suites.calls.parse import StructureSources
+from callscore.suites.calls.reply_parser import StructureSources
 from callscore.suites.calls.structure import compile_shape, fault, is_like
 
 keys = st.sampled_from(["a", "b", "c"])

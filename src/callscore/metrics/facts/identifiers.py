@@ -8,7 +8,7 @@ three or more digits that begin with zero. It keeps its zeros and loses what joi
 import re
 from typing import Final
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 from callscore.metrics.facts.fact import FactMatch, Span
 from callscore.metrics.facts.lexicon import FactLexicon
 from callscore.metrics.facts.units import find_word

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 from callscore.metrics.facts.fact import FactMatch, Span
 from callscore.metrics.facts.lexicon import FactLexicon, NumberFormat
 from callscore.metrics.facts.units import LOOK_BACK, find_word, month_of

@@ -7,7 +7,7 @@ equality of strings and a megabyte of digits costs no more than reading it.
 import re
 from typing import Final
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 from callscore.metrics.facts.lexicon import NumberFormat
 
 _DIGITS_AND_MARKS: Final = "0123456789.,"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from callscore.core.case import Turn
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 
 _QUOTED = lazy_regex(r"[\"“„«]([^\"“”„«»]{4,300})[\"”»]")
 MIN_LENGTH = 4

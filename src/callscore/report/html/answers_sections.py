@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 from msgspec import UnsetType
 
 from callscore.core.card_rows import Documents
-from callscore.report.details.confusion import CALL, FAILED, NO_CALL, ConfusionMatrix
+from callscore.report.details.form_agreement import (
+    CALL,
+    FAILED,
+    NO_CALL,
+    AgreementCounts,
+    ConfusionMatrix,
+    FormTotals,
+    QuestionAgreement,
+    form_rows,
+)
 from callscore.report.details.form_marks import QuestionText
-from callscore.report.details.form_totals import FormTotals, form_rows
-from callscore.report.details.question_agreement import AgreementCounts, QuestionAgreement
 from callscore.report.details.slices import MeanScore, Slices
 from callscore.report.html.parts import figure, model_name, row, section, shade, table
 from callscore.report.markup import Child, Html, join, tag

@@ -11,12 +11,15 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import turns
-from callscore.report.details.confusion import CallDecisionConfusion, SentimentConfusion
 from callscore.report.details.decoded_case import DecodedCase, decode_case, has_reply
+from callscore.report.details.form_agreement import (
+    CallDecisionConfusion,
+    FormTotals,
+    QuestionCounter,
+    SentimentConfusion,
+)
 from callscore.report.details.form_marks import MarkReader
-from callscore.report.details.form_totals import FormTotals
 from callscore.report.details.plans import extract_plan
-from callscore.report.details.question_agreement import QuestionCounter
 from callscore.report.details.slices import Slices, score_or_zero
 from callscore.report.html.answers_sections import PlanExample
 from callscore.report.html.case import MAX_VERDICTS, render_case

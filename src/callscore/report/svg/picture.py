@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from callscore.core.lazy_regex import lazy_regex
+from callscore.core.lazy import lazy_regex
 from callscore.report.markup import Child, Html, tag
 
 _COLOUR = lazy_regex(r"--(\w+): light-dark\((#\w+), (#\w+)\);")

@@ -51,7 +51,7 @@ class CallTask(Task[Reference, Output]):
 
     def count_items(self, case: Case) -> ItemCount:
         """The most items that a judge can be asked about, for any reply."""
-        from callscore.suites.calls.item_counts import count_items
+        from callscore.suites.calls.questions import count_items
 
         return count_items(case)
 
@@ -59,7 +59,7 @@ class CallTask(Task[Reference, Output]):
         """Contradictions in a reference, or between it and its config        C-131"""
         if case.config.keys() <= CONFIG_KEYS and not self.may_contradict(case, reference):
             return ()
-        from callscore.suites.calls.contradictions import contradictions
+        from callscore.suites.calls.lint import contradictions
 
         return contradictions(case, reference)
 

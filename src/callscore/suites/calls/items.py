@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, similar_key_hint
 from callscore.core.judging import Item, Verdict, Verdicts
-from callscore.core.nearest import similar_key_hint
 from callscore.metrics.text import item_id, n2
 
 NO_PARTS: frozenset[str] = frozenset()

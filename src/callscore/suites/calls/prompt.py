@@ -18,7 +18,7 @@ import msgspec
 from callscore.core.case import Case, JsonObject, Message, Prompt, turn_fields, turns
 from callscore.core.suite import DataNames
 from callscore.metrics.text import item_id
-from callscore.suites.calls.parse import ReplyForm, Structure, form_from_schema
+from callscore.suites.calls.reply_parser import ReplyForm, Structure, form_from_schema
 from callscore.suites.calls.structure import SCALAR, Shape
 
 NEVER_SHOWN = frozenset({"critical_facts"})

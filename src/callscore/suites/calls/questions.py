@@ -1,15 +1,19 @@
-"""The items that a verdict may name: those of a case or of a reply to it."""
+"""The items that a verdict may name, and the most that a judge can be asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from callscore.core.case import Malformed
-from callscore.core.framework import WHOLE
+from callscore.core.case import Case, Malformed, turns
 from callscore.core.judging import Item
+from callscore.core.task import ItemCount
+from callscore.core.verdict_rules import MOST_STATED, WHOLE
+from callscore.suites.calls.benchmarks.instructions import instructions_of
 from callscore.suites.calls.qa.measures import EVIDENCE
 from callscore.suites.calls.qa.reference import QAReference
+from callscore.suites.calls.structure import split_sentences
+from callscore.suites.calls.text.claims import claims
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
@@ -20,6 +24,7 @@ from callscore.suites.calls.text.summary import (
 )
 from callscore.suites.calls.text.task import TextOutput, highlights_of
 from callscore.suites.calls.translation import critical, outcomes
+from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.judge_questions import (
     CRITICAL_FACTS,
     FLUENCY,
@@ -82,3 +87,44 @@ _HAS: Mapping[str, Callable[[Any, Any, str], bool]] = {
     PROPER_NOUNS: _has_name,
     CRITICAL_FACTS: _has_fact,
 }
+
+
+def count_items(case: Case) -> ItemCount:
+    """The most items that the metrics of the case's task can ask about."""
+    expected = case.expected_outcome
+    if case.task == "qa":
+        return ItemCount(0, len(_list_at(expected, "questions")))
+    if case.task == "text":
+        summary = expected.get("summary") or {}
+        return ItemCount(0, 2 + len(_list_at(summary, "highlights")) + 2 * MOST_STATED)
+    if case.task == "translation":
+        return _count_translation_items(case)
+    return ItemCount(0, 0)
+
+
+def _count_translation_items(case: Case) -> ItemCount:
+    expected, listed = case.expected_outcome, given_facts(case)
+    pieces = 0
+    for entry in _list_at(expected, "sentence_translations"):
+        text = entry.get("translated_text") if isinstance(entry, dict) else None
+        pieces += max(1, len(split_sentences(text))) if isinstance(text, str) else 1
+    names = len(_list_at(expected, "named_entities_handled"))
+    facts = pieces if listed is None else len(listed)
+    return ItemCount(pieces if listed is None else 0, pieces + names + facts)
+
+
+def count_benchmark_items(case: Case) -> ItemCount:
+    """The most items that the benchmarks can ask about in addition."""
+    instructions, expected = len(instructions_of(case)), case.expected_outcome
+    spoken = len(turns(case.transcript))
+    if case.task == "qa":
+        return ItemCount(spoken, len(_list_at(expected, "questions")) + spoken + instructions)
+    if case.task == "text":
+        stated = len(claims(expected.get("summary") or {})) + MOST_STATED
+        return ItemCount(spoken, stated + spoken + instructions)
+    return ItemCount(0, instructions)
+
+
+def _list_at(outcome: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = outcome.get(key)
+    return found if isinstance(found, list) else ()

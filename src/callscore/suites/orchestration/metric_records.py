@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from callscore.core.framework import FiveKeyRecord
 from callscore.core.scenarios import ScenarioSinks
+from callscore.core.verdict_rules import FiveKeyRecord
 from callscore.suites.orchestration.result import LanguageResult
 from callscore.suites.orchestration.scenario.output_file import RecordedReply
 from callscore.suites.orchestration.step_record import StepRecord

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.calls.sentences import split_sentences
+from callscore.suites.calls.structure import split_sentences
 from callscore.suites.calls.text.claims import claims
 from growth import grows_in_line
 from text_cases import summary

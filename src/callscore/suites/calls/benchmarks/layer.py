@@ -35,7 +35,7 @@ from callscore.suites.calls.benchmarks.words import (
     absent_criteria,
     criteria_of,
 )
-from callscore.suites.calls.item_counts import count_benchmark_items
+from callscore.suites.calls.questions import count_benchmark_items
 from callscore.suites.calls.spec import Settings, load_spec
 from callscore.suites.calls.verdict_rules import RULES
 

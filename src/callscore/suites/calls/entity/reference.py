@@ -10,21 +10,19 @@ import msgspec
 from callscore.core.case import Case, spoken_text
 from callscore.core.errors import DataError
 from callscore.metrics.text import contains, n2
-from callscore.suites.calls.entity.entity_list import (
-    check_strings,
-    configured_keys,
-    configured_list,
-    read_aliases,
-)
 from callscore.suites.calls.entity.identity import (
     NO_ENTITIES,
     Aliases,
+    check_strings,
+    configured_keys,
+    configured_list,
     distinct_entities,
     is_text,
     key_of,
+    read_aliases,
 )
 from callscore.suites.calls.items import NO_PARTS, check_keys, expected_list
-from callscore.suites.calls.parse import Structure, StructureSources, structure_of
+from callscore.suites.calls.reply_parser import Structure, StructureSources, structure_of
 from callscore.suites.calls.spec import Settings, load_spec
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"

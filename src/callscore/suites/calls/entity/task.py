@@ -15,8 +15,7 @@ from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas
-from callscore.suites.calls.entity.entity_list import configured_list
-from callscore.suites.calls.entity.identity import distinct_entities
+from callscore.suites.calls.entity.identity import configured_list, distinct_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     CROSS_LANGUAGE,
@@ -35,8 +34,8 @@ from callscore.suites.calls.entity.reference import (
     read_reference,
     refuse_blocked,
 )
-from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import build_prompt, distinct_texts, reply_form
+from callscore.suites.calls.reply_parser import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 

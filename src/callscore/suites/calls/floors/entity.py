@@ -13,8 +13,7 @@ from callscore.core.case import spoken_text
 from callscore.core.task import FloorTally, Strategy
 from callscore.metrics.text import contains, plain_apostrophes
 from callscore.scorecard.floors import mean_share, name_mixture
-from callscore.suites.calls.entity.entity_list import configured_keys
-from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct_entities
+from callscore.suites.calls.entity.identity import NO_ENTITIES, configured_keys, distinct_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     KEYWORD_F1,

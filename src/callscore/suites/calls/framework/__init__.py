@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from callscore.core.framework import FrameworkJudge, JudgedMetric
+from callscore.core.verdict_rules import FrameworkJudge, JudgedMetric
 
 SCORED_WITH = {
     "bench.contextual_precision": (

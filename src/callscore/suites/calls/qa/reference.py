@@ -12,7 +12,7 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
 from callscore.suites.calls.items import ItemFields, check_keys, expected_id, expected_list, number
-from callscore.suites.calls.parse import Structure, StructureSources, structure_of
+from callscore.suites.calls.reply_parser import Structure, StructureSources, structure_of
 from callscore.suites.calls.spec import Settings
 
 QUESTION_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})

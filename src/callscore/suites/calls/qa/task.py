@@ -14,7 +14,6 @@ from callscore.core.spec import TOLERANCE
 from callscore.core.task import FloorTally, Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
-from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import OMITTED, asked_questions, build_prompt, reply_form
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.measures import EVIDENCE, OFFERED, Mark
@@ -24,6 +23,7 @@ from callscore.suites.calls.qa.reference import (
     QAReference,
     read_reference,
 )
+from callscore.suites.calls.reply_parser import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 

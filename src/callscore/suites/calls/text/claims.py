@@ -13,7 +13,7 @@ import msgspec
 from callscore.core.case import JsonObject
 from callscore.metrics.text import n2
 from callscore.suites.calls.items import is_empty
-from callscore.suites.calls.sentences import split_sentences
+from callscore.suites.calls.structure import split_sentences
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):

@@ -19,7 +19,7 @@ from callscore.suites.calls.items import (
     expected_list,
     is_empty,
 )
-from callscore.suites.calls.parse import (
+from callscore.suites.calls.reply_parser import (
     AskedNames,
     Structure,
     StructureSources,

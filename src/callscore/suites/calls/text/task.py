@@ -17,7 +17,6 @@ from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import FloorTally, Measured, Needs
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items, number
-from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import (
     OMITTED,
     asked_emotions,
@@ -26,6 +25,7 @@ from callscore.suites.calls.prompt import (
     build_prompt,
     reply_form,
 )
+from callscore.suites.calls.reply_parser import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.spec import Settings, load_spec, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.text import fabrication, sentiment, summary

@@ -14,8 +14,8 @@ from callscore.core.task import FloorTally, Measured, Needs
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match_items
-from callscore.suites.calls.parse import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.prompt import OMITTED, asked_sentences, build_prompt, reply_form
+from callscore.suites.calls.reply_parser import StructureSources, parse_reply, structure_of
 from callscore.suites.calls.spec import Settings, metric_names
 from callscore.suites.calls.structure import COMPLIES, DIFFERS
 from callscore.suites.calls.translation import critical, judge_questions, outcomes

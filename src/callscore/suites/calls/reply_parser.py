@@ -84,13 +84,19 @@ class ReplyForm(msgspec.Struct, frozen=True):
 
     def fits(self, expected: Mapping[str, Any]) -> bool:
         """Whether an expected outcome has the documented keys and no others."""
-        layout = self.layout
+        _, objects, lists, maps, part_keys = self.layout
         try:
-            return (
-                all(_is_flat(part, expected, layout.part_keys) for part in layout.objects)
-                and all(_are_flat(part.get(expected), part.width) for part in layout.lists)
-                and all(_has_scalars(part.get(expected)) for part in layout.maps)
-            )
+            for part in objects:
+                value = part.get(expected)
+                if type(value) is not dict or len(value) != part.width:
+                    return False
+                for key, inner in value.items():
+                    if type(inner) in CONTAINERS and key not in part_keys:
+                        return False
+            for part in lists:
+                if not _are_flat(part.get(expected), part.width):
+                    return False
+            return all([_has_scalars(part.get(expected)) for part in maps])
         except (KeyError, TypeError, AttributeError):
             return False
 
@@ -155,21 +161,19 @@ def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
     return get
 
 
-def _is_flat(part: ReplyPart, expected: Mapping[str, Any], part_keys: frozenset[str]) -> bool:
-    value = part.get(expected)
-    return (
-        type(value) is dict
-        and len(value) == part.width
-        and all(key in part_keys for key, inner in value.items() if type(inner) in CONTAINERS)
-    )
-
-
 def _are_flat(value: Any, width: int) -> bool:
     if type(value) is not list:
         return False
     if not width:
         return CONTAINERS.isdisjoint(map(type, value))
-    return all(len(item) == width and _has_scalars(item) for item in value)
+    for item in value:
+        if (
+            type(item) is not dict
+            or len(item) != width
+            or not CONTAINERS.isdisjoint(map(type, item.values()))
+        ):
+            return False
+    return True
 
 
 def _has_scalars(value: Any) -> bool:
