@@ -68,7 +68,7 @@ def test_the_short_form_fits_a_comment(source: ReportSource) -> None:
     told = written(source, short=True)
     assert len(told.splitlines()) < 30
     assert "- **Tie** sample-large and sample-large-b: cannot be distinguished" in told
-    assert "- **Rank 1** sample-medium: by cost efficiency, Final 0.868" in told
+    assert "- **Rank 1** sample-medium: by cost efficiency, Final 0.770" in told
     assert "| `sample-small` | invalid |" in told and "9 blockers" in told
 
 
