@@ -347,15 +347,24 @@ _SPOKEN_LENGTHS: dict[LabelKind, tuple[DataKind, range]] = {
     "birth_date": ("birth_date", range(6, 9)),
 }
 """By label, the kind of a spoken number and its possible lengths."""
+
+
+def _lengths(kind: LabelKind) -> range:
+    return _SPOKEN_LENGTHS[kind][1] if kind in _SPOKEN_LENGTHS else range(0)
+
+
 _COUNTING = ("0123456789012345", "9876543210987654", "12345678910")
 
 
 def _spoken_kind(words: _Words, number: SpokenNumber) -> DataKind | None:
     labels, length = words.labels, len(number.digits)
-    label = labels.linked(number.start, number.end) or labels.before(number.start)
+    label = labels.linked(number.start, number.end)
+    if label is None or (label.start >= number.end and label.kind in ("birth_date", "postcode")):
+        label = labels.before(number.start)  # "…, born on 3 March": that date follows
     named = label.kind if label is not None else None
     if named in (None, "number") and number.start <= _LONGEST_REPLY:
-        named = labels.asked or named
+        fits = (kind for kind in labels.asked_kinds if length in _lengths(kind))
+        named = next(fits, labels.asked) or named
         if labels.asked in _SPOKEN_LENGTHS and _is_fragment(words, number):
             return _SPOKEN_LENGTHS[labels.asked][0]  # a part of the number, as people dictate it
     if named in ("other", "long"):
