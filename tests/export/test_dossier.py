@@ -13,6 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+import callscore
 from callscore.config.score import ScoreConfig
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
@@ -22,6 +23,7 @@ from callscore.export.verification import VerificationResult, verify
 from callscore.report import dossier
 from callscore.report.source import ReportOptions, ReportSource
 from commands import run
+from eval_files import eval_file
 from random_calls.dataset import make_dataset
 
 Files = dict[str, bytes]
@@ -490,3 +492,24 @@ def test_a_forged_task_row_or_part_is_a_difference(
     place[path[-1]] = next(iter(place.values())) if is_added else "nope"
     forged = {**files, name: json.dumps(document).encode() + b"\n" + rest}
     assert "nope" in told(verified(resealed(forged), tmp_path))
+
+
+def test_c68_a_run_names_what_compared_instead_of_muse_and_its_dossier_is_consistent(
+    tmp_path: Path,
+) -> None:
+    sample = Path(callscore.__file__).parent / "demo" / "calls" / "cases.jsonl"
+    wanted = ("refund-en/translation", "card-en/translation", "parcel-es/translation")
+    lines = [line for line in sample.read_text(encoding="utf-8").splitlines() if line]
+    chosen = [line for line in lines if json.loads(line)["id"] in wanted]
+    (tmp_path / "cases.jsonl").write_text("\n".join(chosen), encoding="utf-8")
+    model = {"name": "m", "provider": "simulated", "params": {"fabricated_facts": 0.5}}
+    path = eval_file(tmp_path, [model], judge="offline", embedder="auto")
+    card, target = tmp_path / "card.json", tmp_path / "run.zip"
+    assert run("run", path, "--json", card).returncode == 0
+    metrics = json.loads(card.read_bytes())["models"][0]["tasks"]["translation"]["metrics"]
+    meaning = metrics["translation.meaning"]
+    assert (meaning["measured_by"], meaning["rating"]) == ("chrF in 1 of 3 calls", None)
+    store = tmp_path / ".callscore" / "runs.db"
+    assert run("report", 1, "--store", store, "--format", "dossier", "-o", target).returncode == 0
+    done = run("verify", target)
+    assert done.returncode == 0, done.stdout

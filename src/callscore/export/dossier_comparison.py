@@ -31,8 +31,8 @@ HASHED_KEYS = {
     "verdicts_sha256": (VERDICTS, "the verdicts are not those that were used"),
 }
 CARD_KEYS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
-KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by", "origin", "uncalibrated"})
-"""Keys of a scorecard that only a judge or a provider could produce again."""
+KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by", "origin", "uncalibrated", "measured_by"})
+"""Keys of a scorecard that only a judge, an embedder or a provider could produce again."""
 UNJUDGED_KEYS = frozenset(
     {"status", "reasons", "failed", "awaiting", "reason", "obstacles"}
     | {"provisional_range", "open_calls"}

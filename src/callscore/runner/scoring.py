@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
@@ -303,6 +303,11 @@ class DeferredEmbedder:
     def reads(self, lang: str | None) -> bool:
         """Whether the embedder supports this language."""
         return self._embedder.reads(lang)
+
+    @property
+    def substitute(self) -> Callable[[str, str | None], str | None] | None:
+        """Names what compares a reference instead of LaBSE or mUSE, if the embedder can    C-68"""
+        return getattr(self._embedder, "substitute", None)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
