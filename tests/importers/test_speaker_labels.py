@@ -183,6 +183,11 @@ def test_a_line_with_a_name_and_a_time_begins_a_turn() -> None:
     assert call.turns[1].text == "My bill: it is too high."
 
 
+def test_a_single_line_with_a_label_is_no_transcript() -> None:
+    with pytest.raises(DataError, match="unknown format"):
+        detect_format(Source("robots.txt", b"# robots\nUser-agent: *\n"))
+
+
 def test_prose_with_colons_and_times_is_no_transcript() -> None:
     text = "We met at 10:30\nOne thing: rain.\nAnother point: sun.\nThe end - at last.\n"
     with pytest.raises(DataError, match="unknown format"):

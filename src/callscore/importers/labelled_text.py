@@ -181,7 +181,12 @@ def is_labelled_text(source: Source) -> bool:
     """Whether the file is text with speaker labels."""
     if source.is_archive or source.json is not None or _is_nested(source.yaml):
         return False
-    return has_speaker_labels(source.text)
+    return has_speaker_labels(source.text) and len(_labels_at_starts(source.text)) > 1
+
+
+def _labels_at_starts(text: str) -> list[str]:
+    """The labels of the first lines, each as often as it occurs."""
+    return [one.label for line in text.split("\n")[:400] if (one := split_label(line)) is not None]
 
 
 def _is_nested(value: Any) -> bool:

@@ -317,9 +317,9 @@ class _Dialog(msgspec.Struct):
     originator: int | None = None
     body: Any = None
     encoding: str | None = None
-    url: str | None = None
-    mediatype: str | None = None
-    mimetype: str | None = None
+    url: Any = None
+    mediatype: Any = None
+    mimetype: Any = None
 
 
 class _Analysis(msgspec.Struct):
@@ -380,7 +380,7 @@ def read_vcon(
     for number, dialog in enumerate(file.dialog or ()):
         path = f"$.dialog[{number}]"
         text = _decode_body(dialog.body, dialog.encoding)
-        kind = (dialog.mediatype or dialog.mimetype or "text/plain").partition(";")[0]
+        kind = str(dialog.mediatype or dialog.mimetype or "text/plain").partition(";")[0]
         if dialog.type == "text" and isinstance(text, str) and kind in ("text/plain", "text/html"):
             label = _dialog_speaker(dialog, parties)
             turns.append(RawTurn(label, text, parse_date(dialog.start), source=path))
