@@ -248,7 +248,7 @@ class TestOptions:
         of_files = {"repeats", "elsewhere", "other_tasks", "single_cases", "estimates"}
         assert set(ScoreConfig.__struct_fields__) - ours == of_files
         ours = set(inspect.signature(callscore.run).parameters)
-        of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result"}
+        of_commands = {"targets", "log", "on_case", "on_step", "on_scoring_result", "unstored"}
         assert set(RunOptions.__struct_fields__) - ours == of_commands
         assert set(OutputPaths.__struct_fields__) - ours == {"card", "html"}
 

@@ -140,6 +140,15 @@ def test_whole_numbers_that_no_one_could_speak_to_in_seconds_are_milliseconds() 
     assert any("(milliseconds)" in note for note in call.notes)
 
 
+def test_quotes_in_a_table_with_tabs_are_what_was_said() -> None:
+    rows = '0\t2000\t"Hello," she said.\n2000\t61000\tA 5" screen.\n'
+    (call,), _ = read_all("whisper.tsv", f"start\tend\ttext\n{rows}".encode())
+    assert [turn.text for turn in call.turns] == ['"Hello," she said.', 'A 5" screen.']
+    quoted = b'speaker\ttext\nagent\t"Hi, ""Tom"""\ncustomer\tYes\n'
+    (call,), _ = read_all("a.tsv", quoted)
+    assert call.turns[0].text == 'Hi, "Tom"'
+
+
 def test_map_names_the_fields_of_json_and_tables(tmp_path: Path) -> None:
     rows = [{"said by": one.speaker, "source": one.text, "n": at} for at, one in enumerate(CALL)]
     (tmp_path / "a.json").write_text(json.dumps({"x": {"rows": rows}, "turns": TURNS[:1]}))

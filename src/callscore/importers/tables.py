@@ -7,7 +7,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -141,18 +141,32 @@ def _read_csv(source: Source, is_heading: HeadingTest | None) -> Table | None:
 def _split_csv(source: Source, delimiter: str, is_heading: HeadingTest | None) -> Table | None:
     csv.field_size_limit(50_000_000)
     try:
+        rows, lines = _read_rows(source, delimiter, csv.QUOTE_MINIMAL)
+    except DataError:
+        if delimiter != "\t":
+            raise
+        # programs that separate with tabs, such as Whisper, write quotes as they were spoken
+        rows, lines = _read_rows(source, delimiter, csv.QUOTE_NONE)
+    return _make_table(rows, "", "line ", is_heading, lines)
+
+
+def _read_rows(
+    source: Source, delimiter: str, quoting: Literal[0, 3]
+) -> tuple[list[list[Any]], list[int]]:
+    """The rows of a CSV file, with the number of the line at which each begins."""
+    rows: list[list[Any]] = []
+    lines: list[int] = []
+    line = 1
+    try:
         text = io.StringIO(source.text, newline="")
-        reader = csv.reader(text, delimiter=delimiter, strict=True)
-        rows: list[list[Any]] = []
-        lines: list[int] = []
-        line = 1
+        reader = csv.reader(text, delimiter=delimiter, strict=True, quoting=quoting)
         for row in reader:
             rows.append(list(row))
             lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"cannot be read as CSV: {error}", place=f"{source.name}:{line}") from None
-    return _make_table(rows, "", "line ", is_heading, lines)
+    return rows, lines
 
 
 def _make_table(
