@@ -19,6 +19,7 @@ from callscore.extension import (
     CaseView,
     Conversation,
     DataNames,
+    EarlierReply,
     Failed,
     FailureKind,
     FakeReply,
@@ -147,6 +148,9 @@ class MyTask(Task[str, str]):
     def prompt(self, case: Case) -> Prompt:
         assert isinstance(case.transcript, str) or isinstance(case.transcript[0], Turn)
         return Prompt([Message("user", "How does the agent greet the customer?")])
+
+    def prompt_after(self, case: Case, earlier: Sequence[EarlierReply]) -> Prompt:
+        return Prompt([Message("user", one.text) for one in earlier])
 
     def read(self, reference: str, reply: Reply) -> str | Malformed:
         return str(reply.text) or Malformed("empty")
