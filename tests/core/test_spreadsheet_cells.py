@@ -52,4 +52,4 @@ def test_a_label_sheet_gives_back_ids_and_answers(text: str) -> None:
     (row,) = csv.DictReader(io.StringIO(raw, newline=""))
     assert not any(cell.startswith(tuple("=+-@＝＋－＠\t\r\n")) for cell in row.values())
     read = {name: unescape_formula(cell) for name, cell in row.items()}
-    assert read_labels([(read, "row 1")]) == {item.key: Label(text.strip())}
+    assert read_labels([(read, "row 1")]) == {item.key: Label(text.strip(), place="row 1")}

@@ -278,9 +278,8 @@ def with_models(card: Scorecard, models: int) -> Scorecard:
 
 
 def is_usual(threshold: str) -> bool:
-    """Whether the template without details and benchmarks has this threshold."""
-    benchmark = threshold.startswith("1 if") or threshold in (">= 0.80 recommended", "Option A")
-    return not benchmark and " % of " not in threshold
+    """Whether the template without details has this threshold."""
+    return " % of " not in threshold
 
 
 def test_all_rows_show_every_row_of_the_template_run_or_not(tmp_path: Path) -> None:
