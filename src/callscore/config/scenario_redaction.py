@@ -29,7 +29,7 @@ EXAMPLE = "EXAMPLE_"
 """The prefix of placeholders in cards: their numbers are not those of a scenario."""
 FIXED_IN_CARDS = frozenset({"enum", "const", "pattern", "required", "id", "agent_id", "name"})
 """Parts of a card to which tool calls must be equal; personal data in them is refused."""
-_BARE = re.compile(r"^(\s*(?:- )?[\w-]+:[ \t]+)(\[[A-Z]+_\d+\][^\n]*)$", re.MULTILINE)
+_BARE = re.compile(r"^([ \t]*(?:- )?[\w-]+:[ \t]+)(\[[A-Z]+_\d+\][^\n]*)$", re.MULTILINE)
 """A value that starts with a placeholder without quotes, in YAML that cannot be parsed."""
 
 

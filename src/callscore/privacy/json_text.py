@@ -9,7 +9,8 @@ from typing import Any
 
 _START = re.compile(r"\s*(?:```(?:json)?\s*)?[\[{]")
 _FIELD = re.compile(r'"[^"\\\n]{1,80}"\s*:')
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![\w.+-])\d{5,19}(?![\w.])', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.|\\\Z)*+(?:"|\Z)|(?<![\w.+-])\d{5,19}(?![\w.])', re.DOTALL)
+"""A string, which the end of the text may cut off, or a long number."""
 _COLON = re.compile(r"\s*:")
 
 
@@ -36,7 +37,11 @@ def redact_json(text: str, redact: Callable[[str, Any], Any]) -> str:
             key = value
             return written
         redacted = redact(key, value)
-        return written if redacted == value else json.dumps(redacted, ensure_ascii=False)
+        if redacted == value:
+            return written
+        shown = json.dumps(redacted, ensure_ascii=False)
+        is_cut_off = match.end() == len(text) and not (len(written) > 1 and written[-1] == '"')
+        return shown.removesuffix('"') if is_cut_off and isinstance(value, str) else shown
 
     return _TOKEN.sub(replace, text)
 
