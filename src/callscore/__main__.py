@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from callscore.cli.console import exit_at_once
+from callscore.cli.fast_exit import exit_at_once
 
 
 def main() -> None:

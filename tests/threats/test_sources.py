@@ -54,7 +54,7 @@ def _of_call(call: ast.Call) -> Iterator[str]:
             yield f"{keyword.arg}="
 
 
-SAFE_PRINTERS = {"safe_echo.py", "output.py", "run_progress.py", "progress.py"}
+SAFE_PRINTERS = {"console.py", "output.py", "run_progress.py", "progress.py"}
 """Where commands print themselves: what filters, what draws, and the card, piece by piece."""
 
 

@@ -1,4 +1,4 @@
-"""What a command writes to the terminal, and how it ends: safe text, broken pipes, exit."""
+"""What a command writes to the terminal: safe text, broken pipes."""
 
 from __future__ import annotations
 
@@ -59,12 +59,3 @@ def ignore_broken_pipe() -> Iterator[None]:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-INTERRUPTED = 130
-
-
-def exit_at_once(*_: object) -> None:
-    """Exit with 130; stored replies are on disk, and unfinished files have no name yet."""
-    os.write(2, b"error: interrupted\n")
-    os._exit(INTERRUPTED)
