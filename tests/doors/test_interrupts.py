@@ -64,6 +64,10 @@ class Slow:
             wait()
         if name == "callscore.cli.validate" and where == "a class":
             type("Slow", (), {"attribute": type("Named", (), {"__set_name__": wait})()})
+        if name == "callscore.cli.validate" and where == "a callback":
+            type("Dying", (), {"__del__": wait})()
+            while True:
+                time.sleep(0.01)
         if name == "callscore.cli.validate" and where == "a text":
             exec("wait()", {"wait": wait})
 sys.meta_path.insert(0, Slow())
@@ -79,7 +83,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "where", ["click", "callscore.cli.validate", "a class", "a text", "the message"]
+    "where", ["click", "callscore.cli.validate", "a class", "a text", "a callback", "the message"]
 )
 def test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback(
     tmp_path: Path, where: str

@@ -46,6 +46,8 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check case files; list every problem with file, line and field.",
 }
 CRASHED = 70
+SOON_S = 0.01
+"""When an interrupt that was ignored is raised again."""
 
 
 class SignalledInterrupt(KeyboardInterrupt):
@@ -137,6 +139,7 @@ def _run_command() -> None:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _interrupt)
+        sys.unraisablehook = _raise_again
         with ask_user_with(ask_at_terminal), ExitStack() as stack:
             stack.push(_raise_interrupt)
             callscore(standalone_mode=False)
@@ -161,6 +164,17 @@ def _interrupt(*_: object) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, exit_at_once)
     raise SignalledInterrupt
+
+
+def _raise_again(ignored: sys.UnraisableHookArgs) -> None:
+    """Raise an interrupt again if it came where Python ignores exceptions: in `__del__`, or in a
+    callback of the import system. Without it, the interrupt would be lost.
+    """
+    if isinstance(ignored.exc_value, SignalledInterrupt) and hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, SOON_S)
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 def _raise_interrupt(_: object, error: BaseException | None, __: object) -> None:
