@@ -81,6 +81,7 @@ def provenance_of_run(
         total=header.total,
         cost_usd=record.cost_usd,
         judge_usd=record.judge_usd,
+        unstored=header.unstored,
     )
     scoring = provenance_of_scoring(config)
     files = [*data_files({"eval": [eval_file]}), *scoring.files]

@@ -90,6 +90,8 @@ class RunFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     total: int = 0
     cost_usd: float = 0.0
     judge_usd: float = 0.0
+    unstored: bool = False
+    """Whether replies and verdicts are deleted when the run ends (`--no-store-text`)."""
 
 
 class DataFile(msgspec.Struct, frozen=True):

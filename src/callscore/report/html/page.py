@@ -33,8 +33,8 @@ from callscore.report.html.card_sections import (
     ranks_section,
 )
 from callscore.report.html.case_collection import CaseCollection, RenderedCase, build_index
+from callscore.report.html.compliance import compliance_section
 from callscore.report.html.decision import first_screen
-from callscore.report.html.handling import handling_section
 from callscore.report.html.parts import model_name
 from callscore.report.html.scorecard import scorecard_section, tasks_section
 from callscore.report.markup import Html, join, tag, text
@@ -189,7 +189,7 @@ def _all_sections(
         ("questions", questions_section(collection.questions.worst_first(), models)),
         ("slices", slices_section(collection.slices, models)),
         ("judge", judge_section(card, collection.verdicts)),
-        ("compliance", handling_section(source, collection)),
+        ("compliance", compliance_section(source, collection)),
         ("provenance", coverage_section(source, collection.statuses)),
     ]
 

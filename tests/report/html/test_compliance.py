@@ -47,6 +47,10 @@ def test_answers_from_files_claim_no_origin(tmp_path: Path) -> None:
     eval_path = eval_file(tmp_path, [{"name": "s", "provider": "simulated"}])
     assert run("run", eval_path, "--html", page).returncode == 0
     assert " (simulated)</h1>" in page.read_text(encoding="utf-8")
+    assert run("run", eval_path, "--no-store-text", "--html", page).returncode == 0
+    said = words_of(page.read_text(encoding="utf-8"), "compliance")
+    assert "the run deletes them (--no-store-text)" in said
+    assert "until `callscore purge`" not in said
     outputs = tmp_path / "outputs.jsonl"
     outputs.write_text('{"case_id": "c0", "model": "m", "output": "{}"}\n', encoding="utf-8")
     done = run("score", tmp_path / "cases.jsonl", "--outputs", outputs, "--html", page)

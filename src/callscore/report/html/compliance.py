@@ -15,6 +15,11 @@ from callscore.report.safe_text import plain
 from callscore.report.source import Destination, ReportSource
 
 LONGEST_PARAMETERS = 200
+KEPT = (
+    "replies and verdicts, in the store of the run, until `callscore purge`; they are not deleted "
+    "by themselves"
+)
+DELETED = "no reply and no verdict: the run deletes them (--no-store-text)"
 NOTHING_SENT: Mapping[str, str] = {
     "simulated": "nowhere: answers are simulated from the references",
     "baseline": "nowhere: answers are made by rules",
@@ -22,7 +27,7 @@ NOTHING_SENT: Mapping[str, str] = {
 }
 
 
-def handling_section(source: ReportSource, collection: CaseCollection) -> Html:
+def compliance_section(source: ReportSource, collection: CaseCollection) -> Html:
     """Return how the data of the calls was handled."""
     destinations = source.provenance.destinations
     rows = [row(plain(one.name, 80), list(_cells(one))) for one in destinations]
@@ -64,11 +69,7 @@ def _facts(source: ReportSource, collection: CaseCollection) -> Iterator[tuple[s
     elif len(source.cases):
         yield "Redacted", "nothing: no transcript has a placeholder of `callscore redact`"
     if provenance.run is not None:
-        yield (
-            "Kept",
-            "requests' hashes, replies and verdicts, in the store of the run, until "
-            "`callscore purge`; they are not deleted by themselves",
-        )
+        yield "Kept", DELETED if provenance.run.unstored else KEPT
     yield "Labelled by", _counted(collection.labels) or "none: no labels were given"
     if collection.verdicts:
         yield "Judged by", _counted(collection.verdicts)
