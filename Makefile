@@ -49,7 +49,8 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-
 	  --no-emit-index-url
 
 lock:                             ## needs uv; pins with hashes and without index addresses
-	$(LOCK) --group dev --extra arrow --extra excel --extra import --extra redact --extra sign \
+	$(LOCK) --group dev --extra arrow --extra excel --extra import --extra parquet --extra postgres \
+	  --extra ray --extra redact --extra sign \
 	  pyproject.toml -o requirements.lock
 	$(LOCK) --group build --constraints requirements.lock pyproject.toml -o runtime.lock
 
