@@ -8,7 +8,8 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
+from callscore.core.errors import ConfigError
+from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec, Price
 
 PROVIDERS = ("openai", "anthropic", "gemini")
@@ -204,6 +205,16 @@ class JobStore(Protocol):
     def holder(self, key: bytes) -> BatchJob | None:
         """The job that has this request in flight."""
         ...
+
+
+def batch_provider(provider: Provider) -> BatchProvider:
+    """The provider, if its requests can be sent in a batch; raises ConfigError otherwise."""
+    if not isinstance(provider, BatchProvider):
+        raise ConfigError(
+            f"model {provider.name!r}: mode: batch: it has no batch API; expected provider "
+            f"{' or '.join(PROVIDERS)}"
+        )
+    return provider
 
 
 def batch_price(price: Price) -> Price:

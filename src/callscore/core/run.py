@@ -205,6 +205,17 @@ class Stopping(msgspec.Struct, frozen=True):
     at_most_s: float
 
 
+class JobNews(msgspec.Struct, frozen=True):
+    """A job at a batch API has reached a state, or there is something to say about it."""
+
+    model: str
+    job: str
+    """Its id at the vendor, or the token that marks it there."""
+    state: str
+    requests: int
+    text: str = ""
+
+
 class RaceRound(msgspec.Struct, frozen=True):
     """A round of a race was scored."""
 
@@ -223,7 +234,7 @@ class RaceRound(msgspec.Struct, frozen=True):
     """`race of scenarios`, if the run has a race of calls too."""
 
 
-Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting
+Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting | JobNews
 """What happens in a run, as `on_event` receives it."""
 OnEvent = Callable[[Event], None]
 

@@ -21,9 +21,7 @@ _HOLD = (
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
 _ANSWERED = "DELETE FROM batch_items WHERE token = ? AND key IN (SELECT key FROM answers)"
-_ITEMS = (
-    "SELECT case_id, run, task, key, most_usd FROM batch_items WHERE token = ? ORDER BY rowid"
-)
+_ITEMS = "SELECT case_id, run, task, key, most_usd FROM batch_items WHERE token = ? ORDER BY rowid"
 _JOBS = (
     "SELECT job FROM batch_jobs WHERE state != 'deleted'"
     " AND (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR model = ?2) ORDER BY id"

@@ -256,8 +256,8 @@ class ReplyCache:
             self._leases.close()
             raise
         self._commits = GroupCommit(self._connection, journal.path, self._keys)
-        self.batch_jobs = journal.batch_jobs(self._is_sent_elsewhere)
-        self._has_jobs = bool(self.batch_jobs.jobs())
+        self.jobs = journal.batch_jobs(self._is_sent_elsewhere)
+        self._has_jobs = bool(self.jobs.jobs())
         """Whether a batch job of an earlier process may have a request in flight."""
 
     def _is_sent_elsewhere(self, key: bytes) -> bool:
@@ -299,7 +299,7 @@ class ReplyCache:
             wait = min(2 * wait, MAX_POLL_S)
         alone = self._leases.is_alone
         if self._has_jobs or not alone:
-            job = self.batch_jobs.holder(key)
+            job = self.jobs.holder(key)
             if job is not None:
                 return Failed("model", f"in flight in {describe_job(job)}")
         return None if alone else self._journal.find_reply(key)
