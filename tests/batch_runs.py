@@ -1,10 +1,13 @@
 """Runs with `mode: batch` against a vendor's stub, in this process or in one that can be killed.
 
-python batch_runs.py EVAL.yaml [OPTION …]   runs the command with a vendor that is polled at once
+python batch_runs.py ARGUMENT …   runs the command line; vendors are polled at once, and with
+DIE_AFTER=N in the environment it kills itself after it has stored N replies of a job
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -13,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from batch_vendors import Vendor
+from batch_vendors import VENDORS, Vendor
 from callscore.config.config import load_eval
 from callscore.core.batch import BatchJob
 from callscore.core.run import Event, JobNews
@@ -23,7 +26,7 @@ from callscore.runner.run import RunResult, run_prepared
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from eval_files import cases_file, eval_file, remote_model
-from stub_servers import Stub, serving
+from stub_servers import serving
 
 AT_ONCE = batch_job.Timing(first_poll_s=0.0, poll_s=0.0, lost_s=0.0)
 """Waits for nothing; a job that a vendor does not list does not exist."""
@@ -93,17 +96,32 @@ def evaluating(
     """An eval file with one model in batch mode behind a stub."""
     with serving(vendor) as stub:
         cases_file(folder, cases)
-        entry = remote_model(base_url(stub, vendor), mode="batch", **model)
+        provider = next(name for name, kind in VENDORS.items() if isinstance(vendor, kind))
+        entry = remote_model(stub.url, **{"provider": provider, "mode": "batch", **model})
         yield Eval(folder, vendor, eval_file(folder, [entry], **(extra or {})))
 
 
-def base_url(stub: Stub, vendor: Vendor) -> str:
-    return stub.url
+def die_after(replies: int) -> None:
+    """Kill this process when it has stored so many replies of a job."""
+    from callscore.engine.batches import ModelBatches
+
+    store, stored = ModelBatches.store, []
+    batch_job.STORED_AT_ONCE = 1
+
+    async def store_and_die(self: ModelBatches, *args: Any) -> None:
+        await store(self, *args)
+        stored.append(args)
+        if len(stored) == replies:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    ModelBatches.store = store_and_die  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":
     from callscore.__main__ import main
 
     batch_job.TIMING = AT_ONCE
+    if "DIE_AFTER" in os.environ:
+        die_after(int(os.environ["DIE_AFTER"]))
     sys.argv = ["callscore", *sys.argv[1:]]
     main()

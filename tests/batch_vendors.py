@@ -15,12 +15,22 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from builders import form, question
-from stub_servers import Answer, Behaviour, Json, Request, chat_completion, openai_error
+from stub_servers import (
+    Answer,
+    Behaviour,
+    Json,
+    Request,
+    anthropic_message,
+    chat_completion,
+    gemini_answer,
+    openai_error,
+)
 
 OK = json.dumps(form(question()))
 Hook = Callable[[str], Behaviour | None]
@@ -247,3 +257,222 @@ class OpenAIVendor(Vendor):
             self.files[f"file-{job.id}-output"] = _raw(good)
         if bad:
             self.files[f"file-{job.id}-error"] = _raw(bad)
+
+
+class AnthropicVendor(Vendor):
+    """`/messages` and `/messages/batches`."""
+
+    ended_as = "ended"
+
+    def find(self, request: Request) -> tuple[str, Callable[[], Answer]]:
+        path, _, query = request.path.partition("?")
+        assert request.headers["anthropic-version"]
+        match (request.method, *path.strip("/").split("/")[1:]):
+            case ("POST", "messages"):
+                return "live", lambda: self.answer_live(request.json)
+            case ("POST", "messages", "batches"):
+                return "create", lambda: self._create(request.json)
+            case ("GET", "messages", "batches"):
+                return "list", lambda: self._list(query)
+            case ("GET", "messages", "batches", name):
+                return "poll", lambda: self._poll(name)
+            case ("GET", "messages", "batches", name, "results"):
+                return "download", lambda: self._results(name)
+            case ("POST", "messages", "batches", name, "cancel"):
+                return "cancel", lambda: self._cancel(name)
+            case ("DELETE", "messages", "batches", name):
+                return "delete", lambda: _found({} if self.jobs.pop(name, None) else None)
+        raise AssertionError((request.method, request.path))
+
+    def reply(self) -> Json:
+        return anthropic_message([{"type": "text", "text": OK}])
+
+    def _create(self, body: Json) -> Answer:
+        lines = body["requests"]
+        assert all(set(line) == {"custom_id", "params"} for line in lines)
+        assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", line["custom_id"]) for line in lines)
+        job = self.add_job("", lines, [line["params"] for line in lines])
+        return Answer(self._object(job))
+
+    def _object(self, job: Job) -> Json:
+        ended = job.state == "ended"
+        counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
+        counts["succeeded" if ended else "processing"] = len(job.lines)
+        return {
+            "id": job.id,
+            "type": "message_batch",
+            "processing_status": {"running": "in_progress"}.get(job.state, job.state),
+            "request_counts": counts,
+            "created_at": self.now().isoformat(),
+            "results_url": "https://elsewhere.example/results" if ended else None,
+        }
+
+    def now(self) -> datetime:
+        """The vendor's clock."""
+        return datetime.now(UTC)
+
+    def _list(self, query: str) -> Answer:
+        newest_first = list(self.jobs.values())[::-1]
+        if "after_id=" in query:
+            after = query.partition("after_id=")[2].partition("&")[0]
+            place = [job.id for job in newest_first].index(after)
+            newest_first = newest_first[place + 1 :]
+        data = [self._object(job) for job in newest_first[:1]]
+        for job in newest_first[:1]:
+            self.advance(job)  # time passes
+        last = data[-1]["id"] if data else None
+        return Answer({"data": data, "has_more": len(newest_first) > 1, "last_id": last})
+
+    def _poll(self, name: str) -> Answer:
+        job = self.jobs.get(name)
+        if job is None:
+            return _found(None)
+        self.advance(job)
+        return Answer(self._object(job))
+
+    def _results(self, name: str) -> Answer:
+        job = self.jobs.get(name)
+        if job is None or not job.results:
+            return _found(None)
+        return Answer(b"".join(job.results), headers={"content-type": "application/x-jsonl"})
+
+    def _cancel(self, name: str) -> Answer:
+        self.jobs[name].state = "cancelling"
+        return Answer(self._object(self.jobs[name]))
+
+    def end(self, job: Job, state: str) -> None:
+        left = {"ended": "errored", "cancelled": "canceled"}.get(state, state)
+        job.state = "ended"
+        lines = []
+        for place, line in enumerate(job.lines):
+            result: Json = {"type": "succeeded", "message": self.reply()}
+            if place in self.refused:
+                result = {"type": left}
+            if place in self.refused and left == "errored":
+                error = {"type": "api_error", "message": "overheated"}
+                result["error"] = {"type": "error", "error": error}
+            lines.append({"custom_id": line["custom_id"], "result": result})
+        job.results = [_raw(self.change(lines[::-1]))]
+
+
+class GeminiVendor(Vendor):
+    """`:generateContent`, `:batchGenerateContent`, `/batches` and `/files`."""
+
+    ended_as = "SUCCEEDED"
+
+    def find(self, request: Request) -> tuple[str, Callable[[], Answer]]:
+        path, _, query = request.path.partition("?")
+        verb = path.rpartition(":")[2]
+        match (request.method, *path.strip("/").split("/")):
+            case ("POST", "v1", "models", _) if verb == "generateContent":
+                return "live", lambda: self.answer_live(request.json)
+            case ("POST", "v1", "models", _) if verb == "batchGenerateContent":
+                return "create", lambda: self._create(request.json)
+            case ("GET", "v1", "batches"):
+                return "list", lambda: self._list(query)
+            case ("GET", "v1", "batches", name):
+                return "poll", lambda: self._poll(f"batches/{name}")
+            case ("POST", "v1", "batches", name) if verb == "cancel":
+                return "cancel", lambda: self._cancel(f"batches/{name.partition(':')[0]}")
+            case ("DELETE", "v1", kind, name):
+                return "delete", lambda: self._delete(f"{kind}/{name}")
+        return self._find_file(request, path, query)
+
+    def _find_file(
+        self, request: Request, path: str, query: str
+    ) -> tuple[str, Callable[[], Answer]]:
+        match (request.method, *path.strip("/").split("/")):
+            case ("POST", "upload", "v1", "files"):
+                return "announce", lambda: self._announce(request)
+            case ("POST", "upload", "here", name):
+                return "upload", lambda: self._upload(name, request)
+            case ("GET", "v1", "files"):
+                return "list files", self._list_files
+            case ("GET", "download", "v1", "files", name):
+                assert query == "alt=media"
+                return "download", lambda: self._content(f"files/{name.partition(':')[0]}")
+        raise AssertionError((request.method, request.path))
+
+    def _delete(self, name: str) -> Answer:
+        gone = self.files.pop(name, None) or self.jobs.pop(name, None)
+        return _found({} if gone else None)
+
+    def reply(self) -> Json:
+        return gemini_answer([{"text": OK}])
+
+    def _announce(self, request: Request) -> Answer:
+        assert request.headers["x-goog-upload-command"] == "start"
+        name = f"f{len(self.names) + 1}"
+        self.names[f"files/{name}"] = request.json["file"]["display_name"]
+        where = f"http://{request.headers['host']}/upload/here/{name}?upload_id=1"
+        return Answer(b"", headers={"x-goog-upload-url": where})
+
+    def _upload(self, name: str, request: Request) -> Answer:
+        assert request.headers["x-goog-upload-command"] == "upload, finalize"
+        self.files[f"files/{name}"] = request.body
+        return Answer({"file": {"name": f"files/{name}"}})
+
+    def _list_files(self) -> Answer:
+        files = [{"name": name, "displayName": self.names.get(name, "")} for name in self.files]
+        return Answer({"files": files} if files else {})
+
+    def _content(self, name: str) -> Answer:
+        return Answer(self.files[name]) if name in self.files else _found(None)
+
+    def _create(self, body: Json) -> Answer:
+        batch = body["batch"]
+        lines = _lines(self.files[batch["inputConfig"]["fileName"]])
+        assert all(set(line) == {"key", "request"} for line in lines)
+        job = self.add_job(batch["displayName"], lines, [line["request"] for line in lines])
+        del self.jobs[job.id]
+        job.id = f"batches/{job.id}"
+        self.jobs[job.id] = job
+        return Answer(self._object(job))
+
+    def _object(self, job: Job) -> Json:
+        state = {"running": "RUNNING", "cancelling": "RUNNING"}.get(job.state, job.state)
+        metadata: Json = {"displayName": job.token, "state": f"BATCH_STATE_{state}"}
+        metadata["batchStats"] = {"requestCount": str(len(job.lines))}
+        found: Json = {"name": job.id, "metadata": metadata}
+        result = f"files/result-{job.id.partition('/')[2]}"
+        if result in self.files:
+            found["response"] = {"responsesFile": result}
+        # `done` stays away, as the SDK overlooks PARTIALLY_SUCCEEDED
+        return found | ({"done": True} if state == "SUCCEEDED" else {})
+
+    def _list(self, query: str) -> Answer:
+        jobs = list(self.jobs.values())
+        start = int(query.partition("pageToken=")[2].partition("&")[0] or 0)
+        found: Json = {"operations": [self._object(job) for job in jobs[start : start + 1]]}
+        return Answer(found | ({"nextPageToken": f"{start + 1}"} if start + 1 < len(jobs) else {}))
+
+    def _poll(self, name: str) -> Answer:
+        job = self.jobs.get(name)
+        if job is None:
+            return _found(None)
+        self.advance(job)
+        return Answer(self._object(job))
+
+    def _cancel(self, name: str) -> Answer:
+        self.jobs[name].state = "cancelling"
+        return Answer({})
+
+    def end(self, job: Job, state: str) -> None:
+        job.state = state.upper()
+        if state in ("FAILED", "failed"):
+            return
+        lines: list[Json] = []
+        for place, line in enumerate(job.lines):
+            if place not in self.refused:
+                lines.append({"key": line["key"], "response": self.reply()})
+            else:
+                lines.append({"key": line["key"], "error": {"code": 13, "message": "overheated"}})
+        self.files[f"files/result-{job.id.partition('/')[2]}"] = _raw(self.change(lines[::-1]))
+
+
+VENDORS: Mapping[str, type[Vendor]] = {
+    "openai": OpenAIVendor,
+    "anthropic": AnthropicVendor,
+    "gemini": GeminiVendor,
+}
+"""By provider."""

@@ -29,6 +29,7 @@ from callscore.engine.loop import Shutdown
 
 STORED_AT_ONCE = 256
 """Replies that share a commit."""
+MOST_UPLOADS = 10
 MOST_DOWNLOADS = 3
 """How often results are downloaded if some are missing."""
 _REFUSED = NEVER_REPEATED - {"not_sent"}
@@ -131,6 +132,11 @@ class OpenJob:
         """Its requests."""
         return self._items.values()
 
+    @property
+    def is_left(self) -> bool:
+        """Whether its results are not collected yet."""
+        return self.job.state not in ("collected", "deleted")
+
     async def drive(self) -> None:
         """Take the job from its state to the end; a shutdown leaves it as it is."""
         steps: Mapping[JobState, Callable[[], Awaitable[None]]] = {
@@ -154,7 +160,7 @@ class OpenJob:
         job = msgspec.structs.replace(self.job, state=state, changed_at=TIMING.now(), **changes)
         self._desk.jobs.write(job)
         self.job = job
-        self._tell(job.why)
+        self._tell(str(changes.get("why", "")))
 
     def _tell(self, text: str) -> None:
         job = self.job
@@ -169,7 +175,7 @@ class OpenJob:
         self._desk.budget.settle(job.reserved_usd, spent_usd + uncertain_usd)
         if uncertain_usd:
             self._owner.count_uncertain(uncertain_usd)
-        self._tell(job.why)
+        self._tell("")
 
     async def _pause(self, seconds: float) -> None:
         """Wait; a shutdown request leaves the job as it is."""
@@ -189,10 +195,13 @@ class OpenJob:
             return
         wait = TIMING.first_poll_s
         lines = self._owner.lines_of(self.job, self._items)
+        uploads = 0
         while isinstance(found := await self._api.upload(self.job, lines), AttemptFailed):
-            if found.kind in _REFUSED:
+            uploads += 1
+            if found.kind in _REFUSED or uploads >= MOST_UPLOADS:
                 await self._refuse(found)
                 return
+            self._tell(found.message)
             await self._pause(wait)
             wait = min(2 * wait, TIMING.poll_s)
             await self._api.remove_uploads(self.job)  # a lost answer: the file may have arrived
@@ -214,7 +223,7 @@ class OpenJob:
                 return
             if found.kind not in _NOT_DONE:
                 return  # no answer: it may exist
-            self._write("uploaded")
+            self._write("uploaded", why=found.message)
             await self._pause(max(wait, found.retry_after_s or 0.0))
             wait = min(2 * wait, TIMING.poll_s)
 
@@ -282,6 +291,7 @@ class OpenJob:
     async def _give_up(self, why: str) -> None:
         """The results of a job will not come; all of it may be billed."""
         self.job = msgspec.structs.replace(self.job, why=why)
+        self._tell(why)
         self._finish(uncertain_usd=self.job.reserved_usd)
         for item in self._items.values():
             await self._owner.leave_over(item, f"batch: {why}")

@@ -39,6 +39,7 @@ from callscore.core.run import (
     RunItem,
     RunStatus,
     RunSummary,
+    Stopping,
     Work,
 )
 from callscore.engine import batch_job
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_JOBS = 3
 """How many jobs a request may be in (`then: batch`)."""
+SOON_S = 0.5
+"""Nothing is said about a shutdown before: jobs that are only awaited are left at once."""
 LINE_BYTES = 200
 """What a line has besides the body of the request, at most."""
 
@@ -187,7 +190,8 @@ class ModelBatches:
                 yield
 
     def _status(self, summary: ModelSummary) -> RunStatus:
-        if self._stop.requested and (summary.not_run or self._to_send_live):
+        left = summary.not_run or self._to_send_live
+        if left and (self._stop.requested or any(job.is_left for job in self._open.values())):
             return "interrupted"
         return "budget" if self._queue.out_of_budget else "complete"
 
@@ -213,6 +217,9 @@ class ModelBatches:
             await asyncio.wait((working, *waiting), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 patience_s = self._stop.patience_s(self._session.options)
+                await asyncio.wait((working,), timeout=SOON_S)
+                if not working.done():
+                    self._session.on_event(Stopping(len(self._tasks), patience_s))
                 waiting.append(asyncio.ensure_future(self._stop.grace(patience_s)))
                 await asyncio.wait((working, waiting[1]), return_when=asyncio.FIRST_COMPLETED)
             if working.done():

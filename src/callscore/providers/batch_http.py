@@ -73,10 +73,14 @@ class BatchHttp:
         return failure(answer, error, endpoint.host, self._access.secrets)
 
     async def json(
-        self, method: str, url: URL, data: bytes | BinaryIO | FormData | None = None
+        self,
+        method: str,
+        url: URL,
+        data: bytes | BinaryIO | FormData | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any] | AttemptFailed:
         """The object in a response, or why there is none."""
-        answer = await self.call(method, url, data)
+        answer = await self.call(method, url, data, headers=headers)
         return answer if isinstance(answer, AttemptFailed) else decode_object(answer.body)
 
 
@@ -107,4 +111,12 @@ def make_batch_api(wire_format: WireFormat, model: str, http: BatchHttp) -> Batc
         from callscore.providers.openai_batch import OpenAIBatch
 
         return OpenAIBatch(wire_format.path(model), http)
+    if wire_format.kind.startswith("anthropic"):
+        from callscore.providers.anthropic_batch import AnthropicBatch
+
+        return AnthropicBatch(http)
+    if wire_format.kind == "gemini":
+        from callscore.providers.gemini_batch import GeminiBatch
+
+        return GeminiBatch(wire_format.path(model), http)
     raise ConfigError(f"mode: batch: no batch API is known for {wire_format.kind}")

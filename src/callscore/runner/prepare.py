@@ -231,6 +231,15 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 
+def _check_batches(config: EvalConfig, options: RunOptions) -> None:
+    """Refuse jobs that nothing would remember."""
+    if options.unstored and any(spec.mode == "batch" for spec in config.models):
+        raise UsageError(
+            "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
+            "expected mode: live"
+        )
+
+
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
     if config.scenarios and config.scenario_settings.history == "own":
@@ -245,6 +254,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
     """
     options.check_targets(config)
+    _check_batches(config, options)
     if not config.scenarios:
         options.refuse_scenario_options()
     if options.race:

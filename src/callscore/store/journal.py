@@ -53,6 +53,7 @@ from callscore.store.run_records import (
     failures_of,
     find_run,
     find_unfinished_run,
+    hold_run,
     record_race,
     take_run,
 )
@@ -140,6 +141,13 @@ class Journal:
         """
         with map_sqlite_errors(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
+        return OpenRun(self, run_id)
+
+    def hold_run(self, run_id: int) -> OpenRun:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
+        self.run(run_id)
+        with map_sqlite_errors(self.path), transaction(self._connection):
+            hold_run(self._connection, run_id)
         return OpenRun(self, run_id)
 
     def open_cache(self) -> ReplyCache:

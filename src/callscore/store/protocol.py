@@ -103,6 +103,10 @@ class KeepsJobs(Protocol):
         """All jobs."""
         ...
 
+    def hold_run(self, run_id: int) -> RunLedger:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
+        ...
+
 
 class Store(Protocol):
     """Replies and runs. Reads are immediate; replies are written by a `RunLedger`."""
