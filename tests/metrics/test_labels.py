@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.metrics.labels import Averaging, Pair, accuracy, macro_f1
+from callscore.metrics.classification import Averaging, Pair, accuracy, macro_f1
 
 CLASSES = ("positive", "neutral", "negative")
 PAIRS = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.metrics.sets import Counts, counts, f1, precision, recall
+from callscore.metrics.classification import Counts, counts, f1, precision, recall
 
 NUMBER = st.integers(0, 1000)
 COUNTS = st.builds(Counts, NUMBER, NUMBER, NUMBER)

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.measure import Measure
-from callscore.stats.claimed_scores import (
+from callscore.stats.claims import (
     ClaimedScores,
     ClaimInput,
     claim_scores,
     difference_limits,
+    mean_limits,
+    unseen_share,
 )
-from callscore.stats.claims import mean_limits, unseen_share
 from callscore.stats.contributions import (
     CALL_BLOCKED,
     EVALUATED,
