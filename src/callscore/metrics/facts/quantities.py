@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from callscore.core.lazy import lazy_regex
-from callscore.metrics.facts.extraction import identifier_at, is_name, make_identifier
 from callscore.metrics.facts.fact import CLOCK, FactMatch, Key, Kind, full_hour
+from callscore.metrics.facts.identifiers import identifier_at, is_name, make_identifier
 from callscore.metrics.facts.lexicon import (
     LONGEST_UNSPACED,
     NO_MEANING,

@@ -1,4 +1,4 @@
-"""QA forms of all vendors: sections, questions, options with points, conditions, and their words."""
+"""QA forms of all vendors: sections, questions, options with points, conditions, in words."""
 
 from __future__ import annotations
 
