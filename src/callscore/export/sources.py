@@ -34,9 +34,9 @@ from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
+from callscore.store.address import open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
-from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.suites.registry import Catalog, NamesOf, all_suites, template_of
 
@@ -249,8 +249,8 @@ EVAL_FILE_CHANGED = (
 
 def newest_run(config: EvalConfig) -> int:
     """Return the id of the newest run of an eval file, preferably one of its current version."""
-    with _journal(config.store) as journal:
-        runs = [record for record in journal.runs() if record.header.name == config.name]
+    with open_store(config.store, only_reading=True) as store:
+        runs = [record for record in store.runs() if record.header.name == config.name]
     same = [
         run
         for run in runs
@@ -264,14 +264,8 @@ def newest_run(config: EvalConfig) -> int:
 
 
 def _record(store: Path, run_id: int) -> RunRecord:
-    with _journal(store) as journal:
-        return journal.run(run_id)
-
-
-def _journal(store: Path) -> Journal:
-    if not store.exists():
-        raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
-    return Journal(store, only_reading=True)
+    with open_store(store, only_reading=True) as opened:
+        return opened.run(run_id)
 
 
 def _eval_file(record: RunRecord, store: Path) -> Path:
