@@ -153,7 +153,7 @@ def _score_given(
             for name, some in given.items()
         }
         try:
-            config = read_single_cases(msgspec.structs.replace(config, **files))
+            config = read_other_files(msgspec.structs.replace(config, **files))
             return score_files(config, targets, progress)
         except DataError as error:
             raise _with_record_number(error, folder) from None
@@ -269,8 +269,15 @@ def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
             return scorecard(config, scoring.finish(), judge_runner)
 
 
-def read_single_cases(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
-    """The config with the cases of `.json` files that have only one; raises DataError."""
+def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
+    """The config with the cases of files that are not JSON Lines; raises DataError.
+
+    These are `.json` files that have only one, and scenarios of other packages (`SUITE:FOLDER`).
+    """
+    if any(":" in str(path) for path in config.cases):
+        from callscore.config.scenarios import with_scenario_cases
+
+        config = with_scenario_cases(config)
     if not config.has_json_files:
         return config
     from callscore.evaluate.single_cases import read_json_files
@@ -306,7 +313,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
     from callscore.scorecard.floors import DataFloors
 
-    config = read_single_cases(ScoreConfig(cases=paths), need_output=False)
+    config = read_other_files(ScoreConfig(cases=paths), need_output=False)
     tasks = tasks_for(config)
     seen: set[str] = set()
     counts: dict[str, int] = {}
