@@ -14,6 +14,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
+from callscore.core.blocks import BlockSize
 from callscore.core.case import turns
 from callscore.core.errors import MissingExtra, StoreError, UsageError
 from callscore.export.report_file import write_folder, write_report
@@ -77,8 +78,7 @@ def test_28_4_parts_are_blocks_and_the_mark_comes_last(
     sample: ReportSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = rows_of(sample)
-    monkeypatch.setattr(parquet, "CASES_PER_PART", 8)
-    monkeypatch.setattr(parquet, "CASES_PER_ROW_GROUP", 3)
+    monkeypatch.setattr(parquet, "BLOCK", BlockSize(sub_block=4, sub_blocks=2))
     names = [name for name, _ in parquet.write_files(sample, ReportOptions())]
     parts = -(-len(list(sample.cases)) // 8)
     assert names[-1] == "_SUCCESS"

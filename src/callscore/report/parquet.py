@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 import msgspec
 
+from callscore.core.blocks import BLOCK
 from callscore.core.case import Case
 from callscore.core.errors import MissingExtra, UsageError
 from callscore.core.judging import Verdict
-from callscore.report.dossier_lines import (
+from callscore.report.dossier import (
     CASE_KEYS_KEPT,
     VERDICT_TEXT_KEYS,
     case_object,
@@ -27,8 +28,6 @@ from callscore.report.source import Answer, CaseView, ReportFormat, ReportOption
 
 SUCCESS = "_SUCCESS"
 """Written last: without it, the folder is not complete."""
-CASES_PER_PART = 4_096
-CASES_PER_ROW_GROUP = 256
 PARTITION = "model"
 """The column that is the name of a folder."""
 TEXT_KEYS = ("id", "task", "call_id", "lang", "question")
@@ -126,11 +125,11 @@ def write_files(source: ReportSource, options: ReportOptions) -> Iterator[tuple[
     models = [model.model for model in source.card.models]
     part = _Part(0, models)
     for number, view in enumerate(source.cases):
-        if number and number % CASES_PER_PART == 0:
+        if number and number % BLOCK.cases == 0:
             yield from part.files()
-            part = _Part(number // CASES_PER_PART, models)
+            part = _Part(number // BLOCK.cases, models)
         part.add(view, without_text=without_text)
-        if (number + 1) % CASES_PER_ROW_GROUP == 0:
+        if (number + 1) % BLOCK.sub_block == 0:
             part.flush()
     yield from part.files()
     yield SUCCESS, b""
