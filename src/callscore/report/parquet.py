@@ -6,10 +6,10 @@ and `_SUCCESS` last. Callscore's `query` reads the folder, as do DuckDB, polars,
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import msgspec
 
@@ -175,8 +175,13 @@ class _Part:
         self.flush()
         for (name, model), (buffer, writer) in self._open.items():
             writer.close()
-            folder = f"{name}/{PARTITION}={quote(model, safe='')}" if model else name
+            folder = f"{name}/{PARTITION}={_folder_name(model)}" if model else name
             yield f"{folder}/part-{self._number:05}.parquet", buffer.getvalue().to_pybytes()
+
+
+def _folder_name(text: str) -> str:
+    """Return the text percent-encoded, as Hive readers decode it: no path, no reserved name."""
+    return re.sub(rb"[^\w.-]", lambda found: b"%%%02X" % found[0][0], text.encode()).decode()
 
 
 def _case_row(view: CaseView, *, without_text: bool) -> Row:
