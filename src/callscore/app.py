@@ -30,7 +30,7 @@ from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
-from callscore.store.files import atomic_write, check_targets, lines_of
+from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
 from callscore.store.verdict_records import to_file_record
@@ -203,6 +203,8 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """Items that await a verdict, for people to fill in: JSON Lines or CSV."""
     html: Path | None = None
     """The report as a page; written by the caller."""
+    parquet: Path | None = None
+    """A new folder with tables of cases and answers; written by the caller."""
 
     @property
     def files(self) -> Sequence[Path | None]:
@@ -211,6 +213,11 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
+        if self.parquet is not None:
+            from callscore.report.parquet import load_pyarrow
+
+            load_pyarrow()
+            check_new_folder(self.parquet)
         check_targets((*self.files, *others), inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)

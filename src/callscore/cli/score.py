@@ -199,12 +199,12 @@ def _score_files(
 ) -> Scorecard:
     from callscore.app import score_files
 
-    if targets.html is None:
+    if targets.html is None and targets.parquet is None:
         return score_files(config, targets, progress, form.counting())
-    from callscore.export.report_file import write_html
+    from callscore.export.report_file import write_reports
     from callscore.export.sources import scored_source
 
     with scored_source(config, targets, progress) as source:
-        write_html(source, targets.html)
+        write_reports(source, targets)
         form.add_all(source.cases)
         return source.card

@@ -262,6 +262,12 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> Non
             temporary.path.unlink()
 
 
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder that exists: its files would mix with those of another report."""
+    if path.exists():
+        raise UsageError(f"{path}: exists; expected the name of a new folder")
+
+
 class _Temporary(NamedTuple):
     """A new file in the target folder: renaming is atomic within a file system."""
 
