@@ -14,8 +14,13 @@ from callscore.core.errors import DataError
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.readers import read_form
 from callscore.importers.source import Source
-from callscore.metrics.forms.arithmetic import confusion, mark_of, total
-from callscore.metrics.forms.conditions import chosen_by_points, hidden_questions
+from callscore.metrics.forms.arithmetic import (
+    chosen_by_points,
+    confusion,
+    hidden_questions,
+    mark_of,
+    total,
+)
 from callscore.metrics.forms.form import (
     Form,
     FormQuestion,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from callscore.stats.blocks import CallBlock, TaskSet, make_schedule
-from callscore.stats.e_process import Draws, initial_e_process, log_mean_exp, update_pool
+from callscore.stats.race_tests import Draws, initial_e_process, log_mean_exp, update_pool
 
 QA, TEXT, BOTH = ("qa",), ("text",), ("qa", "text")
 WEIGHTS = {"qa": 0.75, "text": 0.25, "entity": 0.5}

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callscore.stats.blocks import Population, TaskSet, make_schedule
-from callscore.stats.e_process import BET_FRACTIONS
 from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
-from callscore.stats.race_gates import GateTests, RateGate
+from callscore.stats.race_tests import BET_FRACTIONS, GateTests, RateGate
 
 QA: TaskSet = ("qa",)
 IDS = [f"c{at:04d}" for at in range(400)]

@@ -75,8 +75,7 @@ def compare(
     from callscore.comparison.compare import compare as compare_models
     from callscore.comparison.inputs import split_target
     from callscore.config.score import DEFAULT_STORE
-    from callscore.report.comparison_markdown import comparison_markdown
-    from callscore.report.comparison_terminal import comparison_lines
+    from callscore.report.comparison import comparison_lines, comparison_markdown
     from callscore.store.files import check_targets
 
     inputs = [Path(split_target(name)[0]) for name in (first, second)]

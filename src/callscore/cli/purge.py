@@ -46,7 +46,7 @@ def purge(
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.report.numbers import show_count
-    from callscore.store.journal import Journal
+    from callscore.store.address import open_store
     from callscore.store.purge import purge_runs
 
     path = store or DEFAULT_STORE
@@ -56,8 +56,8 @@ def purge(
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
     chosen = list(run_ids)
     if not chosen and path.exists():
-        with Journal(path, only_reading=True) as journal:
-            chosen = [run.id for run in journal.runs() if every or _is_older(run, older_than or 0)]
+        with open_store(path, only_reading=True) as opened:
+            chosen = [run.id for run in opened.runs() if every or _is_older(run, older_than or 0)]
     if not chosen:
         say(f"{path}: no such run")
     else:
@@ -83,13 +83,13 @@ def copies_of(store: Path) -> Path:
 def remove_unused_copies(store: Path, *, every: bool) -> int:
     """Delete the redacted copies if `every` run was, or none is left; how many there were."""
     from callscore.config.redaction import remove_copies
-    from callscore.store.journal import Journal
+    from callscore.store.address import open_store
 
     if not copies_of(store).is_dir():
         return 0
     if not every and store.exists():
-        with Journal(store, only_reading=True) as journal:
-            if journal.runs():
+        with open_store(store, only_reading=True) as opened:
+            if opened.runs():
                 return 0
     return remove_copies(copies_of(store))
 
@@ -122,12 +122,12 @@ class PurgeAfterRun:
         """Delete every run that is not to be stored and that no living process holds."""
         if not self._store.exists() or not self._store.stat().st_size:
             return
-        from callscore.store.journal import Journal
+        from callscore.store.address import open_store
         from callscore.store.purge import purge_runs
 
-        with Journal(self._store, only_reading=True) as journal:
+        with open_store(self._store, only_reading=True) as opened:
             ended = [
-                run.id for run in journal.runs() if run.header.unstored and run.status != "running"
+                run.id for run in opened.runs() if run.header.unstored and run.status != "running"
             ]
         if ended:
             purge_runs(self._store, ended)

@@ -30,7 +30,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.report.safe_text import escape_json
-    from callscore.store.journal import Journal
+    from callscore.store.address import open_store
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
     if not path.exists():
@@ -38,8 +38,8 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     if salvage is not None:
         _salvage(path, salvage)
         path = salvage
-    with Journal(path, only_reading=True) as journal:
-        found = journal.runs()
+    with open_store(path, only_reading=True) as opened:
+        found = opened.runs()
     if as_json:
         for record in found:
             say(escape_json(msgspec.json.encode(record)).decode())

@@ -22,20 +22,24 @@ from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.report.decision import MAY_BE_EQUAL, few_pairs
 from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
-from callscore.stats.call_counts import call_rates, count_calls
 from callscore.stats.contributions import ModelShape
+from callscore.stats.differences import discordant_calls
 from callscore.stats.matrix import ALL_CALLS, ColumnKey, call_matrix, make_units
-from callscore.stats.paired import discordant_calls
-from callscore.stats.pilot import NORMAL, PilotRate, Spread, pilot_rate, spread_of
 from callscore.stats.power import (
     ALPHA,
     LEAST_PAIRS,
+    NORMAL,
     POWER,
+    PilotRate,
+    Spread,
     alpha_per_pair,
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
+    pilot_rate,
+    spread_of,
 )
+from callscore.stats.rates import call_rates, count_calls
 from callscore.stats.resampling import round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
 

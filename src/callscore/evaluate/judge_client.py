@@ -25,7 +25,7 @@ from callscore.engine.loop import Shutdown
 from callscore.engine.retry import RetryingClient, stop_failure
 from callscore.engine.workload import EngineOptions, ModelQueue, PlannedModel, Workload
 from callscore.evaluate.model_identity import ModelIdentities
-from callscore.store.journal import ReplyCache
+from callscore.store.protocol import StoredReplies
 
 TASK = "judge"
 INTERRUPTED = "interrupted"
@@ -46,7 +46,7 @@ class Billing(msgspec.Struct, frozen=True):
 class JudgeCalls:
     """Sends the requests of all judges of a job; a cached reply is never requested again."""
 
-    def __init__(self, cache: ReplyCache | None, billing: Billing | None = None) -> None:
+    def __init__(self, cache: StoredReplies | None, billing: Billing | None = None) -> None:
         self.cache = cache
         self.billing = billing or Billing()
         self.clients: list[JudgeClient] = []

@@ -107,12 +107,12 @@ def _asking(spec: JudgeSpec) -> Asking:
 def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
     """Requests without a run, with their replies in a store."""
     from callscore.evaluate.judge_client import JudgeCalls
-    from callscore.store.journal import Journal
+    from callscore.store.address import open_store
 
     if store is None:
         return JudgeCalls(None)
-    journal = stack.enter_context(Journal(store))
-    return JudgeCalls(stack.enter_context(journal.open_cache()))
+    opened = stack.enter_context(open_store(store))
+    return JudgeCalls(stack.enter_context(opened.open_cache()))
 
 
 def _embedder(choice: str | Embedder | ModelSpec, online: ClientPool) -> Embedder | None:

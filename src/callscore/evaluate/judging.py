@@ -319,7 +319,7 @@ def _disagreement_interval(spent: JudgingCost) -> Interval | None:
     """The interval of the share of audited items on which two judges disagree        STATS §2"""
     if len(spent.audits) < 2:
         return None
-    from callscore.stats.call_counts import interval_of_counts  # numpy
+    from callscore.stats.rates import interval_of_counts  # numpy
 
     found = interval_of_counts(
         {call: (audit.lenient + audit.strict, audit.items) for call, audit in spent.audits.items()}
@@ -331,7 +331,7 @@ def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
     """The interval of the flip rate, from the counts of each call        STATS §2"""
     if len(spent.flips) < 2:  # a single call has no interval
         return msgspec.UNSET
-    from callscore.stats.call_counts import interval_of_counts  # numpy
+    from callscore.stats.rates import interval_of_counts  # numpy
 
     found = interval_of_counts(spent.flips)
     return msgspec.UNSET if found is None else (found.low, found.high)

@@ -11,8 +11,8 @@ from typing import Any
 from callscore.core.comparison import Comparison
 from callscore.core.errors import MissingExtra, UsageError, nearest
 from callscore.core.scorecard import Scorecard
-from callscore.report import comparison_rows as cells
-from callscore.report.cell import TONES
+from callscore.report import comparison as cells
+from callscore.report.cells import TONES
 from callscore.report.html.card_sections import rank_bands_of
 from callscore.report.html.decision import first_screen, statement_list
 from callscore.report.html.page import style_sheet

@@ -34,9 +34,9 @@ from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
+from callscore.store.address import open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
-from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.suites.registry import Catalog, NamesOf, all_suites, template_of
 
@@ -249,8 +249,8 @@ EVAL_FILE_CHANGED = (
 
 def newest_run(config: EvalConfig) -> int:
     """Return the id of the newest run of an eval file, preferably one of its current version."""
-    with _journal(config.store) as journal:
-        runs = [record for record in journal.runs() if record.header.name == config.name]
+    with open_store(config.store, only_reading=True) as store:
+        runs = [record for record in store.runs() if record.header.name == config.name]
     same = [
         run
         for run in runs
@@ -264,14 +264,8 @@ def newest_run(config: EvalConfig) -> int:
 
 
 def _record(store: Path, run_id: int) -> RunRecord:
-    with _journal(store) as journal:
-        return journal.run(run_id)
-
-
-def _journal(store: Path) -> Journal:
-    if not store.exists():
-        raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
-    return Journal(store, only_reading=True)
+    with open_store(store, only_reading=True) as opened:
+        return opened.run(run_id)
 
 
 def _eval_file(record: RunRecord, store: Path) -> Path:
@@ -297,7 +291,7 @@ class TaskPromptBuilder:
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """Take the context from the case files if none is passed."""
         names = None if context is None else context.get(NAMES_KEY)
-        self._names: NamesOf = NamesInData(config.cases)
+        self._names: NamesOf = NamesInData(config.case_sources)
         if names is not None:
             self._names = lambda suite: tuple(names.get(suite.name, ()))
         self._tasks = config.catalog.tasks(self._names)

@@ -6,9 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard
 from callscore.core.template import TemplateRow
-from callscore.report.cell import Cell
-from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
-from callscore.report.corrected_rows import corrected_row
+from callscore.report.cells import (
+    Cell,
+    corrected_row,
+    scorecard_rows,
+    show_score_interval,
+    tasks_run,
+)
 from callscore.report.decision import describe_estimate, state_decision
 from callscore.report.forms import form_document
 from callscore.report.markdown_text import code, prose, statement_items, table

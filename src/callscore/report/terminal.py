@@ -14,9 +14,15 @@ from callscore.core.scorecard import (
     ZeroedRankingLine,
 )
 from callscore.core.template import TemplateRow
-from callscore.report.cell import Cell, ScorecardRow
-from callscore.report.cells import scorecard_rows, show_score_interval, tasks_not_run
-from callscore.report.corrected_rows import ESTIMATE, UNCALIBRATED
+from callscore.report.cells import (
+    ESTIMATE,
+    UNCALIBRATED,
+    Cell,
+    ScorecardRow,
+    scorecard_rows,
+    show_score_interval,
+    tasks_not_run,
+)
 from callscore.report.decision import sampled_unit, show_rank, state_decision
 from callscore.report.decision_lines import STYLES, statement_lines
 from callscore.report.judging_text import judging_text

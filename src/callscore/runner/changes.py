@@ -9,7 +9,8 @@ from callscore.report.numbers import show_count, show_money
 from callscore.runner.cases import work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
 from callscore.runner.run_key import RunKey
-from callscore.store.journal import Journal
+from callscore.store.address import open_store
+from callscore.store.protocol import Store
 from callscore.store.run_records import RunHeader, RunRecord
 
 
@@ -32,13 +33,13 @@ def find_change(prepared: PreparedRun) -> RunChange | None:
     store = prepared.config.store
     if not store.exists():
         return None
-    with Journal(store, only_reading=True) as journal:
-        return change_since(prepared, journal, prepared.header)
+    with open_store(store, only_reading=True) as opened:
+        return change_since(prepared, opened, prepared.header)
 
 
-def change_since(prepared: PreparedRun, journal: Journal, header: RunHeader) -> RunChange | None:
+def change_since(prepared: PreparedRun, store: Store, header: RunHeader) -> RunChange | None:
     """The change since the unfinished run; None if it can be continued."""
-    record = journal.find_unfinished(header)
+    record = store.find_unfinished(header)
     if record is None:
         return None
     what = _difference(record.header, header, prepared)
@@ -49,9 +50,9 @@ def change_since(prepared: PreparedRun, journal: Journal, header: RunHeader) -> 
     for model in prepared.models:
         cases, repeats = prepared.read_cases(), prepared.config.repeats
         for work in work_of(model.spec.name, model.provider, cases, repeats):
-            if journal.find_reply(work.request.key) is not None:
+            if store.find_reply(work.request.key) is not None:
                 continue
-            if not journal.has_answered(record.id, work):
+            if not store.has_answered(record.id, work):
                 new += 1
                 continue
             again += 1

@@ -16,7 +16,7 @@ from callscore.core.verdict_rules import DOCUMENT
 from callscore.judges.prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, PreparedRun, price_of
-from callscore.store.journal import Journal
+from callscore.store.address import open_store
 from callscore.suites.registry import suite_of
 
 BYTES_PER_TOKEN = 4
@@ -55,8 +55,8 @@ def dry_run(prepared: PreparedRun) -> list[Estimate]:
     store = prepared.config.store
     if not store.exists():
         return _estimate(prepared, lambda key: False)
-    with Journal(store, only_reading=True) as journal:
-        return _estimate(prepared, lambda key: journal.find_reply(key) is not None)
+    with open_store(store, only_reading=True) as opened:
+        return _estimate(prepared, lambda key: opened.find_reply(key) is not None)
 
 
 def _estimate(prepared: PreparedRun, is_paid: IsPaid) -> list[Estimate]:

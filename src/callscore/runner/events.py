@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from callscore.core.run import Completed, Event, OnEvent, Stopping, Uncertain
 from callscore.runner.scoring import RunScoring
-from callscore.store.journal import OpenRun
+from callscore.store.protocol import RunLedger
 
 
-def billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
+def billing_events(ledger: RunLedger, on_event: OnEvent) -> OnEvent:
     """Record what lost attempts of models and judges may cost."""
 
     def emit(event: Event) -> None:
@@ -18,7 +18,7 @@ def billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
     return emit
 
 
-def scoring_events(on_event: OnEvent, scoring: RunScoring, ledger: OpenRun) -> OnEvent:
+def scoring_events(on_event: OnEvent, scoring: RunScoring, ledger: RunLedger) -> OnEvent:
     """Pass the replies of models to scoring as they arrive."""
 
     def emit(event: Event) -> None:

@@ -19,7 +19,7 @@ from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.addresses import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
-from callscore.store.journal import Journal
+from callscore.store.protocol import Store
 
 WORD_OK = "Reply with the word ok."
 PROMPT = Prompt((Message("user", WORD_OK),))
@@ -93,10 +93,10 @@ def small_prompt(work: Prompt | None, *, is_local: bool = False) -> Prompt:
 
 
 def trials_of(
-    prepared: PreparedRun, journal: Journal, judges: Sequence[PlannedModel], cases: CaseStream
+    prepared: PreparedRun, store: Store, judges: Sequence[PlannedModel], cases: CaseStream
 ) -> list[Trial]:
     """The small requests of a run: to online models with open work, then to judges."""
-    left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
+    left = [(model, _open_work(prepared, store, model, cases)) for model in prepared.models]
     trials = [
         Trial(model.spec, model.provider, _small_prompt(model.spec, work.request.prompt))
         for model, work in left
@@ -115,14 +115,12 @@ def _small_prompt(spec: ModelSpec, work: Prompt | None) -> Prompt:
 
 
 def _open_work(
-    prepared: PreparedRun, journal: Journal, model: ModelHandle, cases: CaseStream
+    prepared: PreparedRun, store: Store, model: ModelHandle, cases: CaseStream
 ) -> Work | None:
     """The first request without a reply; cases read for it stay in the stream."""
     with closing(cases.reader()) as reader:
         work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
-        return next(
-            (piece for piece in work if journal.find_reply(piece.request.key) is None), None
-        )
+        return next((piece for piece in work if store.find_reply(piece.request.key) is None), None)
 
 
 class PreflightFailed(ConfigError):

@@ -10,7 +10,7 @@ from callscore.core.run import Completed
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.evaluate.reply_source import CaseReplies
 from callscore.runner.prepare import ModelHandle
-from callscore.store.journal import Journal
+from callscore.store.protocol import Store
 
 MOST_IN_MEMORY = 1_000
 """Replies in memory until their case is scored; others are read from the journal."""
@@ -20,9 +20,9 @@ class RunReplies:
     """The replies of one run: from memory if they have just arrived, else from the journal."""
 
     def __init__(
-        self, journal: Journal, run_id: int, models: Sequence[ModelHandle], repeats: int
+        self, store: Store, run_id: int, models: Sequence[ModelHandle], repeats: int
     ) -> None:
-        self._journal = journal
+        self._store = store
         self._run_id = run_id
         self._wanted = len(models) * repeats
         """Replies per case."""
@@ -143,7 +143,7 @@ class RunReplies:
                 self.answered_by.count(model, reply.model, reply.asked_as)
 
     def _read_journal(self, case_id: str) -> CaseReplies:
-        return self._journal.replies_to(self._run_id, case_id)
+        return self._store.replies_to(self._run_id, case_id)
 
     def _take_from_memory(self, case_id: str) -> CaseReplies | None:
         """Remove and return the replies to a case, if all of them are in memory."""

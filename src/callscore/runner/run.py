@@ -36,7 +36,8 @@ from callscore.runner.preflight import (
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
-from callscore.store.journal import Journal, OpenRun
+from callscore.store.address import open_store
+from callscore.store.protocol import RunLedger, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class _Job(NamedTuple):
 
     plan: Workload
     trials: Sequence[Trial]
-    ledger: OpenRun
+    ledger: RunLedger
     scoring: RunScoring
     next_round: NextRound | None
     emit: OnEvent
@@ -110,12 +111,12 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
 
         start_race = prepare_race(prepared)
     try:
-        with Journal(prepared.config.store) as journal, _open_run(prepared, journal) as run:
+        with open_store(prepared.config.store) as store, _open_run(prepared, store) as run:
             ledger = run.ledger
             emit = billing_events(ledger, on_event)
             account = Billing(options, ledger.id, emit)
             calls = JudgeCalls(ledger, account) if prepared.config.scoring.is_judged else None
-            replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
+            replies = RunReplies(store, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 RunScoring(prepared, replies, calls, to_score) as scoring,
                 (
@@ -125,23 +126,21 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                 ) as race,
             ):
                 job = _Job(
-                    plan=plan.with_spending(journal.run(ledger.id).spent_usd),
-                    trials=_trials(prepared, journal, calls, cases),
+                    plan=plan.with_spending(store.run(ledger.id).spent_usd),
+                    trials=_trials(prepared, store, calls, cases),
                     ledger=ledger,
                     scoring=scoring,
-                    next_round=_next_rounds(prepared, journal, ledger.id),
+                    next_round=_next_rounds(prepared, store, ledger.id),
                     emit=emit,
-                    spent_usd=lambda: journal.run(ledger.id).spent_usd,
+                    spent_usd=lambda: store.run(ledger.id).spent_usd,
                     race=race,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
-                ran = RunResult(
-                    ledger.id, summary, preflights, failures=journal.failures(ledger.id)
-                )
+                ran = RunResult(ledger.id, summary, preflights, failures=store.failures(ledger.id))
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _add_card(ran, scoring, race)
-                journal.record_race(ledger.id, None if ran.card is None else ran.card.race)
+                store.record_race(ledger.id, None if ran.card is None else ran.card.race)
                 run.status = summary.status
                 return ran
     except _Interrupted as interrupted:
@@ -246,23 +245,23 @@ def _mark_unanswered(summary: RunSummary) -> RunSummary:
 class _RunStatus:
     """An open run, and its status when it is closed."""
 
-    def __init__(self, ledger: OpenRun) -> None:
+    def __init__(self, ledger: RunLedger) -> None:
         self.ledger = ledger
         self.status: RunStatus = "interrupted"
 
 
 @contextmanager
-def _open_run(prepared: PreparedRun, journal: Journal) -> Iterator[_RunStatus]:
+def _open_run(prepared: PreparedRun, store: Store) -> Iterator[_RunStatus]:
     """The resumed run, or a new one; closed with its current status."""
     header, resume = prepared.header, prepared.options.resume
     if resume:
         from callscore.runner.changes import change_since, describe_change
 
-        change = change_since(prepared, journal, header)
+        change = change_since(prepared, store, header)
         if change is not None and not prepared.options.accept_changed:
             raise UsageError(f"{describe_change(change)}; --yes starts the new run")
         resume = change is None
-    run = _RunStatus(journal.open_run(header, resume=resume))
+    run = _RunStatus(store.open_run(header, resume=resume))
     unused = False
     try:
         yield run
@@ -275,11 +274,11 @@ def _open_run(prepared: PreparedRun, journal: Journal) -> Iterator[_RunStatus]:
             run.ledger.drop()
 
 
-def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRound | None:
+def _next_rounds(prepared: PreparedRun, store: Store, run_id: int) -> NextRound | None:
     """Rounds of requests that depend on earlier replies, if there are any."""
 
     def stored_replies(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        return journal.replies_to(run_id, case_id).get(model, {})
+        return store.replies_to(run_id, case_id).get(model, {})
 
     models = {model.spec.name: model for model in prepared.models}
     known = frozenset(prepared.survey.ids)
@@ -301,14 +300,14 @@ def _next_rounds(prepared: PreparedRun, journal: Journal, run_id: int) -> NextRo
             return None
         added = sum(work.case_id not in known for of_model in works.values() for work in of_model)
         if added:
-            journal.add_work(run_id, added)
+            store.add_work(run_id, added)
         planned = {
             name: PlannedModel(model.spec, model.provider, work, len(work))
             for name, model in models.items()
             if (work := works.get(name))
         }
         plan = Workload(planned, _plan_options(prepared))
-        return plan.with_spending(journal.run(run_id).spent_usd)
+        return plan.with_spending(store.run(run_id).spent_usd)
 
     return next_round
 
@@ -322,23 +321,20 @@ def _add_card(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) 
 
 def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
     """Score a stored run again; nothing is sent."""
-    store = prepared.config.store
-    if not store.exists():
-        raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
-    with Journal(store, only_reading=True) as journal:
-        record = journal.run(run_id)
+    with open_store(prepared.config.store, only_reading=True) as store:
+        record = store.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(
                 f"run {run_id} was made with other data than {prepared.config.path} has now, "
                 "or with another --limit; expected the same data and --limit"
             )
-        replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)
+        replies = RunReplies(store, run_id, prepared.models, prepared.config.repeats)
         replies.end()
         cases = CaseStream(prepared.sources).reader()
         with ExitStack() as stack:
             calls: JudgeCalls | None = None
             if prepared.config.scoring.is_judged:
-                answers = stack.enter_context(journal.open_cache())
+                answers = stack.enter_context(store.open_cache())
                 calls = JudgeCalls(answers, Billing(sends=False))
             scoring = stack.enter_context(RunScoring(prepared, replies, calls, cases))
             if calls is not None and not loop.run(scoring.follow):
@@ -389,11 +385,11 @@ def _plan(prepared: PreparedRun, cases: CaseStream) -> Workload:
 
 
 def _trials(
-    prepared: PreparedRun, journal: Journal, calls: JudgeCalls | None, cases: CaseStream
+    prepared: PreparedRun, store: Store, calls: JudgeCalls | None, cases: CaseStream
 ) -> Sequence[Trial]:
     """The preflight requests; none if they are not wanted, or if no model or judge is online."""
     judges = [client.planned for client in calls.clients] if calls is not None else []
     online = judges or any(model.online for model in prepared.models)
     if not online or not prepared.options.preflight:
         return ()
-    return trials_of(prepared, journal, judges, cases)
+    return trials_of(prepared, store, judges, cases)

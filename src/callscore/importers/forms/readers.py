@@ -21,7 +21,7 @@ from callscore.importers.tables import (
     normalise_column,
     read_tables,
 )
-from callscore.metrics.forms.conditions import simple_conditions
+from callscore.metrics.forms.arithmetic import simple_conditions
 from callscore.metrics.forms.form import (
     DASHES,
     NO,

@@ -9,8 +9,7 @@ from callscore.core.interval import FEW_CALLS
 from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.core.template import TemplateRow
-from callscore.report.cell import TONES
-from callscore.report.cells import show_score_interval, tasks_run
+from callscore.report.cells import TONES, show_score_interval, tasks_run
 from callscore.report.decision import Statement, describe_estimate, show_band, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag

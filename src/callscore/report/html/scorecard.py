@@ -6,9 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore
 from callscore.core.template import TemplateRow
-from callscore.report.cell import PASS, TONES, Cell, ScorecardRow
-from callscore.report.cells import scorecard_rows, show_score_interval, tasks_run
-from callscore.report.corrected_rows import limits_remark, show_estimate
+from callscore.report.cells import (
+    PASS,
+    TONES,
+    Cell,
+    ScorecardRow,
+    limits_remark,
+    scorecard_rows,
+    show_estimate,
+    show_score_interval,
+    tasks_run,
+)
 from callscore.report.html.parts import chip, collapsible, figure, model_name, section, table
 from callscore.report.html.parts import row as table_row
 from callscore.report.markup import Child, Html, join, tag

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.stats.e_process import (
+from callscore.stats.race_tests import (
     Array,
     Draws,
     EProcess,

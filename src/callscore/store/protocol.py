@@ -1,0 +1,147 @@
+"""What a store offers, wherever it is: a file on this machine, or a database.
+
+`open_store` in `address` opens one; `tests/store/test_contract.py` holds for every store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, Self
+
+from msgspec import UnsetType
+
+from callscore.core.case import Failed, Reply
+from callscore.core.race import RaceCard
+from callscore.core.run import CachedReply, Ledger, RunStatus, Work
+from callscore.store.run_records import Failure, RunHeader, RunRecord
+
+
+class StoredReplies(Protocol):
+    """Paid replies, shared by all processes: each is durable before it is used."""
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        ...
+
+    def close(self) -> None:
+        """Write what is left, and release everything."""
+        ...
+
+    def find_reply(self, key: bytes) -> CachedReply | None:
+        """The stored reply to this request, if there is one."""
+        ...
+
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
+        """Lock a request until it is released; returns the reply if another process has stored
+        one.
+        """
+        ...
+
+    def release(self, key: bytes) -> None:
+        """Unlock the request."""
+        ...
+
+    def judge_keys(self, run_id: int) -> set[bytes]:
+        """The keys of the requests to judges that a run has paid for."""
+        ...
+
+    async def keep_judge_reply(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
+        """Store a judge's paid reply and the run that paid for it; returns the reply that counts.
+
+        If a reply to the same request exists, that one counts.
+        """
+        ...
+
+
+class RunLedger(StoredReplies, Ledger, Protocol):
+    """A run in progress, held by this process."""
+
+    id: int
+
+    @property
+    def superseded(self) -> bool:
+        """Whether the store may hold other replies than it was given: earlier ones are kept."""
+        ...
+
+    def add_uncertain_cost(self, usd: float) -> None:
+        """Add the possible cost of a lost attempt; it is durable with the next commit."""
+        ...
+
+    def charge_preflight(self, usd: float) -> None:
+        """Record what this run has paid for its preflight."""
+        ...
+
+    def drop(self) -> None:
+        """Release the run, and delete it if it has no results."""
+        ...
+
+    def end(self, status: RunStatus) -> None:
+        """Write what is left, record how the run ended, and release it."""
+        ...
+
+
+class Store(Protocol):
+    """Replies and runs. Reads are immediate; replies are written by a `RunLedger`."""
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        ...
+
+    def close(self) -> None:
+        """Close the store."""
+        ...
+
+    def open_run(self, header: RunHeader, *, resume: bool = False) -> RunLedger:
+        """Lock a run for this process: the unfinished one of this name and config, or a new one.
+
+        Raises UsageError if a living process holds it, or if the data has changed.
+        """
+        ...
+
+    def open_cache(self) -> StoredReplies:
+        """The replies of judges without a run."""
+        ...
+
+    def runs(self) -> list[RunRecord]:
+        """Every run, newest first, with status, coverage and cost."""
+        ...
+
+    def run(self, run_id: int) -> RunRecord:
+        """One run; raises UsageError if it does not exist."""
+        ...
+
+    def find_unfinished(self, header: RunHeader) -> RunRecord | None:
+        """The unfinished run of this name that is most similar to this one."""
+        ...
+
+    def has_answered(self, run_id: int, work: Work) -> bool:
+        """Whether a run has a reply of this model to this case, to any prompt."""
+        ...
+
+    def find_reply(self, key: bytes) -> CachedReply | None:
+        """The reply to a request; None if there is none, or if it is damaged."""
+        ...
+
+    def replies_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
+        """The replies of a run to one case, by model and repeat."""
+        ...
+
+    def record_race(self, run_id: int, race: RaceCard | UnsetType | None) -> None:
+        """Store the result of a race; None or UNSET if the run was not a race."""
+        ...
+
+    def failures(self, run_id: int) -> list[Failure]:
+        """The most frequent cause of failure of every model of a run."""
+        ...
+
+    def add_work(self, run_id: int, pieces: int) -> None:
+        """Add work that was not known when the run began."""
+        ...
