@@ -55,10 +55,12 @@ if TYPE_CHECKING:
         Strategy,
     )
     from callscore.core.verdict_rules import VerdictRules
-    from callscore.importers.conversation import Conversation, RawTurn, SkippedPart
-    from callscore.importers.conversation_builder import (
+    from callscore.importers.conversation import (
         CallDetails,
+        Conversation,
         ImportContext,
+        RawTurn,
+        SkippedPart,
         build_conversation,
     )
     from callscore.importers.formats import ImportFormat

@@ -7,11 +7,16 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
 from callscore.importers.source import Source, convert
-from callscore.importers.timed_words import TimedWord, join_words
-from callscore.importers.times import parse_date
+from callscore.importers.times import TimedWord, join_words, parse_date
 
 
 class _Utterance(msgspec.Struct, rename="pascal"):

@@ -10,10 +10,16 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.conversation import Conversation, ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
-from callscore.importers.records import has_items, has_record, read_records
-from callscore.importers.source import Source, convert
+from callscore.importers.conversation import (
+    CallDetails,
+    Conversation,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
+from callscore.importers.source import Source, convert, has_items, has_record, read_records
 from callscore.importers.times import parse_date
 
 

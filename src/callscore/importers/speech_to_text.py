@@ -7,12 +7,16 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
-from callscore.importers.records import has_items, has_record, read_records
-from callscore.importers.source import Source, convert
-from callscore.importers.timed_words import TimedWord, join_words
-from callscore.importers.times import parse_duration
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
+from callscore.importers.source import Source, convert, has_items, has_record, read_records
+from callscore.importers.times import TimedWord, join_words, parse_duration
 
 TICKS_PER_SECOND = 10_000_000
 """Azure counts in ticks of 100 nanoseconds."""
