@@ -44,6 +44,11 @@ def parse_duration(text: str | None) -> float | None:
     return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0)
 
 
+def milliseconds(value: float | None) -> float | None:
+    """The seconds of a number of milliseconds; None of none."""
+    return None if value is None else value / 1000
+
+
 def parse_cell_time(value: object) -> float | None:
     """The seconds of a cell: a number of seconds, a clock time, a date or a duration."""
     if isinstance(value, bool) or value is None:
