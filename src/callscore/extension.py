@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Threshold,
     )
     from callscore.core.strict_json import Parsed, read_object
-    from callscore.core.suite import DataNames, NamesSource, StandaloneTask
+    from callscore.core.suite import DataNames, NamesSource, ScenarioReader, StandaloneTask
     from callscore.core.task import (
         BenchmarkLayer,
         EarlierReply,
@@ -118,6 +118,7 @@ __all__ = [
     "ReportFormat",
     "ReportOptions",
     "ReportSource",
+    "ScenarioReader",
     "ScoreSettings",
     "Severity",
     "Similarity",
@@ -168,7 +169,7 @@ _MODULES = {
         "Threshold",
     ),
     "core.strict_json": ("Parsed", "read_object"),
-    "core.suite": ("DataNames", "NamesSource", "StandaloneTask"),
+    "core.suite": ("DataNames", "NamesSource", "ScenarioReader", "StandaloneTask"),
     "core.task": (
         "BenchmarkLayer",
         "EarlierReply",
