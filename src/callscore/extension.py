@@ -55,10 +55,12 @@ if TYPE_CHECKING:
         Strategy,
     )
     from callscore.core.verdict_rules import VerdictRules
-    from callscore.importers.conversation import Conversation, RawTurn, SkippedPart
-    from callscore.importers.conversation_builder import (
+    from callscore.importers.conversation import (
         CallDetails,
+        Conversation,
         ImportContext,
+        RawTurn,
+        SkippedPart,
         build_conversation,
     )
     from callscore.importers.formats import ImportFormat
@@ -180,8 +182,14 @@ _MODULES = {
         "Strategy",
     ),
     "core.verdict_rules": ("VerdictRules",),
-    "importers.conversation": ("Conversation", "RawTurn", "SkippedPart"),
-    "importers.conversation_builder": ("CallDetails", "ImportContext", "build_conversation"),
+    "importers.conversation": (
+        "CallDetails",
+        "Conversation",
+        "ImportContext",
+        "RawTurn",
+        "SkippedPart",
+        "build_conversation",
+    ),
     "importers.formats": ("ImportFormat",),
     "importers.source": ("Source",),
     "report.safe_text": ("plain",),
