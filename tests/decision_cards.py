@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from calls_suite import SPEC, rank
-from callscore.core.interval import Interval, IntervalMethod
 from callscore.core.judging import Judging
+from callscore.core.measure import Interval, IntervalMethod
 from callscore.core.race import RaceCard, RaceExit, RaceRisk, RacingModel
 from callscore.core.scorecard import (
     AS_RECOMMENDED,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         Threshold,
     )
     from callscore.core.strict_json import Parsed, read_object
-    from callscore.core.suite import DataNames, NamesSource, StandaloneTask
+    from callscore.core.suite import DataNames, NamesSource, ScenarioReader, StandaloneTask
     from callscore.core.task import (
         BenchmarkLayer,
         EarlierReply,
@@ -55,10 +55,12 @@ if TYPE_CHECKING:
         Strategy,
     )
     from callscore.core.verdict_rules import VerdictRules
-    from callscore.importers.conversation import Conversation, RawTurn, SkippedPart
-    from callscore.importers.conversation_builder import (
+    from callscore.importers.conversation import (
         CallDetails,
+        Conversation,
         ImportContext,
+        RawTurn,
+        SkippedPart,
         build_conversation,
     )
     from callscore.importers.formats import ImportFormat
@@ -116,6 +118,7 @@ __all__ = [
     "ReportFormat",
     "ReportOptions",
     "ReportSource",
+    "ScenarioReader",
     "ScoreSettings",
     "Severity",
     "Similarity",
@@ -166,7 +169,7 @@ _MODULES = {
         "Threshold",
     ),
     "core.strict_json": ("Parsed", "read_object"),
-    "core.suite": ("DataNames", "NamesSource", "StandaloneTask"),
+    "core.suite": ("DataNames", "NamesSource", "ScenarioReader", "StandaloneTask"),
     "core.task": (
         "BenchmarkLayer",
         "EarlierReply",
@@ -179,8 +182,14 @@ _MODULES = {
         "Strategy",
     ),
     "core.verdict_rules": ("VerdictRules",),
-    "importers.conversation": ("Conversation", "RawTurn", "SkippedPart"),
-    "importers.conversation_builder": ("CallDetails", "ImportContext", "build_conversation"),
+    "importers.conversation": (
+        "CallDetails",
+        "Conversation",
+        "ImportContext",
+        "RawTurn",
+        "SkippedPart",
+        "build_conversation",
+    ),
     "importers.formats": ("ImportFormat",),
     "importers.source": ("Source",),
     "report.safe_text": ("plain",),

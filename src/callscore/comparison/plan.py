@@ -16,8 +16,8 @@ from callscore.comparison.row_differences import (
     pair_models,
     shapes_by_unit,
 )
+from callscore.core.comparison import Plan, PlanLine
 from callscore.core.errors import UsageError
-from callscore.core.plan import Plan, PlanLine
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.report.decision import MAY_BE_EQUAL, few_pairs
 from callscore.report.names import origins_of

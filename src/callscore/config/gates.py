@@ -16,7 +16,7 @@ from callscore.config.regression import (
 )
 from callscore.core.checks import CheckResult
 from callscore.core.errors import GateFailed, Inconclusive
-from callscore.core.interval import ClaimLimits
+from callscore.core.measure import ClaimLimits
 from callscore.core.scorecard import Cost, FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import TOLERANCE
 from callscore.core.task import SCENARIO

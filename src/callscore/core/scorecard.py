@@ -9,8 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.card_rows import Documents, document_of, rows_of
-from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.judging import Judging
+from callscore.core.measure import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.race import RaceCard
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]

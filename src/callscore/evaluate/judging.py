@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply, turns
-from callscore.core.interval import Interval
 from callscore.core.judging import (
     Audit,
     Embedder,
@@ -21,6 +20,7 @@ from callscore.core.judging import (
     Verdict,
     Verdicts,
 )
+from callscore.core.measure import Interval
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.stats.contributions import call_key

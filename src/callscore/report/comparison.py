@@ -1,11 +1,11 @@
-"""A comparison as text: its rows and cases in words, for the terminal and as Markdown."""
+"""Comparisons and sample-size plans as text, for the terminal and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.comparison import CaseChange, Comparison, RowDifference
-from callscore.core.interval import FEW_CALLS
+from callscore.core.comparison import CaseChange, Comparison, Plan, PlanLine, RowDifference
+from callscore.core.measure import FEW_CALLS
 from callscore.report import markdown_text
 from callscore.report.cells import Tone
 from callscore.report.decision import Statement, state_line
@@ -320,3 +320,35 @@ def _case_items(comparison: Comparison, max_cases: int) -> Iterator[str]:
     yield ""
     yield "</details>"
     yield ""
+
+
+def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
+    """Yield the plan as a table, with its assumptions."""
+    have = f", {show_count(plan.calls, 'call')}" if plan.calls else ""
+    models = f", {plan.models} models" if plan.models > 2 else ""
+    title = f"Calls needed, from {plain(plan.basis, 100)}{have} (power {plan.power:.0%}{models})"
+    decision = [state_line(line, plan.origins) for line in plan.decision]
+    yield from statement_lines(decision, width)
+    if decision:
+        yield []
+    yield from paragraph([StyledText(title, "bold")], width)
+    columns = [Column("to"), Column("calls", is_number=True), Column("cost", is_number=True)]
+    yield from table([*columns, Column("")], [_plan_cells(line) for line in plan.lines], width)
+    yield []
+    for note in plan.notes:
+        yield from paragraph([StyledText(plain(note, 400), "dim")], width)
+
+
+def _plan_cells(line: PlanLine) -> Line:
+    calls = "—" if line.calls is None else f"{line.calls:,}"
+    sentence = line.why
+    if line.calls is not None and line.calls <= line.have:
+        sentence = "the pilot has as many"
+    if line.shown:
+        sentence = "the pilot shows it"
+    return [
+        StyledText(plain(line.question, 160)),
+        StyledText(calls),
+        StyledText("" if line.cost_usd is None else show_money(line.cost_usd)),
+        StyledText(sentence, "green" if line.shown else "dim"),
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard
-from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     Cell,
     corrected_row,
@@ -19,6 +18,7 @@ from callscore.report.markdown_text import code, prose, statement_items, table
 from callscore.report.names import simulated_share
 from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+from callscore.scorecard.template import TemplateRow
 
 STRONG = ("section", "task", "benchmarks")
 CASES_SHOWN = 10

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -22,9 +22,6 @@ from callscore.core.suite import (
 )
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-
-if TYPE_CHECKING:
-    from callscore.core.scenarios import ScenarioSuite
 
 Settings = TypeVar("Settings", bound=ScoreSettings)
 
@@ -57,11 +54,6 @@ class SpecSuite:
     def verdict_rules(self) -> VerdictRules:
         """Nothing is judged."""
         return VerdictRules()
-
-    @cached_property
-    def scenarios(self) -> ScenarioSuite | None:
-        """None."""
-        return None
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
         """The settings of the specification with some replaced; raises ConfigError."""

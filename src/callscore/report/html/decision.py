@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from callscore.core.interval import FEW_CALLS
+from callscore.core.measure import FEW_CALLS
 from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
-from callscore.core.template import TemplateRow
 from callscore.report.cells import TONES, show_score_interval, tasks_run
 from callscore.report.decision import Statement, describe_estimate, show_band, state_decision
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
@@ -23,6 +22,7 @@ from callscore.report.svg.cost_quality import (
     models_not_drawn,
 )
 from callscore.scorecard.decision import rated_rows
+from callscore.scorecard.template import TemplateRow
 
 MAX_NOT_DRAWN = 6
 """Models without a point that a caption names."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, SubScore
-from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     PASS,
     TONES,
@@ -23,6 +22,7 @@ from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_near_limits
 from callscore.report.safe_text import plain
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
+from callscore.scorecard.template import TemplateRow
 
 MAX_REASON_LENGTH = 400
 STRONG = ("section", "task", "final_a", "final_b", "benchmarks")

@@ -1,14 +1,14 @@
-"""What `callscore run` shows of cases: the QA form on the card, and the HTML report."""
+"""What `callscore run` shows of cases: the QA form on the card, the page and the tables."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callscore.cli.console import say
 from callscore.cli.form_summary import FormSummary
 
 if TYPE_CHECKING:
+    from callscore.app import OutputPaths
     from callscore.config.config import EvalConfig
     from callscore.export.step_cases import StepCases
     from callscore.report.source import CaseView
@@ -17,25 +17,23 @@ if TYPE_CHECKING:
     from callscore.store.disk_list import DiskList
 
 
-class HtmlReport:
-    """The HTML report of a run, if requested; stores cases as they are scored."""
+class RunReport:
+    """The page and the tables of a run, if requested; stores cases as they are scored."""
 
-    def __init__(self, html: Path | None, config: EvalConfig) -> None:
+    def __init__(self, targets: OutputPaths, config: EvalConfig) -> None:
         self.form = FormSummary(config.cases, config.scoring)
         """The QA form of the data, for the card."""
-        self._html = html
+        self._targets = targets
         self._cases: DiskList[CaseView] | None = None
         self._steps: StepCases | None = None
-        if html is not None:
+        if targets.html is not None or targets.parquet is not None:
             from callscore.export.step_cases import StepCases
             from callscore.report.source import CaseView
             from callscore.store.disk_list import DiskList
-            from callscore.store.files import check_targets
 
-            check_targets([html], config.files)
             self._cases, self._steps = DiskList(CaseView), StepCases()
 
-    def __enter__(self) -> HtmlReport:
+    def __enter__(self) -> RunReport:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -56,11 +54,12 @@ class HtmlReport:
         return msgspec.structs.replace(options, on_case=self.form.counting(options.on_case))
 
     def write(self, prepared: PreparedRun, ran: RunResult) -> None:
-        """Write the page."""
-        if self._html is None or self._cases is None or self._steps is None:
+        """Write what was requested."""
+        if self._cases is None or self._steps is None:
             return
-        from callscore.export.report_file import write_html
+        from callscore.export.report_file import write_reports
         from callscore.export.sources import source_of_run
 
-        write_html(source_of_run(prepared, ran, self._cases, self._steps), self._html)
-        say(f"report: {self._html}", err=True)
+        source = source_of_run(prepared, ran, self._cases, self._steps)
+        for written in write_reports(source, self._targets):
+            say(f"report: {written}", err=True)
