@@ -84,7 +84,6 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     trust_config: bool = False,
 ) -> Scorecard:
     """Score stored outputs against their cases, like `callscore score`.
-
     Cases, outputs, verdicts and labels are JSONL files, dicts, or the rows of a data frame.
 
     Args:
@@ -116,8 +115,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     """
     config = ScoreConfig(
         cases=(),
-        judge=_judge(judge),
-        embedder=_embedder(embedder, judge),
+        **_judging(judge, embedder),
         benchmarks=benchmarks,
         intervals=intervals,
         store=as_path(store) or DEFAULT_STORE,
@@ -132,10 +130,8 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         allow_bad_cases=allow_bad_cases,
     )
     targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
-    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
-    if workers < 1:
-        raise UsageError(f"workers: {workers}; expected 1 or more")
     score_with = partial(score_files, targets=targets, progress=progress, workers=Workers(workers))
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
     return _score_given(given, config, score_with, trust_config=trust_config)
 
 
@@ -162,6 +158,11 @@ def _score_given(
             return score_with(config)
         except DataError as error:
             raise _with_record_number(error, folder) from None
+
+
+def _judging(judge: JudgeSource, embedder: EmbedderSource | None) -> Mapping[str, Any]:
+    """The judge and the embedder of a config."""
+    return {"judge": _judge(judge), "embedder": _embedder(embedder, judge)}
 
 
 def _judge(given: JudgeSource) -> str | Judge | tuple[JudgeSpec, ...]:

@@ -138,6 +138,8 @@ def test_small_data_are_scored_in_one_process_unless_a_number_is_given() -> None
     assert count_workers(config, Workers(), FEW_CASES - 1) == 1
     assert count_workers(config, Workers(5, SIZE), 100) == 5
     assert count_workers(config, Workers(5, SIZE), 2 * SIZE.cases) == 2
+    with pytest.raises(UsageError, match="workers: 0; expected 1 or more"):
+        count_workers(config, Workers(0), 100)
 
 
 @pytest.mark.parametrize("change", [{"allow_bad_cases": True}, {"judge": ()}])

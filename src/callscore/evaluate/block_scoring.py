@@ -114,6 +114,8 @@ def count_workers(config: ScoreConfig, workers: Workers, cases: int) -> int:
         else None
     )
     number = workers.number
+    if number is not None and number < 1:
+        raise UsageError(f"workers: {number}; expected 1 or more")
     if number is not None and number > 1 and one is not None:
         raise UsageError(f"workers: {number}; expected 1, as {one} needs one process")
     if one is not None or (number is None and cases < FEW_CASES):

@@ -13,7 +13,7 @@ from callscore.core.errors import CallscoreError
 from callscore.core.gc_policy import relaxed_gc
 
 
-class Failure(NamedTuple):
+class BlockError(NamedTuple):
     """The error of a block."""
 
     error: Exception
@@ -59,9 +59,9 @@ def _pack(error: Exception) -> bytes:
     if not isinstance(error, CallscoreError):
         error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
     try:
-        packed = pickle.dumps(Failure(error))
+        packed = pickle.dumps(BlockError(error))
         pickle.loads(packed)
-    except Exception:  # of an extension, with an `__init__` of its own
+    except (pickle.PickleError, TypeError, AttributeError):  # an error of an extension
         shown = "".join(traceback.format_exception(error))
-        return pickle.dumps(Failure(RuntimeError(f"in a worker process:\n{shown}")))
+        return pickle.dumps(BlockError(RuntimeError(f"in a worker process:\n{shown}")))
     return packed

@@ -18,7 +18,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from callscore.core.errors import WorkerLost
-from callscore.processes.child import Failure, serve
+from callscore.processes.child import BlockError, serve
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -175,7 +175,7 @@ def _again(task: _Task[Work]) -> _Task[Work]:
 
 
 def _unwrap(found: Any) -> Any:
-    if isinstance(found, Failure):
+    if isinstance(found, BlockError):
         raise found.error
     return found
 
