@@ -51,7 +51,11 @@ CHRF = "lexical:chrf"
 
 
 class JudgingCost(msgspec.Struct):
-    """Counts and cost of judging so far, without the evaluated models (C-83)."""
+    """Counts and cost of judging so far, without the evaluated models (C-83).
+
+    It adds up whole numbers, answer by answer, and keeps flips and audits by call. `Judging` is
+    what a card shows of it in the end: shares, intervals and names, which do not add up.
+    """
 
     items: int = 0
     verdicts: int = 0

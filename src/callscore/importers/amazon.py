@@ -15,7 +15,7 @@ from callscore.importers.conversation import (
     SkippedPart,
     build_conversation,
 )
-from callscore.importers.source import Source, convert
+from callscore.importers.source_file import Source, convert
 from callscore.importers.times import TimedWord, join_words, milliseconds, parse_date
 
 
@@ -356,7 +356,6 @@ class _BdaSegment(msgspec.Struct):
 
 
 class _BdaMetadata(msgspec.Struct):
-    asset_id: str | int | None = None
     s3_key: str | None = None
     dominant_asset_language: str | None = None
 

@@ -19,7 +19,7 @@ from callscore.importers.conversation import (
     SkippedPart,
     build_conversation,
 )
-from callscore.importers.source import Source, convert, has_items, has_record, read_records
+from callscore.importers.source_file import Source, convert, has_items, has_record, read_records
 from callscore.importers.times import milliseconds, parse_date
 
 
@@ -236,7 +236,6 @@ class _GongSentence(msgspec.Struct):
 
 class _GongMonologue(msgspec.Struct, rename="camel"):
     speaker_id: str | int | None = None
-    topic: str | None = None
     sentences: Sequence[_GongSentence] = ()
 
 

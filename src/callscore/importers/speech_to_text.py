@@ -15,7 +15,7 @@ from callscore.importers.conversation import (
     SkippedPart,
     build_conversation,
 )
-from callscore.importers.source import Source, convert, has_items, has_record, read_records
+from callscore.importers.source_file import Source, convert, has_items, has_record, read_records
 from callscore.importers.times import TimedWord, join_words, milliseconds, parse_duration
 
 TICKS_PER_SECOND = 10_000_000

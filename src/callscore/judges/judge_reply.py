@@ -20,8 +20,8 @@ from callscore.judges.evidence import (
     QuoteSources,
     shares_word,
 )
-from callscore.judges.items import JudgeItem
-from callscore.judges.prompt import KEYS, OUTPUT_FIELD, JudgePrompt
+from callscore.judges.judge_items import JudgeItem
+from callscore.judges.judge_prompt import KEYS, OUTPUT_FIELD, JudgePrompt
 from callscore.judges.rubric import Side
 
 QUOTE_UNRELATED = "quote_unrelated"

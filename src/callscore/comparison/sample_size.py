@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
-from callscore.comparison.row_differences import (
-    FINAL,
-    joint_shape,
-    pair_models,
-    shapes_by_unit,
-)
+from callscore.comparison.row_differences import FINAL, joint_shape, pair_models, shapes_by_unit
 from callscore.core.comparison import Plan, PlanLine
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.report.decision import MAY_BE_EQUAL, few_pairs
+from callscore.report.decision_statements import MAY_BE_EQUAL, few_pairs
 from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
 from callscore.stats.contributions import ModelShape
@@ -45,6 +40,7 @@ from callscore.stats.weighted_scores import ScoreKey, scores
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
+
 
 MAX_PAIRS = 10
 NO_SPREAD = "all calls of the pilot are equal"

@@ -17,7 +17,10 @@ import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import JudgeRequest
-from callscore.judges.blocks import (
+from callscore.judges.canaries import make_canaries
+from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, PLACES, QuoteSources, sources_of
+from callscore.judges.judge_items import JudgeItem
+from callscore.judges.prompt_blocks import (
     answer_lines,
     block,
     case_blocks,
@@ -28,9 +31,6 @@ from callscore.judges.blocks import (
     item_ids,
     nonce,
 )
-from callscore.judges.canaries import make_canaries
-from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, PLACES, QuoteSources, sources_of
-from callscore.judges.items import JudgeItem
 from callscore.judges.rubric import AGAINST, Example, Library, Place, Rubric
 
 EXAMPLE_ID = "WXYZ"
