@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import trust_option
-from callscore.cli.variadic import VariadicCommand
+from callscore.cli.options import VariadicCommand, trust_option
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
