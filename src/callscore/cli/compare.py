@@ -62,9 +62,9 @@ def compare(
 ) -> None:
     """Compare two models call by call: what changed, and whether it is more than chance.
 
-    A and B are the id of a stored run, an eval file (its newest run), or a scorecard that --json
-    wrote. Add :MODEL if it has several models. Results with different data, settings, judge or
-    embedder are refused.
+    A and B are the id of a stored run, an eval file (its newest run), or a scorecard or a result
+    file of scenarios that --json wrote. Add :MODEL if it has several models. Results with different
+    data, settings, judge or embedder are refused.
 
     \b
     callscore compare 3 4
@@ -72,11 +72,10 @@ def compare(
     callscore compare old.json new.json --results old.jsonl new.jsonl
     """
     from callscore.cli import output
-    from callscore.comparison.compare import compare as compare_models
     from callscore.comparison.inputs import split_target
+    from callscore.comparison.model_comparison import compare as compare_models
     from callscore.config.score import DEFAULT_STORE
-    from callscore.report.comparison_markdown import comparison_markdown
-    from callscore.report.comparison_terminal import comparison_lines
+    from callscore.report.comparison_text import comparison_lines, comparison_markdown
     from callscore.store.files import check_targets
 
     inputs = [Path(split_target(name)[0]) for name in (first, second)]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import trust_option
-from callscore.cli.variadic import VariadicCommand
+from callscore.cli.options import VariadicCommand, trust_option
 from callscore.config.score import default_embedder, judge_choice
 
 if TYPE_CHECKING:

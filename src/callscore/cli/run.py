@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from callscore.cli.console import ignore_broken_pipe, say
-from callscore.cli.html_report import HtmlReport
 from callscore.cli.options import (
     FILE,
     decide_option,
     output_options,
     parse_numbers,
     parse_pairs,
+    redact_options,
+    redaction_choice,
     trust_option,
     weights_option,
 )
 from callscore.cli.purge import PurgeAfterRun
-from callscore.cli.redact_options import redact_options, redaction_choice
+from callscore.cli.run_report import RunReport, publish_checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +165,7 @@ def run(
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending),
-        HtmlReport(targets.html, config) as report,
+        RunReport(targets, config) as report,
         closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
@@ -358,7 +359,7 @@ class _RunEnd(NamedTuple):
         self,
         prepared: PreparedRun,
         ran: RunResult,
-        report: HtmlReport,
+        report: RunReport,
         tallies: Sequence[ScoringResult],
     ) -> None:
         """Show the scores, write the files, and raise unless every check passes."""
@@ -370,7 +371,6 @@ class _RunEnd(NamedTuple):
         self, prepared: PreparedRun, ran: RunResult, tallies: Sequence[ScoringResult]
     ) -> None:
         from callscore.cli import output
-        from callscore.cli.checks import publish_checks
         from callscore.comparison.run_gates import check_run
         from callscore.config.gates import raise_unless_passed
         from callscore.core.errors import Inconclusive

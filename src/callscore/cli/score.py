@@ -12,15 +12,17 @@ import click
 from callscore.cli.form_summary import FormSummary
 from callscore.cli.options import (
     FILE,
+    VariadicCommand,
     decide_option,
     output_options,
     parse_numbers,
     parse_pairs,
+    redact_options,
+    redaction_choice,
     trust_option,
     weights_option,
+    workers_option,
 )
-from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
+    from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scorer import OnProgress
     from callscore.store.files import Source
 
@@ -83,6 +86,7 @@ if TYPE_CHECKING:
     "--all-rows", is_flag=True, help="Show every row: details, and tasks that were not run."
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
+@workers_option
 @redact_options
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
@@ -106,15 +110,17 @@ def score(
     allow_bad_cases: bool,
     all_rows: bool,
     no_intervals: bool,
+    workers: int | None,
     redact: bool,
     names: Path | None,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
 
-    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome), or
-    .json files with one case each (transcript, expected_outcome, model_output). Prints the
-    scorecard with models side by side; blockers are marked [!].
+    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome),
+    .json files with one case each (transcript, expected_outcome, model_output), or SUITE:FOLDER
+    with the scenarios of an installed suite. Prints the scorecard with models side by side;
+    blockers are marked [!].
 
     \b
     callscore score cases.jsonl --outputs a.jsonl b.jsonl --json card.json
@@ -122,6 +128,7 @@ def score(
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     callscore score case.json
     """
+    from callscore.app import read_other_files
     from callscore.cli import output
     from callscore.cli.console import ignore_broken_pipe
     from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
@@ -144,8 +151,9 @@ def score(
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    form = FormSummary(cases, config)
-    card = _score(config, targets, redaction_choice(redact, names), form)
+    config = read_other_files(config)
+    form = FormSummary(config.cases, config)
+    card = _score(config, targets, redaction_choice(redact, names), form, workers)
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, form, all_rows=all_rows)
@@ -156,10 +164,7 @@ def score(
 
 @contextmanager
 def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
-    """The config with the cases of files that have only one, and redacted copies if wanted."""
-    from callscore.app import read_single_cases
-
-    config = read_single_cases(config)
+    """The config, with redacted copies of its files if wanted."""
     if options is None:
         yield config
         return
@@ -177,34 +182,43 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():
             say(line, err=True)
-        yield msgspec.structs.replace(config, single_cases={}, **copies)
+        yield msgspec.structs.replace(config, case_lines={}, **copies)
 
 
 def _score(
-    config: ScoreConfig, targets: OutputPaths, redact: RedactOptions | None, form: FormSummary
+    config: ScoreConfig,
+    targets: OutputPaths,
+    redact: RedactOptions | None,
+    form: FormSummary,
+    workers: int | None,
 ) -> Scorecard:
     """Score, with a line that shows the progress."""
     from callscore.cli.progress import ProgressLine
+    from callscore.evaluate.block_scoring import Workers
 
     progress = ProgressLine("scoring")
     try:
         with _read_cases(config, redact) as read:
-            return _score_files(read, targets, progress, form)
+            return _score_files(read, targets, progress, form, Workers(workers))
     finally:
         progress.close()
 
 
 def _score_files(
-    config: ScoreConfig, targets: OutputPaths, progress: OnProgress, form: FormSummary
+    config: ScoreConfig,
+    targets: OutputPaths,
+    progress: OnProgress,
+    form: FormSummary,
+    workers: Workers,
 ) -> Scorecard:
     from callscore.app import score_files
 
-    if targets.html is None:
-        return score_files(config, targets, progress, form.counting())
-    from callscore.export.report_file import write_html
+    if targets.html is None and targets.parquet is None:
+        return score_files(config, targets, progress, form.counting(), workers)
+    from callscore.export.report_file import write_reports
     from callscore.export.sources import scored_source
 
-    with scored_source(config, targets, progress) as source:
-        write_html(source, targets.html)
+    with scored_source(config, targets, progress, workers) as source:
+        write_reports(source, targets)
         form.add_all(source.cases)
         return source.card

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -11,14 +11,20 @@ import msgspec
 from callscore.comparison.labelled_pairs import LabelledPair, labelled_pair
 from callscore.core.comparison import RowDifference
 from callscore.stats.bands import are_significant
-from callscore.stats.claimed_scores import ALPHA, ClaimInput, claim_scores, difference_limits
+from callscore.stats.claims import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
+    EPSILON,
+    MAX_EXACT,
     PairOfValues,
     ResampledDifference,
     ResampledModels,
     difference_interval,
+    discordant_calls,
+    holm_adjust,
+    mcnemar_p,
     resample_models,
+    sign_flip_p,
     subtract,
 )
 from callscore.stats.matrix import (
@@ -29,16 +35,7 @@ from callscore.stats.matrix import (
     group_calls,
     make_units,
 )
-from callscore.stats.paired import (
-    EPSILON,
-    MAX_EXACT,
-    discordant_calls,
-    holm_adjust,
-    mcnemar_p,
-    sign_flip_p,
-)
-from callscore.stats.pilot import spread_of
-from callscore.stats.power import calls_for_difference, detectable_difference
+from callscore.stats.power import calls_for_difference, detectable_difference, spread_of
 from callscore.stats.resampling import ModelValues, Replicates, round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog
@@ -78,8 +75,11 @@ class RowLabel(NamedTuple):
     weight: float
 
 
-def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> ModelShape:
-    """The formula of the tasks that both models have, with weights that sum to 1."""
+def joint_shape(first: ModelShape, second: ModelShape, *, uncounted: Collection[str]) -> ModelShape:
+    """The formula of the tasks that both models have, with weights that sum to 1.
+
+    `uncounted` are tasks whose pooled rows have no counts.
+    """
     tasks = {
         name: msgspec.structs.replace(shape, parts=_parts_of_either(shape, second.tasks[name]))
         for name, shape in first.tasks.items()
@@ -90,9 +90,10 @@ def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> M
     criteria = {criterion.slug for criterion in second.criteria}
     return msgspec.structs.replace(
         first,
-        tasks=tasks
-        if has_counts
-        else {name: _without_counts(shape) for name, shape in tasks.items()},
+        tasks={
+            name: _without_counts(shape) if name in uncounted else shape
+            for name, shape in tasks.items()
+        },
         final={},
         zeroed={name: weight / whole for name, weight in weights.items()} if whole else {},
         criteria=[criterion for criterion in first.criteria if criterion.slug in criteria],

@@ -78,8 +78,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
-    single_cases: Mapping[Path, bytes] = {}
-    """By file, the case in a file that has one case as one JSON document, as a line."""
+    case_lines: Mapping[Path, bytes] = {}
+    """By file, the cases of a file that is not JSON Lines, as such lines."""
 
     @property
     def has_json_files(self) -> bool:
@@ -88,14 +88,20 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def case_sources(self) -> Sequence[Source]:
-        """The case files, with the case of those that have only one."""
-        single = self.single_cases
-        return [RecordFile(path, single[path]) if path in single else path for path in self.cases]
+        """The case files, with the cases of those that are not JSON Lines."""
+        lines = self.case_lines
+        return [RecordFile(path, lines[path]) if path in lines else path for path in self.cases]
 
     @property
     def is_judged(self) -> bool:
         """Whether there is a judge or an embedder."""
         return self.judge != "none" or self.embedder != "none"
+
+    @property
+    def sends_requests(self) -> bool:
+        """Whether a judge or an embedder may send requests; the built-in ones compute."""
+        is_built_in = isinstance(self.judge, str) and self.judge in BUILT_IN_JUDGES
+        return not (is_built_in and isinstance(self.embedder, str))
 
     @cached_property
     def catalog(self) -> Catalog:

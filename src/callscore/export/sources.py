@@ -13,12 +13,13 @@ from callscore.app import NO_FILES, OutputPaths, score_files
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
 from callscore.core.case import Case, Prompt
-from callscore.core.errors import UsageError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.cases import NamesInData
-from callscore.evaluate.scenarios import OutputsJob
-from callscore.evaluate.scorecards import add_rows
+from callscore.evaluate.scenarios import OutputsJob, read_documents
+from callscore.evaluate.scorecards import add_rows, scorecard
 from callscore.evaluate.scorer import OnProgress, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.provenance import (
@@ -106,29 +107,43 @@ def card_source(path: Path) -> ReportSource:
     if len(raw) > MAX_CARD_BYTES:
         raise UsageError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a scorecard in JSON")
     try:
-        card = msgspec.json.decode(raw, type=Scorecard)
-        documents = msgspec.json.decode(raw, type=_CardDocuments).orchestration
-    except DECODE_ERRORS as error:
+        card = _card_of_document(raw) or msgspec.json.decode(raw, type=Scorecard)
+    except (DataError, *DECODE_ERRORS) as error:
         raise UsageError(
             f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
             "that --json wrote"
         ) from None
+    documents = {} if isinstance(card.documents, msgspec.UnsetType) else card.documents
     return ReportSource(
         card, template_of(card), title_of(card), absent=[CARD_ONLY], documents=documents
     )
 
 
-class _CardDocuments(msgspec.Struct):
-    orchestration: dict[str, Any] = {}
+class _ResultFile(msgspec.Struct):
+    """What document 001 has, and no scorecard."""
+
+    detailed_results: msgspec.Raw = msgspec.Raw()
+    languages: msgspec.Raw = msgspec.Raw()
+
+
+def _card_of_document(raw: bytes) -> Scorecard | None:
+    """The scorecard of a result file of scenarios (document 001); None if it is no such file."""
+    found = msgspec.json.decode(raw, type=_ResultFile)
+    if not (bytes(found.detailed_results) or bytes(found.languages)):
+        return None
+    return scorecard(ScoreConfig(cases=()), read_documents([msgspec.json.decode(raw)]), None)
 
 
 @contextmanager
 def scored_source(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
+    config: ScoreConfig,
+    targets: OutputPaths = NO_FILES,
+    progress: OnProgress = ignore_progress,
+    workers: Workers = ONE_PROCESS,
 ) -> Iterator[ReportSource]:
     """Score the files of a config and yield the result; also writes the files in `targets`."""
     with DiskList(CaseView) as cases:
-        card = score_files(config, targets, progress, on_case=cases.add)
+        card = score_files(config, targets, progress, cases.add, workers)
         yield ReportSource(
             card,
             template_of(card),
@@ -274,7 +289,7 @@ class TaskPromptBuilder:
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """Take the context from the case files if none is passed."""
         names = None if context is None else context.get(NAMES_KEY)
-        self._names: NamesOf = NamesInData(config.cases)
+        self._names: NamesOf = NamesInData(config.case_sources)
         if names is not None:
             self._names = lambda suite: tuple(names.get(suite.name, ()))
         self._tasks = config.catalog.tasks(self._names)

@@ -52,19 +52,36 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordFile(msgspec.Struct, frozen=True):
-    """A file with one record, as one JSON document; `record` is that record as one line."""
+    """A file that is not JSON Lines, and its records as such lines."""
 
     path: Path
-    record: bytes
+    lines: bytes
 
 
 Source = Path | RecordFile
-"""A file of JSON Lines, or one with a single record."""
+"""A file of JSON Lines, or one of another form with its records."""
 
 
-def lines_of(sources: Sequence[Source]) -> Iterator[Line]:
-    """Every non-empty line of the files, in order."""
-    for block in blocks_of(sources):
+def path_of(source: Source) -> Path:
+    """The path of a source."""
+    return source.path if isinstance(source, RecordFile) else source
+
+
+class LineStart(NamedTuple):
+    """Where a line begins."""
+
+    source: int = 0
+    """The index of its file."""
+    number: int = 1
+    offset: int = 0
+
+
+BEGIN = LineStart()
+
+
+def lines_of(sources: Sequence[Source], start: LineStart = BEGIN) -> Iterator[Line]:
+    """Every non-empty line of the files, in order, from the first or from another one."""
+    for block in blocks_of(sources, start):
         yield from lines_in(block)
 
 
@@ -78,26 +95,30 @@ def lines_in(block: Block) -> Iterator[Line]:
         offset += len(raw)
 
 
-def blocks_of(sources: Sequence[Source]) -> Iterator[Block]:
+def blocks_of(sources: Sequence[Source], start: LineStart = BEGIN) -> Iterator[Block]:
     """All lines of the files, in order, in blocks."""
-    for source in sources:
+    for source in sources[start.source :]:
+        _, number, offset = start
+        start = BEGIN
         if isinstance(source, RecordFile):
-            yield Block(source.path, 1, 0, [source.record])
+            lines = BytesIO(source.lines[offset:]).readlines()
+            yield Block(source.path, number, offset, lines)
             continue
         with open_for_reading(source) as file:
             try:
-                yield from _blocks(source, file)
+                if offset:  # a pipe cannot seek
+                    file.seek(offset)
+                yield from _blocks(source, file, number, offset)
             except OSError as error:
                 raise _read_error(source, error) from None
 
 
-def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
-    number, offset = 1, 0
+def _blocks(path: Path, file: BinaryIO, number: int, offset: int) -> Iterator[Block]:
     while raw := file.read(BLOCK_BYTES):
         if not raw.endswith(b"\n"):
             # A line that is too long is not read to its end.
             raw += file.readline(MAX_LINE_BYTES + 1)
-        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+        if offset == 0 and raw.startswith(BYTE_ORDER_MARK):
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         lines = BytesIO(raw).readlines()
         if number == 1 and not raw.startswith(b'{"'):
@@ -144,8 +165,12 @@ class LinesByKey:
     are sorted once; a line takes 16 bytes, whatever its length.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._numbers: dict[Path, int] = {}
+        for number, source in enumerate(sources):
+            path = source.path if isinstance(source, RecordFile) else source
+            self._numbers[path] = number
         self._keys = array("q")
         self._places = array("q")
         self._readers: dict[int, _Reader] = {}
@@ -158,14 +183,14 @@ class LinesByKey:
         if self._keys and key < self._keys[-1]:
             self._sorted = False
         self._keys.append(key)
-        self._places.append(self._paths.index(line.path) << _OFFSET_BITS | line.offset)
+        self._places.append(self._numbers[line.path] << _OFFSET_BITS | line.offset)
 
     def add_block(self, keys: Sequence[int], block: Block) -> None:
         """Record to which key each line of a block belongs."""
         is_behind = not self._keys or self._keys[-1] <= keys[0]
         self._sorted = self._sorted and is_behind and sorted(keys) == keys
         self._keys.extend(keys)
-        place = self._paths.index(block.path) << _OFFSET_BITS | block.offset
+        place = self._numbers[block.path] << _OFFSET_BITS | block.offset
         self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
 
     def lines(self, key: int) -> list[Line]:
@@ -185,6 +210,15 @@ class LinesByKey:
         self._after = at
         return found
 
+    def between(self, first: int, end: int) -> LinesByKey:
+        """The lines of the keys from `first` to before `end`, as an index of its own."""
+        if not self._sorted:
+            self._sort()
+        part = LinesByKey(self._sources)
+        begin, after = bisect_left(self._keys, first), bisect_left(self._keys, end)
+        part._keys, part._places = self._keys[begin:after], self._places[begin:after]
+        return part
+
     def close(self) -> None:
         """Close the files."""
         for reader in self._readers.values():
@@ -201,8 +235,12 @@ class LinesByKey:
         number, offset = place >> _OFFSET_BITS, place & _OFFSET_MASK
         reader = self._readers.get(number)
         if reader is None:
-            path = self._paths[number]
-            reader = self._readers[number] = _Reader(path, open_for_reading(path))
+            source = self._sources[number]
+            if isinstance(source, RecordFile):
+                reader = _Reader(source.path, BytesIO(source.lines))
+            else:
+                reader = _Reader(source, open_for_reading(source))
+            self._readers[number] = reader
         try:
             if reader.at != offset:
                 reader.file.seek(offset)
@@ -250,6 +288,12 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> Non
         os.close(temporary.handle)
         if temporary.has_name:
             temporary.path.unlink()
+
+
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder that exists: its files would mix with those of another report."""
+    if path.exists():
+        raise UsageError(f"{path}: exists; expected the name of a new folder")
 
 
 class _Temporary(NamedTuple):
