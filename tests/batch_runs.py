@@ -114,7 +114,7 @@ def die_after(replies: int) -> None:
         if len(stored) == replies:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ModelBatches.store = store_and_die  # type: ignore[method-assign]
+    ModelBatches.store = store_and_die  # type: ignore[method-assign,assignment]
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ submitting   the request that creates the job is being sent; the vendor may have
 submitted    the vendor has given it an id
 ended        the vendor has finished with it, whatever the result
 collected    its replies are stored and its keys are released
-deleted      the vendor has been told to delete its files
+deleted      its files are deleted at the vendor
 """
 Ending = Literal["completed", "failed", "partial"]
 """How a vendor ended a job: it tried all requests; it refused the job; it stopped before the end

@@ -26,7 +26,7 @@ from callscore.core.batch import (
     live_spec,
 )
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import CallscoreError, ConfigError
+from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, ProviderRequest
 from callscore.core.run import (
     CachedReply,
@@ -436,13 +436,7 @@ class ModelBatches:
         await self._settle_also(item.key, reply)
 
     def _read(self, line: BatchLine) -> Reply | AttemptFailed:
-        try:
-            found = self._provider.read_line(line)
-        except CallscoreError:
-            raise
-        except Exception as error:
-            # A bug in an adapter. Its message could contain anything, so it is not shown.
-            return AttemptFailed("unreadable", f"its result is unreadable: {type(error).__name__}")
+        found = self._provider.read_line(line)
         return found if isinstance(found, AttemptFailed) else found.reply
 
     async def settle(

@@ -139,13 +139,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     race=race,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
-                ran = RunResult(
-                    ledger.id,
-                    summary,
-                    preflights,
-                    failures=store.failures(ledger.id),
-                    jobs=_jobs_left(ledger),
-                )
+                failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
+                ran = RunResult(ledger.id, summary, preflights, failures=failures, jobs=jobs)
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _add_card(ran, scoring, race)
