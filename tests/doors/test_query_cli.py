@@ -14,7 +14,7 @@ import pytest
 from callscore.core.errors import UsageError
 from callscore.demo import sample_calls
 from callscore.export.query import QueryLimits, run_query
-from commands import CompletedCommand, run, run_in_new_process, start
+from commands import NEVER_S, CompletedCommand, run, run_in_new_process, start
 
 EVAL = """
 name: tiny
@@ -215,7 +215,7 @@ def test_28_4_an_interrupt_ends_a_query(project: Path) -> None:
     process = start("query", project / "run.parquet", ENDLESS.format("*"), "--format", "json")
     assert process.stdout is not None and process.stdout.readline() == '{"n":1}\n'
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=300)[1].lstrip() == "error: interrupted\n"
+    assert process.communicate(timeout=NEVER_S)[1].lstrip() == "error: interrupted\n"
     assert process.returncode == 130
 
 
