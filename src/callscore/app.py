@@ -30,6 +30,7 @@ from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
+from callscore.store.address import GivenStore, StoreAddress, read_address
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
@@ -64,7 +65,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
     intervals: bool = True,
-    store: str | os.PathLike[str] | None = None,
+    store: GivenStore | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
     decide: Mapping[str, Any] | None = None,
@@ -117,7 +118,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         embedder=_embedder(embedder, judge),
         benchmarks=benchmarks,
         intervals=intervals,
-        store=as_path(store) or DEFAULT_STORE,
+        store=DEFAULT_STORE if store is None else read_address(store),
         settings=settings or {},
         weights=weights or {},
         decide=read_decide(decide or {}),
@@ -209,7 +210,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """All paths."""
         return tuple(getattr(self, name) for name in self.__struct_fields__)
 
-    def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
+    def check(self, inputs: Iterable[StoreAddress], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
         check_targets((*self.files, *others), inputs)
         if self.open_items is not None:

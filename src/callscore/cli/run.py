@@ -13,6 +13,7 @@ from callscore.cli.console import ignore_broken_pipe, say
 from callscore.cli.html_report import HtmlReport
 from callscore.cli.options import (
     FILE,
+    STORE,
     decide_option,
     output_options,
     parse_numbers,
@@ -22,6 +23,7 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +91,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
-@click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option("--store", type=STORE, help="Store replies here; overrides the file.")
 @click.option(
     "--no-store-text", is_flag=True, help="Delete the replies from the store when the run ends."
 )
@@ -120,7 +122,7 @@ def run(
     all_rows: bool,
     no_intervals: bool,
     junit: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     no_store_text: bool,
     redact: bool,
     names: Path | None,
@@ -178,7 +180,7 @@ def run(
 
 def _load_config(
     eval_file: Path,
-    store: Path | None,
+    store: StoreAddress | None,
     redact: RedactOptions | None,
     no_intervals: bool,
     decide: tuple[str, ...],

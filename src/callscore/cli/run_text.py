@@ -13,6 +13,7 @@ from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
 from callscore.runner.prepare import PreparedRun
+from callscore.store.address import StoreAddress, as_option
 from callscore.store.recovery.salvage import SalvageResult
 from callscore.store.run_records import Failure, RunRecord
 
@@ -172,7 +173,11 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
 
 
 def resume_command(
-    prepared: PreparedRun, store: Path | None, redact: bool, names: Path | None, rescore: int | None
+    prepared: PreparedRun,
+    store: StoreAddress | None,
+    redact: bool,
+    names: Path | None,
+    rescore: int | None,
 ) -> str:
     """The command that continues an interrupted run with the same data and the same limits."""
     options = prepared.options
@@ -184,7 +189,7 @@ def resume_command(
     weights = ",".join(f"{task}={weight:.17g}" for task, weight in options.weights.items())
     words += ["--weights", weights] if weights else []
     words += [word for path in options.labels for word in ("--labels", str(path))]
-    words += ["--store", str(store)] if store is not None else []
+    words += ["--store", as_option(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
     words += ["--mode", options.mode] if options.mode is not None else []
     words += ["--redact"] if redact else []

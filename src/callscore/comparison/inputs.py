@@ -24,6 +24,7 @@ from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape, TaskContributions
+from callscore.store.address import StoreAddress
 from callscore.suites.registry import Catalog
 
 EVAL_FILES = (".yaml", ".yml")
@@ -81,7 +82,7 @@ class ComparisonInput(NamedTuple):
 class SearchPaths(msgspec.Struct, frozen=True):
     """Where to find runs."""
 
-    store: Path | None = None
+    store: StoreAddress | None = None
     eval_file: Path | None = None
 
 
@@ -152,7 +153,9 @@ def _without_steps(
     return found
 
 
-def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
+def _load_run(
+    run_id: int, store: StoreAddress, eval_file: Path | None, label: str
+) -> ComparisonInput:
     results: dict[str, dict[str, list[CaseResult]]] = {}
     scored: list[ScoringResult] = []
 

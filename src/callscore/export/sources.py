@@ -34,7 +34,7 @@ from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
-from callscore.store.address import open_store
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
 from callscore.store.run_records import RunRecord
@@ -51,7 +51,7 @@ class SourceRequest(msgspec.Struct, frozen=True):
 
     target: str
     """The id of a run, an eval file (for its newest run), or a scorecard in JSON."""
-    store: Path | None = None
+    store: StoreAddress | None = None
     eval_file: Path | None = None
     """The eval file of the run, if the store does not name it or the file was moved."""
     run: int | None = None
@@ -60,7 +60,7 @@ class SourceRequest(msgspec.Struct, frozen=True):
     """What the recommended model is chosen by, if not as in the file (C-138)."""
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> list[StoreAddress]:
         """The input files, which a report must not overwrite."""
         named = None if self.target.isdecimal() else Path(self.target)
         return [path for path in (named, self.store, self.eval_file) if path is not None]
@@ -153,7 +153,9 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
 
 
 @contextmanager
-def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
+def run_source(
+    run_id: int, store: StoreAddress, eval_file: Path | None = None
+) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
     scored: list[ScoringResult] = []
     with DiskList(CaseView) as cases, StepCases() as steps:
@@ -179,7 +181,7 @@ class RescoredRun(NamedTuple):
 
 
 def rescore_run(
-    run_id: int, store: Path, eval_file: Path | None, options: RunOptions
+    run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
@@ -263,12 +265,12 @@ def newest_run(config: EvalConfig) -> int:
     return (same or runs)[0].id
 
 
-def _record(store: Path, run_id: int) -> RunRecord:
+def _record(store: StoreAddress, run_id: int) -> RunRecord:
     with open_store(store, only_reading=True) as opened:
         return opened.run(run_id)
 
 
-def _eval_file(record: RunRecord, store: Path) -> Path:
+def _eval_file(record: RunRecord, store: StoreAddress) -> Path:
     named = record.header.eval_file
     if not named:
         raise UsageError(f"run {record.id}: its store does not name the eval file; expected --eval")
