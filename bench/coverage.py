@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from callscore.stats.bca import IntervalEstimate, bca_interval
-from callscore.stats.claimed_scores import ClaimInput, claim_scores
+from callscore.stats.claims import ClaimInput, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.matrix import CallMatrix, ResamplingUnits
 from callscore.stats.rates import count_rate, rate_interval, rule_of_three_interval
-from callscore.stats.resampling import ModelValues, make_replicates
+from callscore.stats.resampling import IntervalEstimate, ModelValues, bca_interval, make_replicates
 from callscore.stats.weighted_scores import scores
 
 Floats = NDArray[np.float64]

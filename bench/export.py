@@ -39,9 +39,12 @@ def written(name: str, source: ReportSource) -> Written:
     child = os.fork()
     if not child:
         os.close(reading)
-        began, before, size = time.process_time(), _peak_mb(), 0
-        for chunk in report_format(name).write(source, ReportOptions()):
-            size += len(chunk)
+        began, before = time.process_time(), _peak_mb()
+        form = report_format(name)
+        if form.files is not None:
+            size = sum(len(raw) for _, raw in form.files(source, ReportOptions()))
+        else:
+            size = sum(map(len, form.write(source, ReportOptions())))
         used = (time.process_time() - began, _peak_mb() - before, size / 1e6)
         os.write(writing, " ".join(map(repr, used)).encode())
         os._exit(0)

@@ -19,7 +19,6 @@ from typing import Any
 from bench.measuring import sized, usage_of
 from bench.score import MODELS, brief_records, write_workload
 from callscore.core.measure import Measure
-from callscore.stats.bca import bca_interval
 from callscore.stats.contributions import (
     EVALUATED,
     Charge,
@@ -31,7 +30,7 @@ from callscore.stats.contributions import (
     call_key,
 )
 from callscore.stats.matrix import call_matrix, make_units
-from callscore.stats.resampling import make_replicates
+from callscore.stats.resampling import bca_interval, make_replicates
 from callscore.stats.weighted_scores import Scores, rank_scores, scores
 
 Json = dict[str, Any]

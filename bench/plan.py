@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from bench.coverage import Population, claim_limits, matrix_of, replace_table
 from callscore.stats.bands import are_significant
-from callscore.stats.bca import bca_interval
 from callscore.stats.differences import (
     PairOfValues,
     ResampledDifference,
@@ -26,14 +25,16 @@ from callscore.stats.differences import (
     resample_models,
 )
 from callscore.stats.matrix import CallMatrix, ResamplingUnits
-from callscore.stats.pilot import Spread, pilot_rate, spread_of
 from callscore.stats.power import (
+    Spread,
     alpha_per_pair,
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
+    pilot_rate,
+    spread_of,
 )
-from callscore.stats.resampling import ModelValues, make_replicates
+from callscore.stats.resampling import ModelValues, bca_interval, make_replicates
 
 Floats = NDArray[np.float64]
 Dice = np.random.Generator

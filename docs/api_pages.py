@@ -63,6 +63,7 @@ AUTHORS: Mapping[str, tuple[str, ...]] = {
         "Strategy",
         "DataNames",
         "NamesSource",
+        "ScenarioReader",
         "EarlierReply",
         "Noise",
         "FakeReply",

@@ -76,11 +76,11 @@ def test_a_mistake_in_a_task(old: str, new: str, message: str, tmp_path: Path) -
         ('"Good"', '"Great"', "Invalid enum value 'Great'"),
         ("priority = 0.25", "prio = 0.25", "final.b: unknown name 'prio'; expected one of queue"),
         ('partial(FieldTask, "priority")', "", "`task_types` has no task 'priority'"),
-        ("(SpecSuite)", "", "RoutingSuite has no spec, verdict_rules, scenarios, …; expected"),
+        ("(SpecSuite)", "", "RoutingSuite has no spec, verdict_rules, settings, …; expected"),
         (
             "(SpecSuite):",
-            "(SpecSuite):\n    scenarios = object()",
-            "suite 'routing': scenarios: expected None",
+            "(SpecSuite):\n    def read_scenario(self, name, text): return []",
+            "suite 'routing': RoutingSuite has no scenario_files; expected a ScenarioReader",
         ),
     ],
 )

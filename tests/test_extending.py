@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from callscore.core.case import Message
-from callscore.judges.fakes import LiteralModel
-from callscore.judges.literal_rules import FakeVerdict, ParsedPrompt, PromptItem
+from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.rubric import built_in_library, parse_rubric
 from commands import CompletedCommand, run
 from eval_files import read_json
@@ -451,18 +450,101 @@ def test_every_report_and_command_knows_a_suite_of_another_package(tmp_path: Pat
     assert "cases of the task 'queue' cannot be labelled" in done.stderr
 
 
-def test_scenarios_of_another_package_run_and_race_and_are_verified(tmp_path: Path) -> None:
+def test_a_folder_of_scenarios_of_another_package_goes_through_every_command(
+    tmp_path: Path,
+) -> None:
     page = Page("scenarios.md")
-    page.check_size()
-    ran, *others = page.run(tmp_path)
-    for done in (ran, *others):
-        assert done.returncode == 0, done.stderr
+    page.check_size(most=70)
+    done = dict(zip(page.commands, page.run(tmp_path), strict=True))
+    assert [ran.stderr for ran in done.values() if ran.returncode != 0] == []
+    ran, *_ = done.values()
     assert "gold        5/5" in ran.stderr
     card = read_json(tmp_path / "card.json")
     gold, noisy = (model["tasks"]["step"] for model in card["models"])
     assert (gold["score"], gold["n"]) == (1.0, 5)
     assert noisy["score"] < 1.0
     assert card["intervals"]["about"] == "future scenarios"
+    assert "5 cases can be scored: step 5" in done["validate booking:scenarios"].stdout
+    (recorded,) = read_json(tmp_path / "recorded.json")["models"]
+    assert recorded["tasks"]["step"]["metrics"]["step.accuracy"]["value"] == 0.5
+    assert "A table, please." in done["prompt booking:scenarios --case table/1"].stdout
+
+
+def _installed_scenarios(folder: Path) -> Mapping[str, str]:
+    page = Page("scenarios.md")
+    page.write_files(folder)
+    return install_modules(page.package, folder)
+
+
+def test_folders_of_scenarios_case_files_and_calls_share_an_eval_file(tmp_path: Path) -> None:
+    env = _installed_scenarios(tmp_path)
+    (tmp_path / "calls.jsonl").write_text(Page("metric.md").files["cases.jsonl"], encoding="utf-8")
+    more = tmp_path / "more" / "deep"
+    more.mkdir(parents=True)
+    (more / "hours.json").write_text('[{"customer": "Until when?", "action": "tell_hours"}]')
+    text = (tmp_path / "eval.yaml").read_text(encoding="utf-8")
+    data = "data: [calls.jsonl, {booking: [scenarios, more]}]"
+    (tmp_path / "eval.yaml").write_text(text.replace("data: {booking: scenarios}", data))
+    command = ("run", "eval.yaml", "--results", "results.jsonl", "--redact", "--json", "card.json")
+    done = run(*command, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    gold = [json.loads(line) for line in lines if '"gold"' in line]
+    assert [result["case_id"] for result in gold] == [
+        "greeting-1",
+        *("cancel/1", "cancel/2", "table/1", "table/2", "table/3"),
+        "deep/hours/1",
+    ]
+    done = run("run", "eval.yaml", "--race", "--store", "race.db", env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("scenario", "data", "problem"),
+    [
+        ("[{]", "{booking: scenarios}", "scenarios/table.json: suite 'booking': read_scenario() "),
+        ('[{"action": "book"}]', "{booking: scenarios}", "raised KeyError: 'customer'"),
+        (
+            '[{"customer": "Hi", "action": "a"}, {"customer": 7, "action": "b"}]',
+            "{booking: scenarios}",
+            "scenarios/table.json:2: case 'table/2': field transcript",
+        ),
+        ("[]", "{booking: none}", "eval.yaml:1: data.booking: none: no such folder; expected"),
+        ("[]", "{bookings: scenarios}", "data.bookings: unknown key; did you mean booking?"),
+        (
+            "[]",
+            "{booking: {scenarios: x}}",
+            "data.booking: expected a folder of scenarios, or a list",
+        ),
+    ],
+)
+def test_a_scenario_that_cannot_be_read_is_named(
+    tmp_path: Path, scenario: str, data: str, problem: str
+) -> None:
+    env = _installed_scenarios(tmp_path)
+    (tmp_path / "scenarios" / "table.json").write_text(scenario, encoding="utf-8")
+    text = (tmp_path / "eval.yaml").read_text(encoding="utf-8")
+    (tmp_path / "eval.yaml").write_text(text.replace("{booking: scenarios}", data))
+    done = run("run", "eval.yaml", env=env, cwd=tmp_path)
+    assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+def test_scenarios_of_another_package_are_replayed_gated_and_not_overwritten(
+    tmp_path: Path,
+) -> None:
+    env = _installed_scenarios(tmp_path)
+    config = {
+        "data": {"booking": "scenarios"},
+        "models": [{"name": "recorded", "provider": "replay", "outputs": "outputs.jsonl"}],
+        "gates": [{"of": "step.accuracy", "at_least": 0.9}],
+    }
+    (tmp_path / "eval.yaml").write_text(json.dumps(config), encoding="utf-8")
+    done = run("run", "eval.yaml", env=env, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "step.accuracy" in done.stderr
+    done = run("run", "eval.yaml", "--json", "scenarios/table.json", env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "scenarios/table.json: is read by this command" in done.stderr
 
 
 def _scenario_stub(

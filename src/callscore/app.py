@@ -31,7 +31,7 @@ from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
 from callscore.store.address import GivenStore, StoreAddress, read_address
-from callscore.store.files import atomic_write, check_targets, lines_of
+from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
 from callscore.store.verdict_records import to_file_record
@@ -154,7 +154,7 @@ def _score_given(
             for name, some in given.items()
         }
         try:
-            config = read_single_cases(msgspec.structs.replace(config, **files))
+            config = read_other_files(msgspec.structs.replace(config, **files))
             return score_files(config, targets, progress)
         except DataError as error:
             raise _with_record_number(error, folder) from None
@@ -204,6 +204,8 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """Items that await a verdict, for people to fill in: JSON Lines or CSV."""
     html: Path | None = None
     """The report as a page; written by the caller."""
+    parquet: Path | None = None
+    """A new folder with tables of cases and answers; written by the caller."""
 
     @property
     def files(self) -> Sequence[Path | None]:
@@ -212,6 +214,11 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def check(self, inputs: Iterable[StoreAddress], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
+        if self.parquet is not None:
+            from callscore.report.parquet import load_pyarrow
+
+            load_pyarrow()
+            check_new_folder(self.parquet)
         check_targets((*self.files, *others), inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
@@ -263,8 +270,15 @@ def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
             return scorecard(config, scoring.finish(), judge_runner)
 
 
-def read_single_cases(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
-    """The config with the cases of `.json` files that have only one; raises DataError."""
+def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
+    """The config with the cases of files that are not JSON Lines; raises DataError.
+
+    These are `.json` files that have only one, and scenarios of other packages (`SUITE:FOLDER`).
+    """
+    if any(":" in str(path) for path in config.cases):
+        from callscore.config.scenarios import with_scenario_cases
+
+        config = with_scenario_cases(config)
     if not config.has_json_files:
         return config
     from callscore.evaluate.single_cases import read_json_files
@@ -300,7 +314,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     from callscore.evaluate.data_statistics import DataStatistics  # scoring does not need it
     from callscore.scorecard.floors import DataFloors
 
-    config = read_single_cases(ScoreConfig(cases=paths), need_output=False)
+    config = read_other_files(ScoreConfig(cases=paths), need_output=False)
     tasks = tasks_for(config)
     seen: set[str] = set()
     counts: dict[str, int] = {}

@@ -20,7 +20,9 @@ def test_commands_read_from_a_database_what_they_read_from_a_file(
     written, url = {}, postgres.new_store()
     with serving(FaultyChat(right_answer)) as stub:
         for place, store in (("file", "runs.db"), ("database", url)):
-            config = eval_file(tmp_path, [remote_model(stub.url, name) for name in "ab"], store=store, budget_usd=5)
+            config = eval_file(
+                tmp_path, [remote_model(stub.url, name) for name in "ab"], store=store, budget_usd=5
+            )
             files = [tmp_path / f"{place}.{name}" for name in ("jsonl", "json", "md")]
             ran = commands.run("run", config, "--results", files[0], "--json", files[1])
             assert ran.returncode == 0, ran.stderr

@@ -231,6 +231,16 @@ def test_an_answer_is_durable_before_it_is_emitted(tmp_path: Path) -> None:
     assert [isinstance(o, Completed) for o in ran.outcomes] == [True] * 20
 
 
+@pytest.mark.parametrize("commit_s", [0.0, 0.5, 1.0])
+def test_no_request_waits_for_the_commit_of_another_reply(commit_s: float) -> None:
+    provider = ScriptedProvider(latency_s=1.0)
+    model = planned_model(provider, 40, limits=Limits(4))
+    ran = run_virtually([model], commit_s=commit_s)
+    assert ran.summary.models["m"].answered == 40
+    assert provider.most_in_flight == 4
+    assert ran.took_s == pytest.approx(40 / 4 + commit_s)
+
+
 def test_no_work_is_a_complete_run(tmp_path: Path) -> None:
     assert run_models(tmp_path, [planned_model(ScriptedProvider(), 0)]).summary.status == "complete"
 

@@ -27,8 +27,8 @@ from callscore.report.source import ReportOptions, ReportSource, RunFacts
 from report_samples import sample_source
 
 HERE = Path(__file__).parent / "exports"
-ELSEWHERE = ("html", "md")
-"""Compared by `test_reports.py`."""
+ELSEWHERE = ("html", "md", "parquet")
+"""Compared by `test_reports.py`; the bytes of Parquet are those of a library."""
 
 
 @pytest.fixture(scope="module")

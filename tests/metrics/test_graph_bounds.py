@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
 from callscore.metrics.graphs.bounds import best_pairing
+from callscore.metrics.graphs.distance import improve_by_swaps
 from callscore.metrics.graphs.problem import make_problem, make_search_graph, twin_classes
-from callscore.metrics.graphs.search import improve_by_swaps
 
 
 def largest(gains: Matrix, rows: list[int], columns: list[int]) -> int:

@@ -19,8 +19,8 @@ from callscore.metrics.graphs import (
     has_cycle,
     similarity,
 )
+from callscore.metrics.graphs.distance import Effort, Search
 from callscore.metrics.graphs.problem import make_problem, make_search_graph
-from callscore.metrics.graphs.search import Effort, Search
 from commands import run_python
 
 WEIGHTS = {(True, True): 0.0, (True, False): 0.2, (False, True): 0.8, (False, False): 1.0}

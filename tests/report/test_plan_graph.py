@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 
 from callscore.config.score import ScoreConfig
 from callscore.export.sources import scored_source
-from callscore.report.details.plans import extract_plan
 from callscore.report.html import FORMAT
 from callscore.report.source import ReportOptions
-from callscore.report.svg.graph_layout import lay_out_graph
 from callscore.report.svg.picture import standalone_picture
-from callscore.report.svg.plan_graph import PlanGraph, draw_plan
+from callscore.report.svg.plan_graph import PlanGraph, draw_plan, extract_plan, lay_out_graph
 
 NODES = [{"id": number, "text": text} for number, text in enumerate("ABCD", start=1)]
 

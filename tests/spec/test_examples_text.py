@@ -11,7 +11,7 @@ from calls_suite import formula_of
 from callscore.core.measure import Measure
 from callscore.core.spec import Rating, rate
 from callscore.core.task import Measured
-from callscore.metrics.labels import macro_f1
+from callscore.metrics.classification import macro_f1
 from callscore.scorecard.formula import part_score, score_case
 from callscore.suites.calls.spec import load_spec
 from callscore.suites.calls.text.measures import CLASSES

@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from callscore.core.measure import Measure
-from callscore.stats.bca import IntervalEstimate, bca_interval
-from callscore.stats.call_counts import rate_counts
 from callscore.stats.contributions import (
     CALL_BLOCKED,
     EVALUATED,
@@ -25,8 +23,8 @@ from callscore.stats.contributions import (
     TaskShape,
 )
 from callscore.stats.matrix import call_matrix, make_units
-from callscore.stats.rates import rate_interval
-from callscore.stats.resampling import make_replicates
+from callscore.stats.rates import rate_counts, rate_interval
+from callscore.stats.resampling import IntervalEstimate, bca_interval, make_replicates
 from callscore.stats.weighted_scores import ScoreKey, Scores, scores
 
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
 from callscore.stats.bands import Contrast, RankRange, are_significant, rank_bands
-from callscore.stats.claimed_scores import ClaimInput, FinalValues, claim_scores
+from callscore.stats.claims import ClaimInput, FinalValues, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.differences import (
     PairOfValues,

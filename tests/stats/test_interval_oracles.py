@@ -12,14 +12,6 @@ from scipy import special, stats
 from statsmodels.stats.proportion import proportion_confint
 
 from callscore.core.measure import Measure
-from callscore.stats.bca import (
-    acceleration,
-    bca_interval,
-    expanded_z,
-    quantile,
-    rank_interval,
-)
-from callscore.stats.call_counts import rate_counts
 from callscore.stats.contributions import Charge, TaskContributions
 from callscore.stats.intervals import beta_cdf, beta_quantile, binomial_interval
 from callscore.stats.matrix import CallMatrix, ResamplingUnits
@@ -27,11 +19,22 @@ from callscore.stats.rates import (
     calls_needed,
     count_rate,
     items_needed,
+    rate_counts,
     rate_interval,
     rule_of_three_interval,
     upper_limit,
 )
-from callscore.stats.resampling import Replicates, make_replicates, resample_weights, round_to_grid
+from callscore.stats.resampling import (
+    Replicates,
+    acceleration,
+    bca_interval,
+    expanded_z,
+    make_replicates,
+    quantile,
+    rank_interval,
+    resample_weights,
+    round_to_grid,
+)
 
 Floats = npt.NDArray[np.float64]
 

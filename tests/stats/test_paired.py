@@ -9,7 +9,7 @@ from scipy.stats import permutation_test
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from callscore.stats.paired import holm_adjust, mcnemar_p, sign_flip_p
+from callscore.stats.differences import holm_adjust, mcnemar_p, sign_flip_p
 
 Array = NDArray[np.float64]
 

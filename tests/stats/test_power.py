@@ -10,16 +10,18 @@ from bench import coverage
 from scipy.stats import binom
 from statsmodels.stats.power import TTestPower
 
-from callscore.stats.paired import mcnemar_p
-from callscore.stats.pilot import PilotRate, Spread, is_claimed
+from callscore.stats.differences import mcnemar_p
 from callscore.stats.power import (
     AGREEMENT,
+    PilotRate,
+    Spread,
     alpha_per_pair,
     calls_for_claim,
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
     detectable_difference,
+    is_claimed,
 )
 from callscore.stats.rates import items_needed, rule_of_three_interval, upper_limit
 

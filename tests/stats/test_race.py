@@ -12,10 +12,9 @@ from bench.race_simulations import CALL_GATE, GATE, WEIGHTS, outcome, race, simu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callscore.stats.blocks import Population, TaskSet, make_schedule
-from callscore.stats.e_process import BET_FRACTIONS
 from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
-from callscore.stats.race_gates import GateTests, RateGate
+from callscore.stats.race_schedule import Population, TaskSet, make_schedule
+from callscore.stats.race_tests import BET_FRACTIONS, GateTests, RateGate
 
 QA: TaskSet = ("qa",)
 IDS = [f"c{at:04d}" for at in range(400)]

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callscore.cli.console import say
-from callscore.core.checks import CheckResult
 from callscore.core.errors import OutputError
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import CheckResult, Scorecard
 
 
 def publish_checks(

@@ -73,11 +73,10 @@ def compare(
     callscore compare old.json new.json --results old.jsonl new.jsonl
     """
     from callscore.cli import output
-    from callscore.comparison.compare import compare as compare_models
     from callscore.comparison.inputs import split_target
+    from callscore.comparison.model_comparison import compare as compare_models
     from callscore.config.score import DEFAULT_STORE
-    from callscore.report.comparison_markdown import comparison_markdown
-    from callscore.report.comparison_terminal import comparison_lines
+    from callscore.report.comparison_text import comparison_lines, comparison_markdown
     from callscore.store.files import check_targets
 
     inputs: list[StoreAddress] = [Path(split_target(name)[0]) for name in (first, second)]

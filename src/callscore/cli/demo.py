@@ -44,7 +44,7 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     from callscore.cli import output
     from callscore.cli.orchestration import score_samples, show
     from callscore.demo import sample_calls
-    from callscore.export.report_file import write_html
+    from callscore.export.report_file import write_reports
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
     from callscore.report.decision_lines import KEYWORD_WIDTH
@@ -59,7 +59,7 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
         output.write_scorecard(card, json_file)
         scenarios = score_samples(steps.add)
         source = with_scenarios(source, scenarios, steps)
-        write_html(msgspec.structs.replace(source, title=TITLE), html)
+        write_reports(msgspec.structs.replace(source, title=TITLE), targets)
     if json_file == output.STANDARD_OUTPUT:
         return
     output.print_card(card, TITLE, all_rows=all_rows, repeat_decision=False)

@@ -58,7 +58,7 @@ class FormSummary:
         """The form by section and question; empty if there is none."""
         if not self._has_form:
             return ()
-        from callscore.report.form_terminal import form_lines
+        from callscore.report.forms import form_lines
 
         models = [model.model for model in card.models]
         return form_lines(self._totals, self._questions.worst_first(), models, width)

@@ -33,6 +33,7 @@ VARIABLE = "CALLSCORE_TRUST_CONFIG"
 _FILES = (
     click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout)."),
     click.option("--html", type=FILE, help="Write the report as one HTML file."),
+    click.option("--parquet", type=FILE, help="Write cases and answers as tables to a new folder."),
     click.option("--results", type=FILE, help="Write one JSON line per case, model and run."),
     click.option(
         "--records", type=FILE, help="Write one JSON line per case, model, run and metric."
@@ -65,6 +66,7 @@ def output_options(command: Callable[..., None]) -> Callable[..., None]:
             path_unless_stdout(others["json_file"]),
             others.pop("open_items"),
             html,
+            others.pop("parquet"),
         )
         command(targets=targets, **others)
 

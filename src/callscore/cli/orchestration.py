@@ -131,14 +131,14 @@ def _score(job: OutputsJob, targets: OutputPaths) -> Scorecard:
     with open_sinks(targets) as sinks:
         if targets.html is None:
             return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
-        from callscore.export.report_file import write_html
+        from callscore.export.report_file import write_reports
         from callscore.export.sources import source_of_outputs
         from callscore.export.step_cases import StepCases
 
         with StepCases() as steps:
             wanted = ScenarioSinks(on_record=sinks.on_record, on_step=steps.add)
             scored = score_outputs([job], wanted, sinks.on_verdict)
-            write_html(source_of_outputs(job, scored, steps), targets.html)
+            write_reports(source_of_outputs(job, scored, steps), targets)
         return scored
 
 

@@ -95,9 +95,9 @@ def plan(
 
     from callscore.cli import output
     from callscore.comparison.inputs import SearchPaths, load_input
-    from callscore.comparison.plan import PlanGoals, plan_from_assumptions, plan_from_pilot
+    from callscore.comparison.sample_size import PlanGoals, plan_from_assumptions, plan_from_pilot
     from callscore.config.score import DEFAULT_STORE
-    from callscore.report.plan_terminal import plan_lines
+    from callscore.report.comparison_text import plan_lines
     from callscore.report.safe_text import escape_json
     from callscore.store.files import check_targets
 

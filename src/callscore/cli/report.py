@@ -61,11 +61,13 @@ def report(
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
-    from callscore.store.files import check_targets
+    from callscore.store.files import check_new_folder, check_targets
 
     wanted = SourceRequest(target, store, eval_file, run_id, parse_pairs("--decide", decide))
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
+    if chosen.files is not None:
+        check_new_folder(place)
     check_targets([None if place == STANDARD_OUTPUT else place], wanted.files)
     options = ReportOptions(
         without_text=without_text, short=short, other=parse_pairs("--set", other)

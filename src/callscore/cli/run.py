@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from callscore.cli.console import ignore_broken_pipe, say
-from callscore.cli.html_report import HtmlReport
 from callscore.cli.options import (
     FILE,
     STORE,
@@ -23,6 +22,7 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import redact_options, redaction_choice
+from callscore.cli.run_report import RunReport
 from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def run(
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
     with (
         PurgeAfterRun(config.store, wanted=no_store_text and sending),
-        HtmlReport(targets.html, config) as report,
+        RunReport(targets, config) as report,
         closing(prepare(config, report.add_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
@@ -355,7 +355,7 @@ class _RunEnd(NamedTuple):
         self,
         prepared: PreparedRun,
         ran: RunResult,
-        report: HtmlReport,
+        report: RunReport,
         tallies: Sequence[ScoringResult],
     ) -> None:
         """Show the scores, write the files, and raise unless every check passes."""

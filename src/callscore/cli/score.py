@@ -114,9 +114,10 @@ def score(
 ) -> None:
     """Score stored model outputs against their cases.
 
-    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome), or
-    .json files with one case each (transcript, expected_outcome, model_output). Prints the
-    scorecard with models side by side; blockers are marked [!].
+    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome),
+    .json files with one case each (transcript, expected_outcome, model_output), or SUITE:FOLDER
+    with the scenarios of an installed suite. Prints the scorecard with models side by side;
+    blockers are marked [!].
 
     \b
     callscore score cases.jsonl --outputs a.jsonl b.jsonl --json card.json
@@ -124,6 +125,7 @@ def score(
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     callscore score case.json
     """
+    from callscore.app import read_other_files
     from callscore.cli import output
     from callscore.cli.console import ignore_broken_pipe
     from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
@@ -146,7 +148,8 @@ def score(
         allow_bad_cases=allow_bad_cases,
         intervals=not no_intervals,
     )
-    form = FormSummary(cases, config)
+    config = read_other_files(config)
+    form = FormSummary(config.cases, config)
     card = _score(config, targets, redaction_choice(redact, names), form)
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
@@ -158,10 +161,7 @@ def score(
 
 @contextmanager
 def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
-    """The config with the cases of files that have only one, and redacted copies if wanted."""
-    from callscore.app import read_single_cases
-
-    config = read_single_cases(config)
+    """The config, with redacted copies of its files if wanted."""
     if options is None:
         yield config
         return
@@ -179,7 +179,7 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
     with redacted_copies(files, options) as (copies, report):
         for line in report.lines():
             say(line, err=True)
-        yield msgspec.structs.replace(config, single_cases={}, **copies)
+        yield msgspec.structs.replace(config, case_lines={}, **copies)
 
 
 def _score(
@@ -201,12 +201,12 @@ def _score_files(
 ) -> Scorecard:
     from callscore.app import score_files
 
-    if targets.html is None:
+    if targets.html is None and targets.parquet is None:
         return score_files(config, targets, progress, form.counting())
-    from callscore.export.report_file import write_html
+    from callscore.export.report_file import write_reports
     from callscore.export.sources import scored_source
 
     with scored_source(config, targets, progress) as source:
-        write_html(source, targets.html)
+        write_reports(source, targets)
         form.add_all(source.cases)
         return source.card

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.evaluate.bands import add_people
 from callscore.evaluate.corrections import ModelCorrection
-from callscore.stats.claimed_scores import ClaimInput
+from callscore.stats.claims import ClaimInput
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.stats.intervals import Interval
 from callscore.stats.label_corrections import LabelCorrection, label_matrix

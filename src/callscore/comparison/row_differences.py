@@ -11,14 +11,20 @@ import msgspec
 from callscore.comparison.labelled_pairs import LabelledPair, labelled_pair
 from callscore.core.comparison import RowDifference
 from callscore.stats.bands import are_significant
-from callscore.stats.claimed_scores import ALPHA, ClaimInput, claim_scores, difference_limits
+from callscore.stats.claims import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
+    EPSILON,
+    MAX_EXACT,
     PairOfValues,
     ResampledDifference,
     ResampledModels,
     difference_interval,
+    discordant_calls,
+    holm_adjust,
+    mcnemar_p,
     resample_models,
+    sign_flip_p,
     subtract,
 )
 from callscore.stats.matrix import (
@@ -29,16 +35,7 @@ from callscore.stats.matrix import (
     group_calls,
     make_units,
 )
-from callscore.stats.paired import (
-    EPSILON,
-    MAX_EXACT,
-    discordant_calls,
-    holm_adjust,
-    mcnemar_p,
-    sign_flip_p,
-)
-from callscore.stats.pilot import spread_of
-from callscore.stats.power import calls_for_difference, detectable_difference
+from callscore.stats.power import calls_for_difference, detectable_difference, spread_of
 from callscore.stats.resampling import ModelValues, Replicates, round_to_grid
 from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog

@@ -7,11 +7,12 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from callscore.config.file import (
+    CALLS,
     SAMPLE,
     SCENARIOS,
     AttemptsEntry,
@@ -22,11 +23,18 @@ from callscore.config.file import (
     RaceEntry,
     ScenarioEntry,
     convert_entry,
+    refuse_unknown_suite,
 )
 from callscore.config.gates import entry_problem, is_of_calls, is_of_scenarios, known_gates
 from callscore.config.models import embedder_of, judge_of, read_model
+from callscore.config.scenarios import (
+    Scenarios,
+    read_scenarios,
+    scenario_cases,
+    with_protocol_settings,
+)
 from callscore.config.score import DEFAULT_STORE, ScoreConfig, decide_of, read_decide
-from callscore.core.errors import ConfigError
+from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
@@ -123,34 +131,24 @@ def _read_config(
     file = convert_entry(document, EvalFile, "", document.value)
     models, templates = _models(document, file)
     _check_values(document, file, {model.name for model in models})
-    data = _data(document, file.data)
     kept = store or _store(document, file)
-    cases: Sequence[Path] = _case_files(document, data.calls)
-    scenarios: Sequence[ScenarioData] = ()
-    settings = ScenarioSettings()
-    if data.scenarios is not None and (not file.tasks or SCENARIOS in file.tasks):
-        scenarios, settings, models = _scenarios(document, data.scenarios, cases, models)
-    outside = _outside(document, [*cases, *_prompt_files(file), *_read_by(scenarios)])
-    redaction = None
-    wanted = redact or file.redact
-    if wanted not in (None, False):
-        from callscore.config.redaction import redacted_data
-
-        folder = kept.parent / REDACTED
-        cases, scenarios, redaction = redacted_data(document, wanted, folder, cases, scenarios)
-    _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
-    scoring = _scoring(document, file, cases, kept)
-    if data.scenarios is not None:
-        elsewhere = (registry.scenario_suite().verdict_metric,)
-        scoring = msgspec.structs.replace(scoring, elsewhere=elsewhere)
-    repeats = _repeats(file, scoring, settings if scenarios else None)
+    data = _read_data(document, file, kept.parent / REDACTED, redact)
+    scenarios = data.scenarios
+    models = [with_protocol_settings(model, scenarios.settings) for model in models]
+    has_cases, has_scenarios = bool(data.cases), bool(scenarios.data)
+    _check_gated(document, file.gates, has_cases=has_cases, has_scenarios=has_scenarios)
+    scoring = _scoring(document, file, data.cases, kept)
+    repeats = _repeats(file, scoring, scenarios)
+    scoring = msgspec.structs.replace(
+        scoring, repeats=repeats, case_lines=data.steps, elsewhere=scenarios.verdict_metrics
+    )
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
         fingerprint=_fingerprint(document.value, templates),
-        cases=cases,
-        scenarios=scenarios,
-        scenario_settings=settings,
+        cases=data.cases,
+        scenarios=scenarios.data,
+        scenario_settings=scenarios.settings,
         tasks=tuple(file.tasks),
         models=models,
         recordings=_recordings(document, file.models),
@@ -158,12 +156,12 @@ def _read_config(
         budget_usd=file.budget_usd,
         store=kept,
         gates=file.gates,
-        scoring=msgspec.structs.replace(scoring, repeats=repeats),
+        scoring=scoring,
         attempts=file.attempts,
         race=file.race,
         prompts=templates,
-        redaction=redaction,
-        outside=outside,
+        redaction=data.redaction,
+        outside=data.outside,
     )
 
 
@@ -174,6 +172,40 @@ def _store(document: Document, file: EvalFile) -> StoreAddress:
         raise document.error("store", str(error)) from None
 
 
+class _Data(NamedTuple):
+    """The data of an eval file, redacted if that is wanted."""
+
+    cases: Sequence[Path]
+    steps: Mapping[Path, bytes]
+    """By file among the cases, the steps of a scenario as lines of a case file."""
+    scenarios: Scenarios
+    outside: Sequence[Path]
+    redaction: Redaction | None = None
+
+
+def _read_data(
+    document: Document, file: EvalFile, copies: Path, redact: RedactOptions | None
+) -> _Data:
+    """The files and folders of `data`; redacted copies are in a folder of their own."""
+    data, others = _data(document, file.data)
+    steps = _steps_of_other_suites(document, others)
+    cases = (*_case_files(document, data.calls), *steps)
+    scenarios = Scenarios()
+    if data.scenarios is not None:
+        scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
+    folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
+    outside = _outside(document, [*cases, *_prompt_files(file), *folders])
+    wanted = redact or file.redact
+    if wanted in (None, False):
+        return _Data(cases, steps, scenarios, outside)
+    from callscore.config.redaction import redacted_data
+
+    sources = ScoreConfig(cases=cases, case_lines=steps).case_sources
+    found = redacted_data(document, wanted, copies, sources, scenarios.data)
+    scenarios = scenarios._replace(data=found.scenarios)
+    return _Data(found.cases, {}, scenarios, outside, found.redaction)
+
+
 def _prompt_files(file: EvalFile) -> Iterator[Path]:
     """The files with own prompts, as the eval file names them."""
     entries = [file.prompts]
@@ -182,11 +214,6 @@ def _prompt_files(file: EvalFile) -> Iterator[Path]:
             entries += entry.values()
         elif entry is not None:
             yield Path(entry)
-
-
-def _read_by(scenarios: Sequence[ScenarioData]) -> Iterator[Path]:
-    for data in scenarios:
-        yield from (data.scenarios, data.cards)
 
 
 def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
@@ -237,16 +264,6 @@ def _models(
     from callscore.config.prompts import own_prompts
 
     return own_prompts(document, file.prompts, models)
-
-
-def _scenarios(
-    document: Document, entry: ScenarioEntry, cases: Sequence[Path], models: Sequence[ModelSpec]
-) -> tuple[Sequence[ScenarioData], ScenarioSettings, Sequence[ModelSpec]]:
-    """The scenarios, how they are asked, and the models with the settings of their protocol."""
-    from callscore.config.scenarios import scenario_data, scenario_settings, with_protocol_settings
-
-    scenarios, settings = scenario_data(document, entry), scenario_settings(document, entry, cases)
-    return scenarios, settings, [with_protocol_settings(model, settings) for model in models]
 
 
 def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
@@ -320,12 +337,11 @@ def _benchmarks(document: Document, value: Any) -> bool:
     raise document.error("benchmarks", f"{value!r}; expected all or none")
 
 
-def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings | None) -> int:
+def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: Scenarios) -> int:
     """Repeats of a case: from the file, the protocol, or consistency  C-98, C-133"""
-    if file.repeats is not None:
-        return file.repeats
-    if scenarios is not None and scenarios.is_public:
-        return registry.scenario_suite().public_protocol.repeats
+    stated = scenarios.repeats if file.repeats is None else file.repeats
+    if stated is not None:
+        return stated
     is_measured = scoring.benchmarks and bool(scoring.cases)
     return scoring.checked_settings().consistency_runs if is_measured else 1
 
@@ -341,10 +357,14 @@ def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
         raise document.error(part, str(error).removeprefix(f"{part}: ")) from None
 
 
-def _data(document: Document, value: Any) -> DataEntry:
-    """Normalise `data`: a file, a list of files and suites, or the suites by name."""
+def _data(document: Document, value: Any) -> tuple[DataEntry, Mapping[str, Sequence[str]]]:
+    """Normalise `data`: a file, a list of files and suites, or the suites by name.
+
+    Also returns the folders of scenarios of suites in other packages, by suite.
+    """
     entries = value if isinstance(value, list) else [value]
     calls: list[str] = []
+    others: dict[str, list[str]] = {}
     scenarios: ScenarioEntry | None = None
     for number, entry in enumerate(entries):
         part = f"data[{number}]" if isinstance(value, list) else "data"
@@ -353,14 +373,36 @@ def _data(document: Document, value: Any) -> DataEntry:
             continue
         if not isinstance(entry, dict):
             raise document.error(part, f"expected a case file, or {{{SCENARIOS}: …}}")
-        found: DataEntry = convert_entry(document, DataEntry, part, entry)
+        known = {key: entry[key] for key in entry if key in (CALLS, SCENARIOS)}
+        found: DataEntry = convert_entry(document, DataEntry, part, known)
         calls += [found.calls] if isinstance(found.calls, str) else found.calls
         if found.scenarios is not None and scenarios is not None:
             raise document.error(part, f"a second {{{SCENARIOS}: …}}; expected one, with lists")
         scenarios = found.scenarios or scenarios
-    if not calls and scenarios is None:
+        for suite in [key for key in entry if key not in known]:
+            place = f"{part}.{suite}"
+            refuse_unknown_suite(document, place, suite)
+            folders = [given] if isinstance(given := entry[suite], str) else given
+            if not isinstance(folders, list) or not all(isinstance(one, str) for one in folders):
+                raise document.error(place, "expected a folder of scenarios, or a list of them")
+            others.setdefault(suite, []).extend(folders)
+    if not calls and not others and scenarios is None:
         raise document.error("data", f"empty; expected case files, or {{{SCENARIOS}: …}}")
-    return DataEntry(calls, scenarios)
+    return DataEntry(calls, scenarios), others
+
+
+def _steps_of_other_suites(
+    document: Document, others: Mapping[str, Sequence[str]]
+) -> Mapping[Path, bytes]:
+    """By file, the steps of the scenarios of other packages, as lines of a case file."""
+    steps: dict[Path, bytes] = {}
+    for suite, folders in others.items():
+        for folder in folders:
+            try:
+                steps |= scenario_cases(suite, document.path.parent / folder)
+            except UsageError as error:
+                raise document.error(f"data.{suite}", str(error)) from None
+    return steps
 
 
 def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.file import PROVIDERS, SCENARIOS, EvalFile, ModelEntry, ScenarioEntry
+from callscore.config.file import CALLS, PROVIDERS, SCENARIOS, EvalFile, ModelEntry, ScenarioEntry
 from callscore.core.scorecard import BY, Decide
 from callscore.suites import registry
 
@@ -14,7 +14,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTES = {
     "name": "The name of the evaluation; by default that of the file.",
     "data": "Case files or globs, relative to this file; "
-    f"or {{{SCENARIOS}: {{scenarios, cards}}}}.",
+    f"{{{SCENARIOS}: {{scenarios, cards}}}}, or {{SUITE: FOLDER}} of an installed suite.",
     "tasks": "Only cases of these tasks.",
     "models": "The models to compare.",
     "judge": "The judge: none, offline, a model, or a list of models.",
@@ -22,7 +22,8 @@ NOTES = {
     "repeats": "How often every case is requested.",
     "benchmarks": "The eleven optional benchmarks: all or none.",
     "budget_usd": "Stop before more than this is spent.",
-    "store": "Where replies are stored; .callscore/runs.db next to this file by default.",
+    "store": "Where replies are stored: a file, or postgresql://USER@HOST/DATABASE; by default "
+    ".callscore/runs.db next to this file.",
     "gates": "Conditions for exit code 0.",
     "verdicts": "Verdicts of people or judges.",
     "labels": "Verdicts of people on a sample of judged items; they correct the judged values.",
@@ -63,13 +64,13 @@ def eval_schema() -> dict[str, Any]:
     model["provider"]["examples"] = list(PROVIDERS)
     _, scenario = msgspec.json.schema_components((ScenarioEntry,), ref_template="#/$defs/{name}")
     parts |= scenario
+    paths = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     parts["Data"] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "calls": {
-                "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
-            },
+            CALLS: paths,
+            **dict.fromkeys(registry.scenario_readers(), paths),
             SCENARIOS: {"$ref": f"#/$defs/{ScenarioEntry.__name__}"},
         },
     }

@@ -11,11 +11,14 @@ import msgspec
 
 from callscore.core.run import Limits, ModelSpec, Price
 from callscore.store.strict_yaml import Document
+from callscore.suites import registry
 
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
 """The value of `data` for the bundled sample calls."""
+CALLS = "calls"
+"""The key of case files under `data`."""
 SCENARIOS = "orchestration"
 """The key of scenarios under `data`; among the tasks, it selects them."""
 _AT = re.compile(r" - at `\$\.?(.*)`$")
@@ -35,7 +38,10 @@ class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`data` written out: case files, and scenarios of several steps."""
+    """`data` written out: case files, and scenarios of several steps.
+
+    Other keys are suites of other packages.
+    """
 
     calls: str | list[str] = []
     scenarios: ScenarioEntry | None = msgspec.field(default=None, name=SCENARIOS)
@@ -154,6 +160,13 @@ def refuse_unknown(document: Document, kind: Any, part: str, value: Any) -> None
             raise document.error(inner, _unknown(key, known))
         if (kind, key) in _NESTED:
             refuse_unknown(document, _NESTED[kind, key], inner, item)
+
+
+def refuse_unknown_suite(document: Document, part: str, name: str) -> None:
+    """Raise if a key of `data` is not the name of a suite with files of scenarios."""
+    known = registry.scenario_readers()
+    if name not in known:
+        raise document.error(part, _unknown(name, (CALLS, SCENARIOS, *known)))
 
 
 def _unknown(key: str, known: Sequence[str]) -> str:

@@ -34,6 +34,7 @@ from callscore.store.files import (
     check_targets,
     lines_of,
     make_private_folder,
+    path_of,
 )
 from callscore.store.strict_yaml import Document
 
@@ -185,8 +186,7 @@ def redacted_copies(
             inside.mkdir()
             copies[name] = []
             for number, source in enumerate(sources):
-                path = source.path if isinstance(source, RecordFile) else source
-                copy = inside / f"{number}-{path.name}"
+                copy = inside / f"{number}-{path_of(source).name}"
                 redactor.redact(source, copy)
                 copies[name].append(copy)
         yield copies, redactor.report
@@ -240,7 +240,7 @@ def redacted_data(
     document: Document,
     redact: Any,
     folder: Path,
-    cases: Sequence[Path],
+    cases: Sequence[Source],
     scenarios: Sequence[ScenarioData],
 ) -> RedactedData:
     """Redacted copies of the data; `redact` are the options, or the entry of the file."""
@@ -257,20 +257,20 @@ def redacted_data(
 
 
 def stored_copies(
-    paths: Sequence[Path], folder: Path, options: RedactOptions, report: RedactionReport
+    sources: Sequence[Source], folder: Path, options: RedactOptions, report: RedactionReport
 ) -> tuple[Path, ...]:
     """Redacted copies of case files in a folder; cached by content and options."""
     redactor: FileRedactor | None = None
     copies = []
-    for path in paths:
+    for source in sources:
         digest = hashlib.blake2b(options.digest, digest_size=12)
-        digest.update(open_whole(path))
-        copy = folder / f"{path.stem}-{digest.hexdigest()}.jsonl"
+        digest.update(source.lines if isinstance(source, RecordFile) else open_whole(source))
+        copy = folder / f"{path_of(source).stem}-{digest.hexdigest()}.jsonl"
         if not copy.exists() or not counts_of(copy).exists():
             redactor = redactor or FileRedactor(options)
             make_private_folder(folder)
             with redactor.new_report() as counted:
-                redactor.redact(path, copy, private=True)
+                redactor.redact(source, copy, private=True)
             write_counts(copy, counted)
         report.add(read_counts(copy))
         copies.append(copy)

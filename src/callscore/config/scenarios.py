@@ -1,22 +1,88 @@
-"""Validates `data.orchestration`: the folders, the protocol and the scoring (C-133)."""
+"""The scenarios of an eval file: `data.orchestration` with its protocol (C-133), and the folders
+of other suites, whose files become cases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
 import msgspec
 
 from callscore.config.file import OFFLINE, SCENARIOS, ScenarioEntry
+from callscore.config.score import ScoreConfig
+from callscore.core.errors import DataError
+from callscore.core.plugins import PluginError
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import History, Mode, ProtocolName, ScenarioData, ScenarioSettings
+from callscore.store.scenario_files import find_files, read_text
 from callscore.store.strict_yaml import Document
-from callscore.suites.registry import scenario_suite
+from callscore.suites.registry import scenario_readers, scenario_suite
 
 PART = f"data.{SCENARIOS}"
 _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take no temperature; the public runner sets the reasoning effort instead."""
+
+
+class Scenarios(NamedTuple):
+    """The scenarios of an eval file, how they are asked and scored, and what the run takes from
+    their protocol.
+    """
+
+    data: Sequence[ScenarioData] = ()
+    settings: ScenarioSettings = ScenarioSettings()
+    repeats: int | None = None
+    """Repeats of the protocol; None if it has no rule."""
+    verdict_metrics: Collection[str] = ()
+    """The metrics of verdicts on steps."""
+
+
+def read_scenarios(
+    document: Document, entry: ScenarioEntry, tasks: Collection[str], cases: Sequence[Path]
+) -> Scenarios:
+    """The scenarios, if the tasks of the file select them; `cases` are the calls in it."""
+    suite = scenario_suite()
+    metrics = (suite.verdict_metric,)
+    if tasks and SCENARIOS not in tasks:
+        return Scenarios(verdict_metrics=metrics)
+    settings = scenario_settings(document, entry, cases)
+    repeats = suite.public_protocol.repeats if settings.is_public else None
+    return Scenarios(scenario_data(document, entry), settings, repeats, metrics)
+
+
+def scenario_cases(suite: str, folder: Path) -> dict[Path, bytes]:
+    """By file of a folder, the steps of its scenario as lines of a case file.
+
+    Raises UsageError and DataError.
+    """
+    reader = scenario_readers()[suite]
+    pattern, found = reader.scenario_files, {}
+    for path in find_files(folder, [pattern], (), f"scenarios ({pattern})"):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        try:
+            steps = reader.read_scenario(name, read_text(path))
+        except DataError as error:
+            raise error.with_place(str(path)) from None
+        except PluginError as error:
+            raise PluginError(f"{path}: {error}") from error
+        found[path] = b"".join(msgspec.json.encode(step) + b"\n" for step in steps)
+    return found
+
+
+def with_scenario_cases(config: ScoreConfig) -> ScoreConfig:
+    """The config with the files of every `SUITE:FOLDER` among its case files."""
+    lines: dict[Path, bytes] = {}
+    cases: list[Path] = []
+    for path in config.cases:
+        suite, colon, folder = str(path).partition(":")
+        if path.exists() or not colon or suite not in scenario_readers():
+            cases.append(path)
+        else:
+            found = scenario_cases(suite, Path(folder))
+            cases += found
+            lines |= found
+    return msgspec.structs.replace(config, cases=cases, case_lines=lines)
 
 
 def scenario_data(document: Document, entry: ScenarioEntry) -> tuple[ScenarioData, ...]:

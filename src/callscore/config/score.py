@@ -79,8 +79,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
-    single_cases: Mapping[Path, bytes] = {}
-    """By file, the case in a file that has one case as one JSON document, as a line."""
+    case_lines: Mapping[Path, bytes] = {}
+    """By file, the cases of a file that is not JSON Lines, as such lines."""
 
     @property
     def has_json_files(self) -> bool:
@@ -89,9 +89,9 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def case_sources(self) -> Sequence[Source]:
-        """The case files, with the case of those that have only one."""
-        single = self.single_cases
-        return [RecordFile(path, single[path]) if path in single else path for path in self.cases]
+        """The case files, with the cases of those that are not JSON Lines."""
+        lines = self.case_lines
+        return [RecordFile(path, lines[path]) if path in lines else path for path in self.cases]
 
     @property
     def is_judged(self) -> bool:

@@ -14,8 +14,8 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
-from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Question, Verdict
+from callscore.core.measure import IntervalMethod
 from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.run import Survey
 from callscore.core.scorecard import CaseResult, TaskScore

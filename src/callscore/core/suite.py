@@ -20,8 +20,6 @@ from callscore.core.verdict_rules import VerdictRules
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from callscore.core.scenarios import ScenarioSuite
-
 DataNames = Callable[[], Sequence[str]]
 """Returns the names that a suite finds in all lines of the case files."""
 
@@ -51,14 +49,6 @@ class Suite(Protocol):
         """The words that a verdict may use, and which measures depend on which verdicts."""
         ...
 
-    @property
-    def scenarios(self) -> ScenarioSuite | None:
-        """How folders of scenarios are read and scored together; None without such folders.
-
-        Steps that are cases of a case file need none of it (`Task.needs_earlier_replies`).
-        """
-        ...
-
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
         """The default settings, with some of them replaced; raises ConfigError."""
         ...
@@ -80,6 +70,23 @@ def names_in(suite: Suite, line: bytes) -> Iterable[str]:
     """The names in one line of a case file, if the suite is a `NamesSource`."""
     find: Callable[[bytes], Iterable[str]] | None = getattr(suite, "names_in", None)
     return find(line) if find is not None else ()
+
+
+class ScenarioReader(Protocol):
+    """A suite whose scenarios are files of its own form; no other suite has these members.
+
+    `data: {SUITE: FOLDER}` in an eval file, and `SUITE:FOLDER` on the command line.
+    """
+
+    scenario_files: str
+    """The pattern of their names: `*.yaml`."""
+
+    def read_scenario(self, name: str, text: str) -> Iterable[Mapping[str, Any]]:
+        """The steps in one file, in their order, each as a case of a case file; raises DataError.
+
+        `name` is the path of the file in its folder, without the suffix.
+        """
+        ...
 
 
 class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):

@@ -15,7 +15,7 @@ from callscore.core.scorecard import Decide, ModelContrast, Scorecard
 from callscore.evaluate.pairs import ComparedCalls, Pair
 from callscore.scorecard.decision import models_in_question
 from callscore.stats.bands import Contrast, RankRange, are_significant, rank_bands
-from callscore.stats.claimed_scores import (
+from callscore.stats.claims import (
     ALPHA,
     ClaimedScores,
     FinalValues,
@@ -23,8 +23,7 @@ from callscore.stats.claimed_scores import (
 )
 from callscore.stats.differences import PairOfValues, ResampledDifference, difference_interval
 from callscore.stats.intervals import Interval
-from callscore.stats.pilot import spread_of
-from callscore.stats.power import alpha_per_pair, calls_for_difference
+from callscore.stats.power import alpha_per_pair, calls_for_difference, spread_of
 from callscore.stats.weighted_scores import ScoreKey
 
 FINAL: ScoreKey = ("final",)

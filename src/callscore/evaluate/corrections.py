@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from callscore.core.interval import Interval
+from callscore.core.measure import Interval
 from callscore.core.scorecard import (
     Corrected,
     FinalScore,
@@ -21,8 +21,7 @@ from callscore.core.spec import Rating, holds, rate
 from callscore.evaluate.bands import CORRECTED
 from callscore.evaluate.pairs import ComparedCalls
 from callscore.scorecard.formula import TaskFormula
-from callscore.stats.bca import bca_interval
-from callscore.stats.claimed_scores import ALPHA, ClaimInput, claim_scores
+from callscore.stats.claims import ALPHA, ClaimInput, claim_scores
 from callscore.stats.contributions import BLOCKED_SHARE, Contributions, ModelShape
 from callscore.stats.intervals import Interval as Limits
 from callscore.stats.label_corrections import (
@@ -35,7 +34,7 @@ from callscore.stats.label_corrections import (
 )
 from callscore.stats.matrix import ResamplingUnits
 from callscore.stats.prediction_powered import judge_helps, widen_for_agreement
-from callscore.stats.resampling import Replicates
+from callscore.stats.resampling import Replicates, bca_interval
 from callscore.stats.weighted_scores import ScoreKey, Scores, rank_scores, scores
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.interval import FEW_CALLS, GateClaim
+from callscore.core.measure import FEW_CALLS, GateClaim
 from callscore.core.scorecard import (
     BenchmarkScore,
     FinalScore,
@@ -18,12 +18,17 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.spec import MetricSpec
-from callscore.stats.bca import IntervalEstimate, bca_interval, rank_interval
-from callscore.stats.call_counts import count_calls, count_calls_with_value, rate_counts
 from callscore.stats.contributions import Contributions, MetricShape, ModelShape
 from callscore.stats.intervals import Interval
-from callscore.stats.rates import calls_needed, rate_interval, rule_of_three_interval
-from callscore.stats.resampling import Replicates
+from callscore.stats.rates import (
+    calls_needed,
+    count_calls,
+    count_calls_with_value,
+    rate_counts,
+    rate_interval,
+    rule_of_three_interval,
+)
+from callscore.stats.resampling import IntervalEstimate, Replicates, bca_interval, rank_interval
 from callscore.stats.weighted_scores import ScoreKey
 
 SHARE = (0.0, 1.0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.core.interval import IntervalMethod
+from callscore.core.measure import IntervalMethod
 from callscore.core.scorecard import AS_RECOMMENDED, Decide, ModelScore, RankingLine, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import compared_values, ranked_groups, with_bands, with_claims
@@ -16,7 +16,7 @@ from callscore.evaluate.interval_cells import IntervalInputs, fill_model, fill_r
 from callscore.evaluate.pairs import compared_calls
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
-from callscore.stats.claimed_scores import claim_scores
+from callscore.stats.claims import claim_scores
 from callscore.stats.contributions import Contributions
 from callscore.stats.differences import resample_models
 from callscore.stats.intervals import LEVEL

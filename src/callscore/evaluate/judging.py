@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply, turns
-from callscore.core.interval import Interval
 from callscore.core.judging import (
     Audit,
     Embedder,
@@ -21,6 +20,7 @@ from callscore.core.judging import (
     Verdict,
     Verdicts,
 )
+from callscore.core.measure import Interval
 from callscore.core.strict_json import Parsed, read_object
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.stats.contributions import call_key
@@ -51,7 +51,11 @@ CHRF = "lexical:chrf"
 
 
 class JudgingCost(msgspec.Struct):
-    """Counts and cost of judging so far, without the evaluated models (C-83)."""
+    """Counts and cost of judging so far, without the evaluated models (C-83).
+
+    It adds up whole numbers, answer by answer, and keeps flips and audits by call. `Judging` is
+    what a card shows of it in the end: shares, intervals and names, which do not add up.
+    """
 
     items: int = 0
     verdicts: int = 0
@@ -319,7 +323,7 @@ def _disagreement_interval(spent: JudgingCost) -> Interval | None:
     """The interval of the share of audited items on which two judges disagree        STATS §2"""
     if len(spent.audits) < 2:
         return None
-    from callscore.stats.call_counts import interval_of_counts  # numpy
+    from callscore.stats.rates import interval_of_counts  # numpy
 
     found = interval_of_counts(
         {call: (audit.lenient + audit.strict, audit.items) for call, audit in spent.audits.items()}
@@ -331,7 +335,7 @@ def _flip_interval(spent: JudgingCost) -> Interval | msgspec.UnsetType:
     """The interval of the flip rate, from the counts of each call        STATS §2"""
     if len(spent.flips) < 2:  # a single call has no interval
         return msgspec.UNSET
-    from callscore.stats.call_counts import interval_of_counts  # numpy
+    from callscore.stats.rates import interval_of_counts  # numpy
 
     found = interval_of_counts(spent.flips)
     return msgspec.UNSET if found is None else (found.low, found.high)

@@ -7,8 +7,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from callscore.core.scorecard import Scorecard
-from callscore.stats.call_counts import count_calls
-from callscore.stats.claimed_scores import ClaimInput
+from callscore.stats.claims import ClaimInput
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.stats.matrix import (
     ResamplingUnits,
@@ -17,6 +16,7 @@ from callscore.stats.matrix import (
     heaviest_calls,
     shared_calls,
 )
+from callscore.stats.rates import count_calls
 
 Pair = tuple[str, str]
 

@@ -29,7 +29,7 @@ from callscore.core.task import SCENARIO
 from callscore.evaluate.given_verdicts import verdict_record
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
-from callscore.scorecard.strata import merge_strata
+from callscore.scorecard.metric_score import merge_strata
 from callscore.store.address import StoreAddress
 from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict

@@ -21,9 +21,9 @@ from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.report.decision_lines import with_decision
 from callscore.scorecard.final import FinalWeights, final_score, score_benchmarks
 from callscore.scorecard.floors import floor_notes, with_floor
+from callscore.scorecard.model_score import score_open_task
 from callscore.scorecard.ranking import model_cost, rank, rank_zeroed
 from callscore.scorecard.tally import TaskTally
-from callscore.scorecard.undecided import score_open_task
 from callscore.stats.contributions import Contributions, count_distinct
 from callscore.suites.registry import Catalog
 
@@ -82,7 +82,6 @@ def _repeats(result: ScoringResult) -> str:
     return "+".join(map(str, found)) or "0"
 
 
-WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
 
 

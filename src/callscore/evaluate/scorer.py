@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.core.verdict_rules import NOT_CITED, FiveKeyRecord
 from callscore.evaluate.case_steps import (
     JudgedCase,
-    JudgedItems,
     MeasuredCase,
     MeasuredReply,
     ParsedCase,
@@ -31,6 +31,7 @@ from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
 from callscore.evaluate.labels import labels_on
 from callscore.evaluate.reply_measurer import ReplyMeasurer, ScoringOptions
 from callscore.evaluate.substitutes import Substitutes
+from callscore.evaluate.sums import BlockSums, Sums
 from callscore.report.source import CaseView
 from callscore.scorecard.five_key_records import ModelReply, records_of
 from callscore.scorecard.scored_reply import ScoredReply
@@ -44,7 +45,6 @@ OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[FiveKeyRecord], None]
 OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
-Tallies = dict[str, dict[str, TaskTally]]
 
 LEAK = "leak:"
 """Prefix of the flags that report data which must not be written down."""
@@ -96,6 +96,7 @@ class Scorer:
         models: Mapping[str, Sequence[str]],
         sinks: Sinks,
         options: ScoringOptions,
+        blocks: BlockSize = BLOCK,
     ) -> None:
         self._catalog = catalog
         self._models = models
@@ -104,23 +105,28 @@ class Scorer:
         self._has_judge = options.has_judge or sinks.on_open is not None
         self.substitutes = options.substitutes or Substitutes(None, {}, whole=options.whole)
         self._measurer = ReplyMeasurer(catalog, options)
-        self.tallies: Tallies = {model: {} for model in models}
-        self.leaks: dict[tuple[str, str], list[str]] = {}
-        """The cases with a leak, by model and kind."""
-        self.judged: dict[str, dict[str, JudgedItems]] = {}
-        """By model and metric, what a judging model decided."""
-        self.uncited = 0
-        """Scores of whole metrics whose citation is neither a field nor found (C-100)."""
+        self._sums = BlockSums(blocks)
+
+    def finish(self) -> Sums:
+        """The sums of all cases; a model without any has no tally."""
+        found = self._sums.finish()
+        found.tallies = {model: found.tallies.get(model, {}) for model in self._models}
+        return found
 
     def _tally(self, model: str, task: str) -> TaskTally:
-        tallies = self.tallies[model]
+        tallies = self._sums.current.tallies.setdefault(model, {})
         tally = tallies.get(task)
         if tally is None:
-            settings = self._catalog.settings_of(self._catalog.suite_of(task))
-            keeps_open = settings.coverage_required < 1
-            kept = TaskContributions(keeps_open=keeps_open) if self._options.intervals else None
+            kept = self._contributions(model, task) if self._options.intervals else None
             tally = tallies[task] = TaskTally(contributions=kept)
         return tally
+
+    def _contributions(self, model: str, task: str) -> TaskContributions:
+        found = self._sums.contributions(model, task)
+        if found is None:
+            settings = self._catalog.settings_of(self._catalog.suite_of(task))
+            found = TaskContributions(keeps_open=settings.coverage_required < 1)
+        return found
 
     def parse(
         self,
@@ -211,6 +217,15 @@ class Scorer:
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Write the results of some cases, in their order, and add them to the tallies."""
+        at = 0
+        while at < len(cases):
+            together = cases[at : at + self._sums.room]
+            self._add(together)
+            self._sums.count(len(together))
+            at += len(together)
+
+    def _add(self, cases: Sequence[MeasuredCase]) -> None:
+        """Add cases of one sub-block."""
         groups: dict[str, list[_ModelReplies]] = {}
         for measured in cases:
             case = measured.loaded.case
@@ -287,14 +302,13 @@ class Scorer:
                 results.append(_result(case, model, run, marks))
                 if flags := run.scored.measured.flags:
                     self._note_leaks(model, case.id, flags)
-                    self.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
+                    self._sums.current.uncited += sum(flag.startswith(NOT_CITED) for flag in flags)
                 if self._sinks.on_record is not None:
                     self._record(loaded, run, self._sinks.on_record)
                 if self._sinks.on_verdict is not None:
                     self._emit_verdicts(case, run.parsed, run.found)
                 for metric, items in run.judged.items():
-                    of_model = self.judged.setdefault(model, {})
-                    of_model[metric] = of_model.get(metric, JudgedItems(0)) + items
+                    self._sums.current.add_judged(model, metric, items)
                 replies.append(run.scored)
             else:
                 group.failed += 1
@@ -312,7 +326,8 @@ class Scorer:
     def _note_leaks(self, model: str, case_id: str, flags: Sequence[str]) -> None:
         for flag in flags:
             if flag.startswith(LEAK):
-                found = self.leaks.setdefault((model, flag.removeprefix(LEAK)), [])
+                leaks = self._sums.current.leaks
+                found = leaks.setdefault((model, flag.removeprefix(LEAK)), [])
                 if not found or found[-1] != case_id:
                     found.append(case_id)
 

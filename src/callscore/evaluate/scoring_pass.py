@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item
 from callscore.core.scenarios import ScenarioPart, ScenarioScore, StepVerdicts
@@ -40,8 +41,9 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.labels import LabelIndex, LabelSummary, index_labels
 from callscore.evaluate.reply_measurer import ScoringOptions
 from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
-from callscore.evaluate.scorer import Scorer, Sinks, Tallies
+from callscore.evaluate.scorer import Scorer, Sinks
 from callscore.evaluate.substitutes import Substitutes
+from callscore.evaluate.sums import Tallies
 from callscore.scorecard.final import check_weighted_tasks
 from callscore.scorecard.floors import DataFloors
 
@@ -112,6 +114,7 @@ class ScoringPass:
         sinks: Sinks,
         source: ReplySource | None = None,
         feed: CaseFeed | None = None,
+        blocks: BlockSize = BLOCK,
     ) -> None:
         """Replies come from `source`, cases from `feed`; by default from the config's files."""
         self._feed = feed or CaseReader(config)
@@ -143,7 +146,7 @@ class ScoringPass:
             model: _common_flags(model, self._source, sinks.judge_runner)
             for model in self._source.models
         }
-        self._scorer = Scorer(self._catalog, flags, sinks, self._options(config, sinks))
+        self._scorer = Scorer(self._catalog, flags, sinks, self._options(config, sinks), blocks)
 
     def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
         """How the replies are scored, by the config and the kinds of verdicts in its files."""
@@ -191,8 +194,9 @@ class ScoringPass:
             asyncio.run(self.judge_all(self._judge_runner))
         while cases := list(islice(iter(self._take_next, None), BATCH)):
             self.score(cases)
+        sums = self._scorer.finish()
         return ScoringResult(
-            tallies=self._scorer.tallies,
+            tallies=sums.tallies,
             dataset=self._feed.digest,
             tasks=self._feed.tasks,
             judges=sorted(self._given.judges),
@@ -202,11 +206,11 @@ class ScoringPass:
             by_code=self._given.by_code,
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
-            leaks=self._scorer.leaks,
+            leaks=sums.leaks,
             measured_by=self._scorer.substitutes.names(),
-            judged=self._scorer.judged,
+            judged=sums.judged,
             labels=self._labels.summary(),
-            uncited=self._scorer.uncited,
+            uncited=sums.uncited,
         )
 
     def close(self) -> None:

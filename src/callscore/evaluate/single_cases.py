@@ -29,7 +29,7 @@ def read_json_files(config: ScoreConfig, *, need_output: bool) -> ScoreConfig:
 
     Unless outputs are in files of their own, every such case needs one.
     """
-    files = [path for path in config.cases if is_json_file(path)]
+    files = [path for path in config.cases if is_json_file(path) and path not in config.case_lines]
     documents = {path: found for path in files if (found := _read_document(path)) is not None}
     if not documents:
         return config
@@ -46,7 +46,7 @@ def read_json_files(config: ScoreConfig, *, need_output: bool) -> ScoreConfig:
         except DataError as error:
             raise error.with_place(str(path)) from None
         cases[path] = msgspec.json.encode(case)
-    return msgspec.structs.replace(config, single_cases=cases)
+    return msgspec.structs.replace(config, case_lines={**config.case_lines, **cases})
 
 
 def _read_document(path: Path) -> dict[str, Any] | None:

@@ -19,8 +19,9 @@ from callscore.report.dossier import (
     OUTPUTS,
     PROMPTS,
     VERDICTS,
+    prompt_line,
+    result_object,
 )
-from callscore.report.dossier_lines import prompt_line, result_object
 from callscore.report.source import CaseView, PromptBuilder
 from callscore.store.files import lines_of
 

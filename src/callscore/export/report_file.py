@@ -1,21 +1,26 @@
-"""Writes a report to standard output, or to a file that is complete or not there at all."""
+"""Writes a report to standard output, to a file that is complete or not there, or to a folder."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from callscore.core.errors import UsageError
+from callscore.app import OutputPaths
+from callscore.core.errors import StoreError, UsageError
 from callscore.report.formats import report_format
-from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+from callscore.report.source import Files, ReportFormat, ReportOptions, ReportSource
 from callscore.store.files import atomic_write
 
 STANDARD_OUTPUT = Path("-")
 
 
-def write_html(source: ReportSource, target: Path) -> None:
-    """Write the HTML report with default options."""
-    write_report(source, report_format("html"), ReportOptions(), target)
+def write_reports(source: ReportSource, targets: OutputPaths) -> list[Path]:
+    """Write the requested page and tables with default options; return what was written."""
+    wanted = {"html": targets.html, "parquet": targets.parquet}
+    written = {name: target for name, target in wanted.items() if target is not None}
+    for name, target in written.items():
+        write_report(source, report_format(name), ReportOptions(), target)
+    return list(written.values())
 
 
 def write_report(
@@ -25,6 +30,9 @@ def write_report(
     if form.needs_cases and not len(source.cases):
         why = "; ".join(source.absent) or "it has none"
         raise UsageError(f"{form.name} needs cases, and the source has none: {why}")
+    if target != STANDARD_OUTPUT and form.files is not None:
+        write_folder(form.files(source, options), target)
+        return
     if target == STANDARD_OUTPUT:
         if not form.is_text and sys.stdout.isatty():
             raise UsageError(f"{form.name} is not for a terminal; expected -o FILE{form.suffix}")
@@ -34,3 +42,18 @@ def write_report(
     with atomic_write(target) as file:
         for chunk in form.write(source, options):
             file.write(chunk)
+
+
+def write_folder(files: Files, target: Path) -> None:
+    """Write the files of a new folder, each atomically and in order."""
+    try:
+        target.mkdir()
+        for name, content in files:
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path) as file:
+                file.write(content)
+    except FileExistsError:
+        raise UsageError(f"{target}: exists; expected the name of a new folder") from None
+    except OSError as error:
+        raise StoreError(f"{target}: cannot be written: {error.strerror}") from None

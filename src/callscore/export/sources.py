@@ -293,7 +293,7 @@ class TaskPromptBuilder:
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """Take the context from the case files if none is passed."""
         names = None if context is None else context.get(NAMES_KEY)
-        self._names: NamesOf = NamesInData(config.cases)
+        self._names: NamesOf = NamesInData(config.case_sources)
         if names is not None:
             self._names = lambda suite: tuple(names.get(suite.name, ()))
         self._tasks = config.catalog.tasks(self._names)

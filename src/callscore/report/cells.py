@@ -1,14 +1,15 @@
-"""The cells of a scorecard as text and tone, shared by all report formats."""
+"""The cells of a scorecard as text and tone, and its rows of corrections, for all formats."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from callscore.core.scorecard import (
     BenchmarkScore,
+    Corrected,
     Cost,
     CriterionScore,
     FinalScore,
@@ -19,34 +20,181 @@ from callscore.core.scorecard import (
     SubScore,
     TaskScore,
 )
-from callscore.core.template import TemplateRow
-from callscore.report.cell import (
-    NOT_AVAILABLE,
-    PASS,
-    TICKS,
-    TONES,
-    Cell,
-    ScorecardRow,
-    Tone,
-    figure_of,
-)
-from callscore.report.corrected_rows import (
-    ESTIMATE,
-    brief_remarks,
-    corrected_row,
-    estimate_mark,
-    limits_remark,
-    metric_remarks,
-)
 from callscore.report.names import count_undecided_gates, show_blocked_calls
-from callscore.report.numbers import (
-    show,
-    show_count,
-    show_interval,
-    show_money,
-    show_near_limits,
-)
+from callscore.report.numbers import show, show_count, show_interval, show_money, show_near_limits
 from callscore.scorecard.decision import corrected_breaches
+from callscore.scorecard.template import PLAIN, TemplateRow
+
+Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
+
+TONES: Mapping[str, Tone] = {
+    "Good": "good",
+    "Acceptable": "middling",
+    "Warning": "middling",
+    "Fail": "bad",
+    "Blocker": "blocked",
+}
+TICKS: Mapping[bool | None, str] = {True: " ✓", False: " ✗", None: ""}
+NOT_AVAILABLE = "n/a"
+PASS = "Pass"
+"""The framework's rating for a count of 0."""
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """The text of a cell.
+
+    `why` is the reason for an n/a, printed as a footnote. `brief` is a shorter text for narrow
+    columns: a rating by its first letter.
+    """
+
+    text: str
+    tone: Tone = "plain"
+    why: str = ""
+    brief: str = ""
+    interval: str = ""
+    """The 95 % interval of the value, shown where there is room."""
+    remark: str = ""
+    """What a reader of the value must know; a footnote in the terminal."""
+
+
+class ScorecardRow(msgspec.Struct, frozen=True):
+    """A template row with one cell per model."""
+
+    template: TemplateRow
+    cells: Sequence[Cell]
+
+
+class Figure(NamedTuple):
+    """The value of a figure, and the claims that the official value leaves out (C-136)."""
+
+    value: float | None
+    claims_left_out: float | None = None
+
+
+def figure_of(model: ModelScore, row: TemplateRow) -> Figure | None:
+    """Return the figure of a row; None if its task or the benchmarks were not run."""
+    slug, _, name = row.key.partition("/")
+    task = model.tasks.get(slug.partition(".")[0])
+    metric = task.metrics.get(slug) if task is not None else None
+    if metric is not None and name != PLAIN:
+        return Figure((metric.secondary or {}).get(name))
+    owner = metric or model.benchmarks.criteria.get(slug)
+    return None if owner is None else Figure(owner.plain, owner.claims_left_out)
+
+
+LABEL = "corrected by people"
+
+
+def corrected_row(row: TemplateRow, models: Sequence[ModelScore]) -> ScorecardRow | None:
+    """Return the corrected values of a row; None if no model has one."""
+    found = [_corrected(row, model) for model in models]
+    if not any(found):
+        return None
+    own = msgspec.structs.replace(
+        row,
+        kind="corrected",
+        label=LABEL,
+        threshold="",
+        is_blocker=False,
+        is_detail=True,
+        remark="",
+    )
+    unit = _unit(row, models)
+    return ScorecardRow(own, [_corrected_cell(corrected, unit) for corrected in found])
+
+
+def _corrected(row: TemplateRow, model: ModelScore) -> Corrected | None:
+    if row.kind == "metric":
+        task = model.tasks.get(row.key.partition(".")[0])
+        metric = task.metrics.get(row.key) if task is not None else None
+        return metric.corrected if metric is not None else None
+    if row.kind == "task":
+        found = model.tasks.get(row.key)
+        return found.corrected if found is not None else None
+    is_official = row.kind == f"final_{model.final.option.lower()}"
+    return model.final.corrected if is_official else None
+
+
+def _unit(row: TemplateRow, models: Sequence[ModelScore]) -> str:
+    tasks = [model.tasks.get(row.key.partition(".")[0]) for model in models]
+    metrics = [task.metrics.get(row.key) for task in tasks if task is not None]
+    return next((metric.unit for metric in metrics if metric is not None), "fraction")
+
+
+def _corrected_cell(corrected: Corrected | None, unit: str) -> Cell:
+    if corrected is None:
+        return Cell("no labels", "quiet")
+    shown = show(corrected.value, unit)
+    rating = f" {corrected.rating}" if corrected.rating else ""
+    remarks = "; the judge does not help" if corrected.helps is False else ""
+    if corrected.uncorrected:
+        remarks += f"; {show_count(len(corrected.uncorrected), 'row')} uncalibrated"
+    return Cell(
+        f"{shown}{rating} ({show_count(corrected.labels, 'label')}{remarks})",
+        TONES.get(corrected.rating or "", "plain"),
+        brief=f"{shown}{rating[:2]}",
+        interval="" if corrected.ci95 is None else show_interval(corrected.ci95, unit),
+    )
+
+
+LIMITS = "limits hold for LaBSE or mUSE only"
+"""Why a value by another measure has no rating and no tick (C-68)."""
+
+
+ESTIMATE = "~"
+"""Marks an estimate in narrow columns."""
+UNCALIBRATED = "u"
+"""Marks a row in narrow columns whose judge no label has checked (STATS §5)."""
+
+
+def estimate_mark(metric: MetricScore) -> str:
+    """Mark an estimate where there is no room for a remark."""
+    return ESTIMATE if metric.approximate else ""
+
+
+def show_estimate(metric: MetricScore) -> str:
+    """Say that a value is an estimate; empty if it is none."""
+    if not metric.approximate:
+        return ""
+    return "approximate" if metric.rating else "estimate, not rated"
+
+
+def limits_remark(metric: MetricScore) -> str:
+    """Return what measured a value, if the limits are not made for it        C-68"""
+    return f"{metric.measured_by}: {LIMITS}" if metric.measured_by else ""
+
+
+def brief_remarks(metric: MetricScore, rating: str) -> str:
+    """Return tick and rating for a narrow column, with the name of another measure."""
+    name = f" {metric.measured_by.partition(' ')[0]}" if metric.measured_by else ""
+    uncalibrated = f" {UNCALIBRATED}" if metric.uncalibrated else ""
+    return f"{name}{rating}{uncalibrated}{' worst' if metric.bounded else ''}"
+
+
+def metric_remarks(metric: MetricScore, task: TaskScore) -> str:
+    """Return the remarks in brackets; empty if there are none."""
+    parts = []
+    if metric.bounded:
+        parts.append(f"worst case of {show_count(metric.open_calls, 'open call')}")
+    if metric.resolution is not None:
+        parts.append(_count_of_all(metric.value, metric.resolution))
+    if metric.facts is not None:
+        parts.append(show_count(metric.facts, "fact"))
+    if metric.max_per_call:
+        parts.append(f"max {metric.max_per_call:g} per call")
+    if metric.n != task.n and metric.unit != "count":
+        parts.append(f"n = {metric.n}")
+    if metric.measured_by or metric.approximate:
+        parts.append(metric.measured_by or show_estimate(metric))
+    if metric.uncalibrated:
+        parts.append("uncalibrated")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _count_of_all(value: float | None, resolution: float) -> str:
+    """Return a rate as a count, such as `0 of 48`; the mean over several runs may be a fraction."""
+    number = f"{(value or 0.0) / resolution:.1f}".removesuffix(".0")
+    return f"{number} of {100 / resolution:.0f}"
 
 
 def scorecard_rows(

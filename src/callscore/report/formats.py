@@ -28,6 +28,7 @@ BUILT_IN: Mapping[str, str] = {
     "promptfoo": "callscore.report.promptfoo",
     "every-eval-ever": "callscore.report.every_eval_ever",
     "otel": "callscore.report.otel",
+    "parquet": "callscore.report.parquet",
 }
 """Format name → module with the format as `FORMAT`, imported on first use."""
 
@@ -67,6 +68,8 @@ def _check_plugin(name: str, loaded: object) -> ReportFormat:
             f"report format {name!r} is a {type(loaded).__name__}; expected a "
             "callscore.extension.ReportFormat"
         )
+    if loaded.files is not None:
+        raise PluginError(f"report format {name!r} has `files`; expected one that yields a file")
     return msgspec.structs.replace(loaded, write=partial(_chunks, loaded))
 
 

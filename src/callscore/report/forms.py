@@ -1,10 +1,11 @@
-"""QA forms in Markdown: Yes/No/N-A confusion, section totals, automatic fails."""
+"""QA forms as text: sections, automatic fails and agreement, for the terminal and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from callscore.metrics.forms.arithmetic import MARKS, MarkConfusion
+from callscore.report import markdown_text
 from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.form_agreement import (
     NOT_ASKED,
@@ -17,8 +18,52 @@ from callscore.report.details.form_agreement import (
     form_rows,
     section_means,
 )
-from callscore.report.markdown_text import code, table
+from callscore.report.layout import Column, Line, StyledText, table
+from callscore.report.markdown_text import code
+from callscore.report.safe_text import plain
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+
+QUESTIONS_SHOWN = 20
+
+
+def form_lines(
+    totals: FormTotals, questions: Sequence[QuestionAgreement], models: Sequence[str], width: int
+) -> Iterator[Line]:
+    """Yield the sections and questions of the form by model; nothing if there is no form."""
+    lines = form_rows(totals, models)
+    if not lines:
+        return
+    heads = [Column(plain(model, 40)) for model in models]
+    yield []
+    yield [StyledText("QA form, by its own rules (no score depends on it)", "bold")]
+    rows = [
+        [StyledText(plain(line.label, 60)), *(StyledText(_shown(cell)) for cell in line.cells)]
+        for line in lines
+    ]
+    yield from table([Column("Section"), *heads], rows, width)
+    yield []
+    yield [StyledText("Marks that agree with those of people, worst question first", "bold")]
+    asked = [_question_row(question, models) for question in questions[:QUESTIONS_SHOWN]]
+    yield from table([Column("Question", min_width=30), *heads], asked, width)
+    if len(questions) > QUESTIONS_SHOWN:
+        yield [StyledText(f"{len(questions) - QUESTIONS_SHOWN} more questions not shown", "dim")]
+
+
+def _shown(cell: FormCell) -> str:
+    return f"{cell.value} ({cell.remark})" if cell.remark else cell.value
+
+
+def _question_row(question: QuestionAgreement, models: Sequence[str]) -> Line:
+    shown = question.shown
+    words = [shown.section, plain(shown.text, 120) or plain(question.id, 60), shown.critical]
+    label = " · ".join(filter(None, words))
+    cells = []
+    for model in models:
+        count = question.models.get(model, NOT_ASKED)
+        style = "red" if count.false_pass and shown.critical else ""
+        cells.append(StyledText(count.in_words, style if count.asked else "dim"))
+    return [StyledText(plain(label, 200), "bold" if shown.critical else ""), *cells]
+
 
 MARK_WORDS = {"yes": "Yes", "no": "No", "na": "N/A"}
 ABOUT = (
@@ -58,18 +103,14 @@ def form_document(source: ReportSource) -> list[str]:
     totals, questions = count_forms(source)
     models = [one.model for one in source.card.models]
     rows = [
-        [code(line.label), *(" ".join(_shown(cell)) for cell in line.cells)]
+        [code(line.label), *(_shown(cell) for cell in line.cells)]
         for line in form_rows(totals, models)
     ]
     if not rows:
         return []
     heads = [code(model) for model in models]
-    return ["## QA form", "", ABOUT, "", *table(["section", *heads], rows), "",
+    return ["## QA form", "", ABOUT, "", *markdown_text.table(["section", *heads], rows), "",
             *_question_lines(questions, source), ""]  # fmt: skip
-
-
-def _shown(cell: FormCell) -> list[str]:
-    return [cell.value, *([f"({cell.remark})"] if cell.remark else [])]
 
 
 def _question_lines(questions: Sequence[QuestionAgreement], source: ReportSource) -> list[str]:
@@ -85,7 +126,7 @@ def _question_lines(questions: Sequence[QuestionAgreement], source: ReportSource
         for question in questions
     ]
     heads = ["section", "question, worst first", "critical", *map(code, models)]
-    return table(heads, rows)
+    return markdown_text.table(heads, rows)
 
 
 def _model_lines(model: str, forms: ModelForms) -> list[str]:
@@ -109,7 +150,7 @@ def _confusion_lines(counted: MarkConfusion) -> list[str]:
         [MARK_WORDS[expected], *(str(counted.counts[expected][given]) for given in MARKS)]
         for expected in MARKS
     ]
-    return table(["people \\ model", *(MARK_WORDS[mark] for mark in MARKS)], rows)
+    return markdown_text.table(["people \\ model", *(MARK_WORDS[mark] for mark in MARKS)], rows)
 
 
 def _total_lines(forms: ModelForms) -> list[str]:
@@ -123,7 +164,7 @@ def _total_lines(forms: ModelForms) -> list[str]:
         ]
         for mean in section_means(forms.totals)
     ]
-    return table(["section", "people, %", "model, %", "difference", "calls"], rows)
+    return markdown_text.table(["section", "people, %", "model, %", "difference", "calls"], rows)
 
 
 def _percent(share: float | None) -> str:

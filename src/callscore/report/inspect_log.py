@@ -7,10 +7,11 @@ from typing import IO, Any
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.version import __version__
-from callscore.report.archive import Archive, read_blocks
-from callscore.report.interchange import (
+from callscore.report.archive import (
     LEFT_OUT,
+    Archive,
     expected_text,
+    read_blocks,
     run_time,
     safe_file_name,
     stable_id,

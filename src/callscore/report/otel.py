@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callscore.core.version import __version__
-from callscore.report.interchange import run_time, to_json
+from callscore.report.archive import run_time, to_json
 from callscore.report.source import Answer, ReportFormat, ReportOptions, ReportSource
 
 EVENT = "gen_ai.evaluation.result"

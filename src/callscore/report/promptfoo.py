@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from callscore.core.version import __version__
-from callscore.report.interchange import (
+from callscore.report.archive import (
     LEFT_OUT,
     expected_text,
     metric_values,

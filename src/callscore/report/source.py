@@ -12,7 +12,7 @@ from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
 from callscore.core.run import ModelSpec, Price
 from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, Scorecard
-from callscore.core.template import TemplateRow
+from callscore.scorecard.template import TemplateRow
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -206,6 +206,8 @@ class ReportOptions(msgspec.Struct, frozen=True):
 
 
 Chunks = Iterable[bytes]
+Files = Iterable[tuple[str, bytes]]
+"""The path in a folder, separated by slashes, and the content."""
 
 
 class ReportFormat(msgspec.Struct, frozen=True):
@@ -219,3 +221,5 @@ class ReportFormat(msgspec.Struct, frozen=True):
     """Whether it can be printed to a terminal."""
     needs_cases: bool = False
     """Whether it only shows cases, so that a scorecard alone is not enough."""
+    files: Callable[[ReportSource, ReportOptions], Files] | None = None
+    """Yields the files of a folder one by one, if the report is a folder; `write` is not called."""

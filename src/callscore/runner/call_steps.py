@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from callscore.core.case import Case, Reply
 from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.core.task import EarlierReply, Task
-from callscore.store.files import Line, LinesByKey
+from callscore.store.files import Line, LinesByKey, Source
 
 if TYPE_CHECKING:
     from callscore.runner.cases import CasePrompt
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 class StepIndex:
     """By call, the lines of its cases whose task needs earlier replies, in their order."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
         self._numbers: dict[str | int, int] = {}
         self.later: set[str] = set()
         """The ids of all cases but the first of each call."""
@@ -36,7 +35,7 @@ class StepIndex:
 
     @cached_property
     def _lines(self) -> LinesByKey:
-        return LinesByKey(self._paths)
+        return LinesByKey(self._sources)
 
     def calls(self) -> Iterator[Sequence[Line]]:
         """The lines of every call."""

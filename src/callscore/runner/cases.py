@@ -123,7 +123,7 @@ class CaseFiles:
         self._keep_content = keep_content
         self._contradictions = Contradictions()
         self._tasks = tasks_for(config)
-        self._steps = StepIndex(config.cases)
+        self._steps = StepIndex(config.case_sources)
         self.waiting: Collection[str] = self._steps.later
         self.positions: dict[str, int] = {}
         self.ids: Sequence[str] = ()
@@ -140,7 +140,7 @@ class CaseFiles:
         found: set[str] = set()
         names: dict[str, dict[str, None]] = {}
         suites: dict[str, Suite] = {}
-        for line in lines_of(config.cases):
+        for line in lines_of(config.case_sources):
             if config.limit is not None and len(selected) >= config.limit:
                 head = read_case_head(line)
                 self._add_position(head.id, line)
@@ -184,7 +184,7 @@ class CaseFiles:
         fast = not self._keep_content
         selected = (
             IndexedCase(self.positions[loaded.case.id], line, loaded)
-            for line in lines_of(self._config.cases)
+            for line in lines_of(self._config.case_sources)
             if self._is_selected(loaded := load_case(line, self._tasks, checked=fast))
         )
         yield from map(self._add_prompt, islice(selected, self._config.limit))
@@ -226,7 +226,7 @@ class _CallsOnDisk:
 
     def __init__(self, files: CaseFiles, config: ScoreConfig, on_loaded: OnLoaded) -> None:
         self._files = files
-        self._lines = LinesByKey(config.cases)
+        self._lines = LinesByKey(config.case_sources)
         self._numbers: dict[str, int] = {}
         self.tasks: dict[str, list[str]] = {}
         for prompt in files.stream():

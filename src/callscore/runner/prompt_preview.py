@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from callscore.app import read_other_files
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Message, Prompt
@@ -30,7 +31,8 @@ class PromptPreview(msgspec.Struct, frozen=True):
 
 def prompt_of_case(cases: Sequence[Path], case_id: str | None) -> PromptPreview:
     """The built-in prompt of a case; the first case if none is named."""
-    return _make_preview(_find_case([CaseFiles(ScoreConfig(cases=cases))], case_id), None)
+    config = read_other_files(ScoreConfig(cases=cases), need_output=False)
+    return _make_preview(_find_case([CaseFiles(config)], case_id), None)
 
 
 def prompt_of_run(path: Path, case_id: str | None, model: str | None) -> PromptPreview:

@@ -14,7 +14,7 @@ from callscore.evaluate.case_steps import MeasuredReply
 from callscore.evaluate.cases import LoadedCase
 from callscore.runner.cases import CasePrompt
 from callscore.stats.race import CallOutcome
-from callscore.stats.race_gates import RateGate
+from callscore.stats.race_tests import RateGate
 from callscore.suites.registry import Catalog
 
 NOT_COUNTED = ("undefined", "absent", "malformed")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 
 import msgspec
 
@@ -31,7 +32,6 @@ from callscore.stats.contributions import (
     Charge,
     TaskContributions,
     call_key,
-    join_contributions,
 )
 
 
@@ -290,41 +290,53 @@ class TaskTally(msgspec.Struct):
             tally = self.metrics[slug] = MetricTally()
         return tally
 
+    def __iadd__(self, other: TaskTally) -> TaskTally:
+        """Add another tally, which gives up its parts: it must not be used afterwards.
+
+        Both may share the contributions, if these were added in order already.
+        """
+        for slug, metric in other.metrics.items():
+            own = self.metrics.get(slug)
+            self.metrics[slug] = metric if own is None else own + metric
+        for slug, ids in other.breaches.items():
+            self.breaches.setdefault(slug, []).extend(ids)
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.most_runs = max(self.most_runs, other.most_runs)
+        self.blocked |= other.blocked
+        self.call_blocked |= other.call_blocked
+        self.call_keys += other.call_keys
+        self.blocked_keys |= other.blocked_keys
+        for counts, more in (
+            (self.breaching_runs, other.breaching_runs),
+            (self.malformed, other.malformed),
+            (self.flags, other.flags),
+        ):
+            for key, number in more.items():
+                counts[key] = counts.get(key, 0) + number
+        self.benchmarks = criteria.add_tallies(self.benchmarks, other.benchmarks)
+        if self.contributions is None or other.contributions is None:
+            self.contributions = None
+        elif self.contributions is not other.contributions:
+            self.contributions.extend(other.contributions)
+        if self.open_cases is None:
+            self.open_cases = other.open_cases
+        elif other.open_cases is not None:
+            self.open_cases += other.open_cases
+        return self
+
     def __add__(self, other: TaskTally) -> TaskTally:
         """The sum of both tallies; it shares no state with its parts, which may still grow."""
-        slugs = [*self.metrics, *(slug for slug in other.metrics if slug not in self.metrics)]
-        empty = MetricTally()
-        metrics = {
-            slug: self.metrics.get(slug, empty) + other.metrics.get(slug, empty) for slug in slugs
-        }
-        breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
-        for slug, ids in other.breaches.items():
-            breaches.setdefault(slug, []).extend(ids)
-        return TaskTally(
-            cases=self.cases + other.cases,
-            evaluated=self.evaluated + other.evaluated,
-            errors=self.errors + other.errors,
-            not_run=self.not_run + other.not_run,
-            metrics=metrics,
-            breaches=breaches,
-            blocked=self.blocked | other.blocked,
-            call_blocked=self.call_blocked | other.call_blocked,
-            call_keys=self.call_keys + other.call_keys,
-            blocked_keys=self.blocked_keys | other.blocked_keys,
-            breaching_runs=_add_counts(self.breaching_runs, other.breaching_runs),
-            malformed=_add_counts(self.malformed, other.malformed),
-            flags=_add_counts(self.flags, other.flags),
-            benchmarks=criteria.add_tallies(self.benchmarks, other.benchmarks),
-            spend=self.spend + other.spend,
-            calls=self.calls + other.calls,
-            unpriced=self.unpriced + other.unpriced,
-            most_runs=max(self.most_runs, other.most_runs),
-            scored=self.scored + other.scored,
-            score_total=self.score_total + other.score_total,
-            score_squares=self.score_squares + other.score_squares,
-            contributions=join_contributions(self.contributions, other.contributions),
-            open_cases=_join_open(self.open_cases, other.open_cases),
-        )
+        total = msgspec.structs.replace(deepcopy(self), strata={})
+        total += deepcopy(other)
+        return total
+
+
+_COUNTS = (
+    *("cases", "evaluated", "errors", "not_run", "spend", "calls", "unpriced"),
+    *("scored", "score_total", "score_squares"),
+)
+"""The numbers of a tally that are sums."""
 
 
 class OpenCases(msgspec.Struct):
@@ -337,12 +349,9 @@ class OpenCases(msgspec.Struct):
     worst: TaskTally = msgspec.field(default_factory=TaskTally)
     best: TaskTally = msgspec.field(default_factory=TaskTally)
 
-
-def _join_open(one: OpenCases | None, other: OpenCases | None) -> OpenCases | None:
-    if one is None or other is None:
-        return one or other
-    return OpenCases(one.cases + other.cases, one.worst + other.worst, one.best + other.best)
-
-
-def _add_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
+    def __iadd__(self, other: OpenCases) -> OpenCases:
+        """Add the cases of another tally, which must not be used afterwards."""
+        self.cases += other.cases
+        self.worst += other.worst
+        self.best += other.best
+        return self

@@ -155,8 +155,7 @@ def _interval(
     """
     import numpy as np
 
-    from callscore.stats.bca import NORMAL, expanded_z, quantile
-    from callscore.stats.resampling import RESAMPLES, resample_weights
+    from callscore.stats.resampling import NORMAL, RESAMPLES, expanded_z, quantile, resample_weights
 
     calls = sums.shape[1]
     whole = sums.sum(axis=1, keepdims=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.stats.claimed_scores import FinalValues, difference_limits
+from callscore.stats.claims import FinalValues, difference_limits
 from callscore.stats.differences import EPSILON, ResampledDifference
 from callscore.stats.intervals import LEVEL
 

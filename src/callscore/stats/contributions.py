@@ -141,7 +141,12 @@ class MetricColumn:
 
     def extend(self, other: MetricColumn) -> None:
         """Append the entries of another column."""
-        self._add(other._rows())
+        index = self._index
+        if index is None or other._index is None or len(index) + len(other._index) > MAX_CODES:
+            self._add(other._rows())
+            return
+        codes = [index[entry] for entry in other._index]
+        self._codes.extend([codes[code] for code in other._codes])
 
     def replaced(self, measures: Mapping[int, Measure]) -> MetricColumn:
         """The same column with the measures of some cases replaced."""
@@ -302,18 +307,6 @@ class TaskContributions:
         self.spend.extend(other.spend)
         self.answers.extend(other.answers)
         self.complete()
-
-
-def join_contributions(
-    one: TaskContributions | None, other: TaskContributions | None
-) -> TaskContributions | None:
-    """The cases of both, copied; None if either is None."""
-    if one is None or other is None:
-        return None
-    result = TaskContributions()
-    result.extend(one)
-    result.extend(other)
-    return result
 
 
 Contributions = Mapping[str, TaskContributions]

@@ -123,8 +123,8 @@ def prediction_powered_mean(
 
 def _limits(replicates: Replicates, calls: int, *, agrees: bool) -> Interval:
     """BCa over calls; the rule of three if nothing varies, or if no label differs"""
-    from callscore.stats.bca import bca_interval
     from callscore.stats.rates import rule_of_three_interval
+    from callscore.stats.resampling import bca_interval
 
     value = replicates.estimate
     limits = bca_interval(replicates, calls)

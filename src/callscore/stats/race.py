@@ -11,10 +11,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from callscore.stats.blocks import Schedule
-from callscore.stats.e_process import Array, log_threshold
-from callscore.stats.race_gates import GateState, GateTests, RateGate
-from callscore.stats.race_pairs import PairTests
+from callscore.stats.race_schedule import Schedule
+from callscore.stats.race_tests import (
+    Array,
+    GateState,
+    GateTests,
+    PairTests,
+    RateGate,
+    log_threshold,
+)
 
 RANKING_ALPHA_SHARE = 0.6
 """The share of α for the ranking; the rest is for models × rate gates (STATS §4.5: .03, .02)."""

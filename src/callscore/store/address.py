@@ -20,14 +20,8 @@ LOCAL_FILES = ".callscore"
 """The folder of the files that a machine keeps for a database, beside the eval file."""
 
 
-GivenStore = str | os.PathLike[str] | DatabaseUrl
-"""A store as a caller names it."""
-
-
-def read_address(given: GivenStore, folder: Path = Path()) -> StoreAddress:
+def read_address(given: str | os.PathLike[str], folder: Path = Path()) -> StoreAddress:
     """A store by its path in a folder, or by its URL; raises ConfigError."""
-    if isinstance(given, DatabaseUrl):
-        return given
     if isinstance(given, str) and is_database(given):
         return read_url(given, folder / LOCAL_FILES)
     return folder / given

@@ -53,14 +53,19 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordFile(msgspec.Struct, frozen=True):
-    """A file with one record, as one JSON document; `record` is that record as one line."""
+    """A file that is not JSON Lines, and its records as such lines."""
 
     path: Path
-    record: bytes
+    lines: bytes
 
 
 Source = Path | RecordFile
-"""A file of JSON Lines, or one with a single record."""
+"""A file of JSON Lines, or one of another form with its records."""
+
+
+def path_of(source: Source) -> Path:
+    """The path of a source."""
+    return source.path if isinstance(source, RecordFile) else source
 
 
 def lines_of(sources: Sequence[Source]) -> Iterator[Line]:
@@ -83,7 +88,7 @@ def blocks_of(sources: Sequence[Source]) -> Iterator[Block]:
     """All lines of the files, in order, in blocks."""
     for source in sources:
         if isinstance(source, RecordFile):
-            yield Block(source.path, 1, 0, [source.record])
+            yield Block(source.path, 1, 0, BytesIO(source.lines).readlines())
             continue
         with open_for_reading(source) as file:
             try:
@@ -134,6 +139,10 @@ def open_for_reading(path: Path) -> BinaryIO:
         raise _read_error(path, error) from None
 
 
+def _open(source: Source) -> BinaryIO:
+    return BytesIO(source.lines) if isinstance(source, RecordFile) else open_for_reading(source)
+
+
 def _read_error(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path}: cannot be read: {error.strerror}")
 
@@ -145,8 +154,9 @@ class LinesByKey:
     are sorted once; a line takes 16 bytes, whatever its length.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._numbers = {path_of(source): number for number, source in enumerate(sources)}
         self._keys = array("q")
         self._places = array("q")
         self._readers: dict[int, _Reader] = {}
@@ -159,14 +169,14 @@ class LinesByKey:
         if self._keys and key < self._keys[-1]:
             self._sorted = False
         self._keys.append(key)
-        self._places.append(self._paths.index(line.path) << _OFFSET_BITS | line.offset)
+        self._places.append(self._numbers[line.path] << _OFFSET_BITS | line.offset)
 
     def add_block(self, keys: Sequence[int], block: Block) -> None:
         """Record to which key each line of a block belongs."""
         is_behind = not self._keys or self._keys[-1] <= keys[0]
         self._sorted = self._sorted and is_behind and sorted(keys) == keys
         self._keys.extend(keys)
-        place = self._paths.index(block.path) << _OFFSET_BITS | block.offset
+        place = self._numbers[block.path] << _OFFSET_BITS | block.offset
         self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
 
     def lines(self, key: int) -> list[Line]:
@@ -202,8 +212,8 @@ class LinesByKey:
         number, offset = place >> _OFFSET_BITS, place & _OFFSET_MASK
         reader = self._readers.get(number)
         if reader is None:
-            path = self._paths[number]
-            reader = self._readers[number] = _Reader(path, open_for_reading(path))
+            source = self._sources[number]
+            reader = self._readers[number] = _Reader(path_of(source), _open(source))
         try:
             if reader.at != offset:
                 reader.file.seek(offset)
@@ -251,6 +261,12 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[StoreAddress]
         os.close(temporary.handle)
         if temporary.has_name:
             temporary.path.unlink()
+
+
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder that exists: its files would mix with those of another report."""
+    if path.exists():
+        raise UsageError(f"{path}: exists; expected the name of a new folder")
 
 
 class _Temporary(NamedTuple):

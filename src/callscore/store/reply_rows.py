@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -17,23 +18,49 @@ from callscore.store.connection import UnreadableRow, map_sqlite_errors, transac
 MAX_KEYS = 200_000
 """With more replies than this there is no index; every lookup goes to the file."""
 SHORT_BYTES = 8
+MOST_PER_STATEMENT = 64
+"""Rows in one statement: SQLite of before 2020 binds at most 999 values."""
+
+
+class _Insert(NamedTuple):
+    """An INSERT for any number of rows.
+
+    The thread releases the interpreter's lock for every statement, and while the event loop is
+    busy gets it back only after milliseconds: one statement per row would double the commit.
+    """
+
+    into: str
+    row: str
+    otherwise: str = ""
+
+    def execute(self, connection: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> int:
+        """Insert the rows in order; returns how many were written."""
+        written = 0
+        for at in range(0, len(rows), MOST_PER_STATEMENT):
+            part = rows[at : at + MOST_PER_STATEMENT]
+            values = ", ".join([self.row] * len(part))
+            statement = f"{self.into} VALUES {values}{self.otherwise}"
+            written += connection.execute(statement, [*chain.from_iterable(part)]).rowcount
+        return written
+
 
 # The first reply is kept even if another is paid for later, unless it is damaged.
-_ANSWER = (
-    "INSERT INTO answers (key, reply, cost_usd, attempts, checksum) VALUES (?, ?, ?, ?, ?)"
+_ANSWER = _Insert(
+    "INSERT INTO answers (key, reply, cost_usd, attempts, checksum)",
+    "(?, ?, ?, ?, ?)",
     " ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, cost_usd = excluded.cost_usd,"
     " attempts = excluded.attempts, checksum = excluded.checksum"
-    " WHERE checksum(answers.key, answers.reply) != answers.checksum"
+    " WHERE checksum(answers.key, answers.reply) != answers.checksum",
 )
-_ITEM = (
-    "INSERT INTO items (run_id, case_id, model, run, task, key, error, paid)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ITEM = _Insert(
+    "INSERT INTO items (run_id, case_id, model, run, task, key, error, paid)",
+    "(?, ?, ?, ?, ?, ?, ?, ?)",
     " ON CONFLICT (run_id, case_id, model, run) DO UPDATE SET"
     " key = excluded.key, error = excluded.error, paid = max(paid, excluded.paid)"
-    " WHERE items.error IS NOT NULL"
+    " WHERE items.error IS NOT NULL",
 )
 UNCERTAIN = "UPDATE runs SET uncertain_usd = uncertain_usd + ? WHERE id = ?"
-_JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
+_JUDGED = _Insert("INSERT OR REPLACE INTO judge_answers (key, run_id)", "(?, ?)")
 
 AnswerRow = tuple[bytes, bytes, float | None, int, int]
 ItemRow = tuple[int, str, str, int, str, bytes, str | None, int]
@@ -174,12 +201,14 @@ class RowWriter:
             (_ITEM, [row.item for row in rows if row.item is not None]),
             (_ANSWER, [row.answer for row in rows if row.answer is not None]),
             (_JUDGED, [row.judged for row in rows if row.judged is not None]),
-            (UNCERTAIN, [row.uncertain for row in rows if row.uncertain is not None]),
         )
+        uncertain = [row.uncertain for row in rows if row.uncertain is not None]
         with map_sqlite_errors(self._path), transaction(self._connection):
             before = last_id(self._connection)
-            for statement, part in parts:
-                if part and self._connection.executemany(statement, part).rowcount != len(part):
+            for insert, part in parts:
+                if insert.execute(self._connection, part) != len(part):
                     self.superseded = True
+            if uncertain:
+                self._connection.executemany(UNCERTAIN, uncertain)
             after = last_id(self._connection)
         self._keys.update(before, after)

@@ -14,22 +14,23 @@ OUTPUT_SUFFIX = "_out.json"
 
 def output_files(folder: Path) -> list[Path]:
     """Every `*_out.json` below the folder, but not in hidden folders (Q45)."""
-    return _find_files(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
+    return find_files(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
 
 
 def card_files(folder: Path) -> list[Path]:
     """The agent cards in the folder, or in its `multiagent_cards`."""
-    return _find_files(folder, ["*.json"], ("multiagent_cards",), "agent cards (*.json)")
+    return find_files(folder, ["*.json"], ("multiagent_cards",), "agent cards (*.json)")
 
 
 def scenario_files(folder: Path) -> list[Path]:
     """The scenarios in the folder, or in its `scenario_data`."""
-    return _find_files(folder, ["*.yaml", "*.yml"], ("scenario_data",), "scenarios (*.yaml)")
+    return find_files(folder, ["*.yaml", "*.yml"], ("scenario_data",), "scenarios (*.yaml)")
 
 
-def _find_files(
+def find_files(
     folder: Path, patterns: Sequence[str], inside: Sequence[str], what: str
 ) -> list[Path]:
+    """The files with such names below the folder, or in a folder `inside`; raises UsageError."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; expected {what}")
     for place in (*(folder / name for name in inside), folder):

@@ -15,7 +15,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
-from callscore.core.spreadsheet_cells import escape_formula, unescape_formula
+from callscore.core.labelling import escape_formula, unescape_formula
 from callscore.core.verdict_rules import BY_CODE
 from callscore.store.files import (
     MAX_LINE_BYTES,

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+import msgspec
+
 from callscore.core.case import Prompt
 from callscore.core.judging import Question
 from callscore.core.measure import Measure
@@ -23,9 +25,9 @@ from callscore.core.plugins import (
     wrong_result,
 )
 from callscore.core.spec import TOLERANCE, MetricSpec, Part, Spec
-from callscore.core.suite import Metric, StandaloneTask, Suite
+from callscore.core.suite import Metric, ScenarioReader, StandaloneTask, Suite
 from callscore.core.task import Measured, Task
-from callscore.scorecard.suite import TaskSuite
+from callscore.scorecard.spec_suite import TaskSuite
 
 RESERVED = frozenset({"final", "cost", "blockers", "benchmarks", "bench"})
 """Names that gates, weights and criteria use for something else."""
@@ -95,8 +97,8 @@ def _checked_suite(made: Any, what: str) -> Suite:
     _check_type(f"{what}: spec", spec, Spec)
     for problem in _spec_problems(spec):
         raise PluginError(f"{what}: spec: {problem}")
-    if made.scenarios is not None:
-        raise PluginError(f"{what}: scenarios: expected None; only a built-in suite has scenarios")
+    if hasattr(made, "read_scenario"):
+        check_members(made, what, ScenarioReader)
 
     def checked_task(of: str, task: Any) -> Any:
         check_members(task, of, Task)
@@ -106,6 +108,7 @@ def _checked_suite(made: Any, what: str) -> Suite:
     checks: Mapping[str, CheckResult] = {
         "task": checked_task,
         "names_in": lambda of, names: list(names),
+        "read_scenario": _check_steps,
     }
     return cast(Suite, Guarded(made, what, checks))
 
@@ -188,6 +191,15 @@ def _measured_check(slugs: Sequence[str]) -> CheckResult:
         return measured
 
     return check
+
+
+def _check_steps(what: str, steps: Iterable[Any]) -> Any:
+    """The steps, each with values that JSON has."""
+    found = [msgspec.to_builtins(step) for step in steps]
+    for step in found:
+        if not isinstance(step, dict):
+            raise wrong_result(what, step, "cases as dicts")
+    return found
 
 
 def _check_prompt(what: str, prompt: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
@@ -25,12 +25,11 @@ from callscore.core.spec import (
     with_metrics,
     with_tasks,
 )
-from callscore.core.suite import Metric, Suite, no_data_names
+from callscore.core.suite import Metric, ScenarioReader, Suite, no_data_names
 from callscore.core.task import SCENARIO, Task, has_hook
-from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
-from callscore.scorecard.template import template_rows, with_final_heading
+from callscore.scorecard.template import TemplateRow, template_rows, with_final_heading
 
 if TYPE_CHECKING:
     from callscore.core.labelling import Labelling
@@ -102,11 +101,18 @@ def suite_of(task: str) -> Suite | None:
     return next((found for found in other_suites() if task in found.spec.tasks), None)
 
 
+@cache
 def scenario_suite() -> ScenarioSuite:
-    """The suite that has scenarios."""
-    found = suite_of(SCENARIO)
-    assert found is not None and found.scenarios is not None  # it is built in
-    return found.scenarios
+    """The scenarios of document 001, scored together; those of other suites are cases."""
+    from callscore.suites.orchestration.scenario_suite import OrchestrationScenarios
+
+    return OrchestrationScenarios()
+
+
+def scenario_readers() -> Mapping[str, ScenarioReader]:
+    """By name, the suites whose scenarios are files of their own form."""
+    readers = [found for found in other_suites() if hasattr(found, "read_scenario")]
+    return {found.name: cast(ScenarioReader, found) for found in readers}
 
 
 @cache

@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.importers.forms.templates import template_form
 from callscore.importers.forms.vendors import vendor_form
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import (
     Table,
     TableRow,
@@ -21,7 +21,7 @@ from callscore.importers.tables import (
     normalise_column,
     read_tables,
 )
-from callscore.metrics.forms.conditions import simple_conditions
+from callscore.metrics.forms.arithmetic import simple_conditions
 from callscore.metrics.forms.form import (
     DASHES,
     NO,

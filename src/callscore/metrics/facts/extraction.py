@@ -8,10 +8,9 @@ from typing import Final
 
 from callscore.metrics.facts.fact import Fact, FactMatch
 from callscore.metrics.facts.identifiers import JOINING, groups_at, identifier_at
-from callscore.metrics.facts.lexicon import FactLexicon, lexicon
+from callscore.metrics.facts.lexicon import FactLexicon, lexicon, words_before
 from callscore.metrics.facts.moments import date_at, may_be_moment, time_at
 from callscore.metrics.facts.quantities import DIGITS_AND_WORD, quantity_at
-from callscore.metrics.facts.units import words_before
 from callscore.metrics.text import digits_to_ascii
 
 _JOINTS: Final = ("", "-")

@@ -10,8 +10,7 @@ from typing import Final
 
 from callscore.core.lazy import lazy_regex
 from callscore.metrics.facts.fact import FactMatch, Span
-from callscore.metrics.facts.lexicon import FactLexicon
-from callscore.metrics.facts.units import find_word
+from callscore.metrics.facts.lexicon import FactLexicon, find_word
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LATIN: Final = frozenset(_LETTERS)

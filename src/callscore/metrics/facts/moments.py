@@ -5,8 +5,13 @@ from typing import Final
 
 from callscore.core.lazy import lazy_regex
 from callscore.metrics.facts.fact import FactMatch, Span
-from callscore.metrics.facts.lexicon import FactLexicon, NumberFormat
-from callscore.metrics.facts.units import LOOK_BACK, find_word, month_of
+from callscore.metrics.facts.lexicon import (
+    LOOK_BACK,
+    FactLexicon,
+    NumberFormat,
+    find_word,
+    month_of,
+)
 
 _SPACE: Final = r"[ \u00a0\u202f]"
 _LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"

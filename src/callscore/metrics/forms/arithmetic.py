@@ -1,15 +1,107 @@
-"""Section totals and form scores as the vendors calculate them, next to document 003's score."""
+"""Which questions of a form apply, and its totals as the vendors calculate them."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Literal
 
 import msgspec
 
-from callscore.metrics.forms.form import Form, FormQuestion, Section
+from callscore.metrics.forms.form import (
+    Condition,
+    Evaluation,
+    Form,
+    FormAnswer,
+    FormQuestion,
+    Section,
+)
+
+Chosen = Mapping[str, Set[str]]
+"""The ids and texts of the options that were chosen, by question id.
+
+Empty where the question does not apply; a question that is not in it was not marked.
+"""
+
+
+def hidden_questions(form: Form, chosen: Chosen) -> set[str]:
+    """Questions whose condition the marks do not meet, or that ask about a hidden question.
+
+    A condition on a question that was not marked is open: it hides nothing.
+    """
+    conditions = {one.id: one.condition for one in form.questions if one.condition is not None}
+    known = {one.id for one in form.questions}
+    hidden: set[str] = set()
+    while True:
+        seen = {name: (set() if name in hidden else names) for name, names in chosen.items()}
+        seen |= {name: set() for name in hidden}
+        found = {
+            name
+            for name, condition in conditions.items()
+            if is_met(condition, seen, known) is False
+        }
+        if found <= hidden:
+            return hidden
+        hidden |= found
+
+
+def is_met(condition: Condition, chosen: Chosen, known: Set[str]) -> bool | None:
+    """Whether the chosen options meet a condition; None if that is open."""
+    if condition.all_of or condition.any_of:
+        parts = [is_met(one, chosen, known) for one in condition.all_of or condition.any_of]
+        decides = not condition.all_of
+        met = decides if decides in parts else None if None in parts else not decides
+    elif condition.question_id not in known:
+        met = False
+    else:
+        names = chosen.get(condition.question_id)
+        met = None if names is None else bool(names & set(condition.answers))
+    return met if met is None else met is not condition.negated
+
+
+def simple_conditions(condition: Condition | None) -> Iterator[Condition]:
+    """The conditions on one question that a condition joins, or itself."""
+    if condition is None:
+        return
+    if not condition.all_of and not condition.any_of:
+        yield condition
+    for one in (*condition.all_of, *condition.any_of):
+        yield from simple_conditions(one)
+
+
+def chosen_by_points(form: Form, marks: Mapping[str, float | None]) -> dict[str, set[str]]:
+    """The options with the points of each mark: several, where options give the same points."""
+    return {
+        question.id: _options_with(question, marks[question.id])
+        for question in form.questions
+        if question.id in marks
+    }
+
+
+def chosen_by_people(form: Form, evaluation: Evaluation) -> dict[str, set[str]]:
+    """The options that a person chose."""
+    return {
+        question.id: _options_of(question, evaluation.answers[question.id])
+        for question in form.questions
+        if question.id in evaluation.answers
+    }
+
+
+def _options_of(question: FormQuestion, answer: FormAnswer) -> set[str]:
+    if not answer.option:
+        return _options_with(question, answer.score)
+    option = question.option(answer.option)
+    return set() if option is None else {option.id, option.text}
+
+
+def _options_with(question: FormQuestion, points: float | None) -> set[str]:
+    return {
+        name
+        for option in question.options
+        if points is not None and option.score == points and not option.is_na
+        for name in (option.id, option.text)
+    }
 
 
 class SectionTotal(msgspec.Struct, frozen=True):
@@ -30,8 +122,6 @@ class FormTotal(msgspec.Struct, frozen=True):
     sections: Sequence[SectionTotal]
     failed_by: Sequence[str] = ()
     """Questions whose answer fails the whole form."""
-    critical_percent: float | None = None
-    """Over critical questions alone (Genesys)."""
 
 
 Marks = Mapping[str, float | None]
@@ -45,12 +135,10 @@ def total(form: Form, marks: Marks) -> FormTotal:
         question.id for question in form.questions if _fails_form(question, marks.get(question.id))
     ]
     percent = 0.0 if failed_by else _form_percent(form, sections, marks)
-    critical = [question for question in form.questions if question.is_critical]
     return FormTotal(
         percent if any(one.percent is not None for one in sections) else None,
         sections,
         failed_by,
-        _weighted_percent(critical, marks) if critical else None,
     )
 
 

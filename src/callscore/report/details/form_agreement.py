@@ -12,11 +12,12 @@ from callscore.metrics.forms.arithmetic import (
     FormTotal,
     Mark,
     MarkConfusion,
+    chosen_by_points,
     confusion,
+    hidden_questions,
     mark_of,
     total,
 )
-from callscore.metrics.forms.conditions import chosen_by_points, hidden_questions
 from callscore.report.details.decoded_case import (
     DecodedCase,
     as_mapping,

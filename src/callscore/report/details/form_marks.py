@@ -8,10 +8,22 @@ from typing import Any
 import msgspec
 
 from callscore.metrics.forms.arithmetic import FormTotal, total
-from callscore.metrics.forms.form import Form, FormQuestion
-from callscore.metrics.forms.words import NA, consequence, imported_form, mark_in_words
-from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
-from callscore.report.details.field_comparison import FieldValue, value_text
+from callscore.metrics.forms.form import (
+    NA,
+    Form,
+    FormQuestion,
+    consequence,
+    imported_form,
+    mark_in_words,
+)
+from callscore.report.details.decoded_case import (
+    DecodedCase,
+    FieldValue,
+    as_mapping,
+    as_number,
+    as_objects,
+    value_text,
+)
 
 TOLERANCE = 1e-9
 SCORE_MARGIN = "score_margin_fraction"

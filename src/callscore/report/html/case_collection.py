@@ -19,11 +19,11 @@ from callscore.report.details.form_agreement import (
     SentimentConfusion,
 )
 from callscore.report.details.form_marks import MarkReader
-from callscore.report.details.plans import extract_plan
 from callscore.report.details.slices import Slices, score_or_zero
 from callscore.report.html.answers_sections import PlanExample
 from callscore.report.html.case import MAX_VERDICTS, render_case
 from callscore.report.source import ReportOptions, ReportSource
+from callscore.report.svg.plan_graph import extract_plan
 
 MAX_PLANS = 4
 MAX_ID_LENGTH, MAX_TAG_LENGTH, MAX_TAGS = 200, 60, 20

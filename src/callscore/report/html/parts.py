@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from callscore.report.cell import Tone
+from callscore.report.cells import Tone
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.safe_text import plain
 

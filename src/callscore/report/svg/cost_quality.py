@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from callscore.core.interval import Interval
+from callscore.core.measure import Interval
 from callscore.core.scorecard import FINAL, ModelScore, Scorecard
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import coordinate, frame, label, line, truncate
-from callscore.report.svg.scale import Scale, cost_scale, linear_scale
+from callscore.report.svg.picture import (
+    Scale,
+    coordinate,
+    cost_scale,
+    frame,
+    label,
+    line,
+    linear_scale,
+    truncate,
+)
 
 WIDTH, HEIGHT = 480.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 18.0, 16.0, 46.0

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from callscore.core.interval import Interval
-from callscore.report.cell import Tone
+from callscore.core.measure import Interval
+from callscore.report.cells import Tone
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_interval
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import coordinate, frame, label, line, truncate
-from callscore.report.svg.scale import Scale, linear_scale
+from callscore.report.svg.picture import (
+    Scale,
+    coordinate,
+    frame,
+    label,
+    line,
+    linear_scale,
+    truncate,
+)
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 340.0, 21.0, 6.0, 24.0
 NAMES, VALUES = 112.0, 54.0

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from callscore.report.decision import show_band
+from callscore.report.decision_statements import show_band
 from callscore.report.markup import Html, join, tag
 from callscore.report.safe_text import plain
-from callscore.report.svg.picture import coordinate, frame, label, line, truncate
-from callscore.report.svg.scale import Scale
+from callscore.report.svg.picture import Scale, coordinate, frame, label, line, truncate
 
 WIDTH, ROW_HEIGHT, TOP, BOTTOM = 480.0, 24.0, 8.0, 40.0
 NAME_WIDTH, LABEL_WIDTH = 150.0, 46.0

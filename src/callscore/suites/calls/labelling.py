@@ -8,9 +8,15 @@ from typing import Any
 from callscore.core.case import JsonObject, turns
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.labelling import CallLabels, CallTranscript, LabelItem, Labelling
-from callscore.metrics.forms.conditions import chosen_by_people, hidden_questions
-from callscore.metrics.forms.form import Evaluation, FormAnswer, answer_score
-from callscore.metrics.forms.words import guidance, imported_form, offered_answers
+from callscore.metrics.forms.arithmetic import chosen_by_people, hidden_questions
+from callscore.metrics.forms.form import (
+    Evaluation,
+    FormAnswer,
+    answer_score,
+    guidance,
+    imported_form,
+    offered_answers,
+)
 from callscore.suites.calls.prompt import SAMPLE_EMOTIONS
 
 SENTIMENTS = ("negative", "neutral", "positive")

@@ -8,8 +8,8 @@ from math import comb
 from statistics import fmean
 from typing import Any
 
-from callscore.stats.call_counts import interval_of_counts
 from callscore.stats.contributions import call_key
+from callscore.stats.rates import interval_of_counts
 from callscore.suites.orchestration.decision.confusion import Confusion, or_zero, recall_strict
 from callscore.suites.orchestration.plan.parse import READING_REPAIRS
 from callscore.suites.orchestration.step_record import StepRecord

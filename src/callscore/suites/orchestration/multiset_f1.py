@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 
-from callscore.metrics.sets import Counts, f1
+from callscore.metrics.classification import Counts, f1
 
 
 def multiset_counts(expected: Iterable[Hashable], found: Iterable[Hashable]) -> Counts:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.interval import IntervalMethod
+from callscore.core.measure import IntervalMethod
 from callscore.core.scenarios import NO_ROWS, DataFinding, Mode, ScenarioRows, ScenarioScore
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO

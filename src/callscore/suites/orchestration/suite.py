@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from callscore.core.verdict_rules import VerdictRules
-from callscore.scorecard.suite import SpecSuite
+from callscore.scorecard.spec_suite import SpecSuite
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
-
-if TYPE_CHECKING:
-    from callscore.core.scenarios import ScenarioSuite
 
 _VALUES = frozenset(VERDICT_WORDS)
 _FROM_VALUES = ("arguments_value_f1", "exact_calls", "case_score")
@@ -30,10 +26,3 @@ class OrchestrationSuite(SpecSuite):
         """Argument values may be judged; the scores of calls depend on them."""
         relies_on = {f"orchestration.{name}": _VALUES for name in _FROM_VALUES}
         return VerdictRules(words=VERDICT_WORDS, relies_on=relies_on)
-
-    @cached_property
-    def scenarios(self) -> ScenarioSuite:
-        """Scenarios: steps requested one by one and scored together, by document 001."""
-        from callscore.suites.orchestration.scenario_suite import OrchestrationScenarios
-
-        return OrchestrationScenarios()

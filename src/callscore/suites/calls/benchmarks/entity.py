@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from callscore.core.judging import Verdicts
-from callscore.metrics.sets import counts
+from callscore.metrics.classification import counts
 from callscore.suites.calls.benchmarks.view import (
     ClosedFields,
     FactFindings,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from callscore.core.measure import Measure, count, ratio, undefined, vacuous
-from callscore.metrics import sets
-from callscore.metrics.sets import Counts
+from callscore.metrics import classification
+from callscore.metrics.classification import Counts
 from callscore.suites.calls.entity.identity import NO_ENTITIES
 from callscore.suites.calls.entity.reference import EntityReference
 
@@ -17,17 +17,17 @@ NOT_CROSS_LANGUAGE = undefined("no expected entity is known to be in another lan
 
 def detection_precision(c: Counts) -> Measure:
     """TP / (TP + FP); 1 if nothing was expected or found      003 Entity Metrics 1, 4, C-13"""
-    return sets.precision(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
+    return classification.precision(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
 
 
 def detection_recall(c: Counts) -> Measure:
     """TP / (TP + FN); 1 if nothing was expected or found      003 Entity Metrics 2, 5, C-13"""
-    return sets.recall(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
+    return classification.recall(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
 
 
 def detection_f1(c: Counts) -> Measure:
     """2 P R / (P + R); 1 if nothing was expected or found     003 Entity Metrics 3, 6, C-13"""
-    return sets.f1(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
+    return classification.f1(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
 
 
 def config_adherence(

@@ -11,7 +11,7 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, count
 from callscore.core.task import FloorTally, Measured
-from callscore.metrics.sets import counts
+from callscore.metrics.classification import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas

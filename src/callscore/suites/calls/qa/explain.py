@@ -5,7 +5,7 @@ from __future__ import annotations
 from callscore.core.case import JsonObject
 from callscore.core.judging import Verdicts
 from callscore.core.task import Faults
-from callscore.metrics.forms.words import imported_question, mark_in_words
+from callscore.metrics.forms.form import imported_question, mark_in_words
 from callscore.scorecard.five_key_records import quote
 from callscore.suites.calls.qa.measures import (
     EVIDENCE,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.core.measure import Measure, count, not_run, percent, ratio, vacuous
-from callscore.metrics import labels
-from callscore.metrics.labels import Averaging, Pair
+from callscore.metrics import classification
+from callscore.metrics.classification import Averaging, Pair
 from callscore.suites.calls.items import number
 
 CLASSES = ("positive", "neutral", "negative")
@@ -28,12 +28,12 @@ def share_of_findings(findings: Findings, what: str) -> Measure:
 
 def sentiment_accuracy(pairs: Sequence[Pair]) -> Measure:
     """correctly_labelled_sentences / total_sentences        003 Text Metric 1, C-50"""
-    return labels.accuracy(pairs)
+    return classification.accuracy(pairs)
 
 
 def sentiment_macro_f1(pairs: Sequence[Pair], averaging: Averaging) -> Measure:
     """(F1_positive + F1_neutral + F1_negative) / 3        003 Text Metric 2, C-52"""
-    return labels.macro_f1(pairs, CLASSES, averaging)
+    return classification.macro_f1(pairs, CLASSES, averaging)
 
 
 def missing_labels(pairs: Sequence[Pair]) -> Measure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from callscore.metrics.labels import Pair
+from callscore.metrics.classification import Pair
 from callscore.metrics.text import n2
 from callscore.suites.calls.text.measures import CLASSES
 from callscore.suites.calls.text.reference import LabelledSentence

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from callscore.core.case import Tool
 from callscore.core.judging import Question, Verdict
-from callscore.metrics.sets import Counts
+from callscore.metrics.classification import Counts
 from callscore.suites.orchestration.call.call_pairs import CallPair, pair_calls
 from callscore.suites.orchestration.call.compare import AcceptedValues, Match, compare
 from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning

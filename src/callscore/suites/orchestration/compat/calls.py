@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.metrics.sets import counts
+from callscore.metrics.classification import counts
 from callscore.suites.orchestration.call.questions import VerdictSource
 from callscore.suites.orchestration.compat.compare import (
     ComparisonContext,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.metrics.sets import Counts, f1
+from callscore.metrics.classification import Counts, f1
 from callscore.suites.orchestration.call.questions import (
     SAME,
     NoVerdicts,

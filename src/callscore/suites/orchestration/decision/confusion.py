@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from callscore.core.measure import Measure, ratio, undefined
-from callscore.metrics.sets import Counts, f1, precision, recall
+from callscore.metrics.classification import Counts, f1, precision, recall
 from callscore.suites.orchestration.decision.parse import NoDecision, Prediction, ToolCalls
 from callscore.suites.orchestration.scenario.model import GENERAL, CallsDue, RejectionDue
 
