@@ -30,7 +30,7 @@ from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.report.safe_text import escape_json
-from callscore.store.address import GivenStore, StoreAddress, read_address
+from callscore.store.address import StoreAddress, read_address
 from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
@@ -65,7 +65,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     embedder: EmbedderSource | None = None,
     benchmarks: bool = False,
     intervals: bool = True,
-    store: GivenStore | None = None,
+    store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
     decide: Mapping[str, Any] | None = None,

@@ -10,7 +10,8 @@ from eval_files import cases_file, eval_file, remote_model, right_answer
 from postgres_server import PostgresServer
 from stub_servers import FaultyChat, serving
 
-CASES = 150
+CASES = 70
+REPLIES = 2 * CASES
 
 
 def test_commands_read_from_a_database_what_they_read_from_a_file(
@@ -31,16 +32,16 @@ def test_commands_read_from_a_database_what_they_read_from_a_file(
     assert written["file"] == written["database"]
     listed = commands.run("runs", "--store", url, "--json")
     (record,) = map(json.loads, listed.stdout.splitlines())
-    assert (record["answered"], record["status"]) == (CASES, "complete")
+    assert (record["answered"], record["status"]) == (REPLIES, "complete")
     assert record["cost_usd"] > 0
     paid = "SELECT count(*), count(DISTINCT key), bool_or(again) FROM callscore.payments"
-    assert postgres.execute(paid) == [(CASES, CASES, False)]
+    assert postgres.execute(paid) == [(REPLIES, REPLIES, False)]
     left = "SELECT (SELECT count(*) FROM callscore.inflight), count(*) FROM callscore.workers"
     assert postgres.execute(left) == [(0, 0)]
     compared = commands.run("compare", "1:a", "1:b", "--store", url, cwd=tmp_path)
     assert compared.returncode == 0, compared.stderr
     purged = commands.run("purge", "1", "--store", url, "--yes", cwd=tmp_path)
-    assert f"deleted 1 run and {CASES} replies" in purged.stdout
+    assert f"deleted 1 run and {REPLIES} replies" in purged.stdout
     assert "write-ahead log, its replicas and backups still have the texts" in purged.stdout
 
 

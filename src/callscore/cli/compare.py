@@ -9,7 +9,7 @@ import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE, decide_option, parse_pairs
-from callscore.store.address import StoreAddress
+from callscore.store.address import StoreAddress, as_option
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison
@@ -86,7 +86,7 @@ def compare(
         first,
         second,
         results=results,
-        store=store,
+        store=None if store is None else as_option(store),
         eval_file=eval_file,
         force=force,
         all_rows=all_rows,

@@ -110,7 +110,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line per run, newest first."""
     headings = (
         *("run", "name", "status", "answered", "failed", "coverage"),
-        *("cost", "started (UTC)", "judging", "may be billed"),
+        *("cost", "started (UTC)", "judging", "may be billed", "paid again"),
     )
     rows = [
         (
@@ -124,6 +124,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             record.started_at[:16].replace("T", " "),
             show_money(record.judge_usd) if record.judge_usd else "",
             f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",
+            show_money(record.paid_again_usd) if record.paid_again_usd else "",
         )
         for record in records
     ]

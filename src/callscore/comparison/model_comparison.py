@@ -37,7 +37,7 @@ from callscore.engine.api_call import api_function
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
 from callscore.stats.weighted_scores import ScoreKey
-from callscore.store.address import GivenStore, read_address
+from callscore.store.address import read_address
 from callscore.suites.registry import Catalog, template_of
 
 Comparable = str | os.PathLike[str] | int | Scorecard
@@ -53,7 +53,7 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     a: str | None = None,
     b: str | None = None,
     results: PathPair | None = None,
-    store: GivenStore | None = None,
+    store: str | os.PathLike[str] | None = None,
     eval_file: str | os.PathLike[str] | None = None,
     force: bool = False,
     all_rows: bool = False,

@@ -18,14 +18,14 @@ from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import run_prepared
-from callscore.store.address import GivenStore, read_address
+from callscore.store.address import read_address
 
 
 @api_function
 def run(  # noqa: PLR0913  the options of a run are its parameters
     config: str | os.PathLike[str] | Mapping[str, Any],
     *,
-    store: GivenStore | None = None,
+    store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     limit: int | None = None,
     weights: Mapping[str, float] | None = None,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a command that opens no store does not load SQLite
 StoreAddress = Path | DatabaseUrl
 """A file, or a PostgreSQL database."""
 LOCAL_FILES = ".callscore"
-"""The folder of the files that a machine keeps for a database, beside the eval file."""
+"""The folder of the files that a machine keeps for a database, next to the eval file."""
 
 
 def read_address(given: str | os.PathLike[str], folder: Path = Path()) -> StoreAddress:

@@ -15,12 +15,12 @@ from callscore.store.group_commit import GroupCommit
 from callscore.store.postgres.connection import Link
 from callscore.store.postgres.membership import BEATS, Membership, take_over
 from callscore.store.postgres.rows import (
-    Claim,
+    LockRequest,
     Paid,
     PostgresWriter,
     Release,
     Row,
-    Uncertain,
+    UncertainCost,
     stored_replies,
 )
 from callscore.store.postgres.spill import Spill
@@ -114,7 +114,7 @@ class PostgresReplies:
         """
         wait = FIRST_POLL_S
         while True:
-            claim = Claim(key, self.member.id, self._run_id, most_usd)
+            claim = LockRequest(key, self.member.id, self._run_id, most_usd)
             await self._commits.write_durably(claim)
             if claim.is_held:
                 self._held[key] = claim.worker, most_usd
@@ -193,7 +193,7 @@ class PostgresRun(PostgresReplies):
 
     def add_uncertain_cost(self, usd: float) -> None:
         """Add the possible cost of a lost attempt; it is durable with the next commit."""
-        self._commits.add(Uncertain(usd, self.member.id, self.id))
+        self._commits.add(UncertainCost(usd, self.member.id, self.id))
 
     def charge_preflight(self, usd: float) -> None:
         """Record what this run has paid for its preflight."""

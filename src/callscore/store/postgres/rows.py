@@ -120,7 +120,7 @@ def money(usd: float | None) -> Decimal | None:
     return None if usd is None else Decimal(repr(usd))
 
 
-class Claim(msgspec.Struct):
+class LockRequest(msgspec.Struct):
     """A request to lock, and what came of it."""
 
     key: bytes
@@ -153,7 +153,7 @@ class Release(NamedTuple):
     worker: int
 
 
-class Uncertain(NamedTuple):
+class UncertainCost(NamedTuple):
     """The possible cost of a lost attempt."""
 
     usd: float
@@ -171,7 +171,7 @@ class Done(NamedTuple):
     epoch: int
 
 
-Row = Claim | Paid | ItemRow | Release | Uncertain | Done
+Row = LockRequest | Paid | ItemRow | Release | UncertainCost | Done
 
 
 class PostgresWriter:
@@ -220,7 +220,7 @@ class PostgresWriter:
                 if judged:
                     connection.execute(_JUDGED, _columns(sorted(judged.items())))
                 for row in rows:
-                    if isinstance(row, Uncertain):
+                    if isinstance(row, UncertainCost):
                         values = {"usd": money(row.usd), "worker": row.worker, "run": row.run_id}
                         connection.execute(_UNCERTAIN, values)
                     elif isinstance(row, Done):
@@ -230,7 +230,7 @@ class PostgresWriter:
             late = fresh is not None and fresh[0] != len({row.key for row in paid})
             older = noted is not None and noted.rowcount != len(items)
             self.superseded = self.superseded or late or older
-            claims = [row for row in rows if isinstance(row, Claim)]
+            claims = [row for row in rows if isinstance(row, LockRequest)]
             if claims:
                 self._claim(connection, claims)
 
@@ -238,7 +238,7 @@ class PostgresWriter:
         if released:
             connection.execute(_RELEASE, _columns(sorted(set(released))))
 
-    def _claim(self, connection: Connection, claims: Sequence[Claim]) -> None:
+    def _claim(self, connection: Connection, claims: Sequence[LockRequest]) -> None:
         """Lock requests; a reply that is stored by now is visible after the lock was taken."""
         by_key = {claim.key: claim for claim in claims}
         rows = [(c.key, c.worker, c.run_id, money(c.most_usd)) for c in by_key.values()]
@@ -283,7 +283,7 @@ def _items(rows: Iterable[Row]) -> Iterable[ItemRow]:
         if isinstance(row, Paid):
             if row.item is not None:
                 yield row.item
-        elif not isinstance(row, Claim | Release | Uncertain | Done):
+        elif not isinstance(row, LockRequest | Release | UncertainCost | Done):
             yield row
 
 
