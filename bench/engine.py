@@ -28,8 +28,6 @@ LIMIT_US = 100.0
 class NoLedger:
     """Keeps nothing: the floor beside which the journal is measured."""
 
-    holds_slots = False
-
     def find_reply(self, key: bytes) -> CachedReply | None:
         return None
 

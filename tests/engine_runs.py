@@ -136,8 +136,6 @@ def run_models(
 class MemoryLedger:
     """A ledger in memory: what waits for a disk cannot live in virtual time."""
 
-    holds_slots = False
-
     def __init__(self, commit_s: float = 0.0) -> None:
         self.replies: dict[bytes, CachedReply] = {}
         self._commit_s = commit_s

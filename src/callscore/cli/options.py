@@ -85,6 +85,14 @@ decide_option = click.option(
 )
 
 
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes that compute; by default one per core for large data. No result depends on N.",
+)
+
+
 def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
     """`name=value` entries, several of them separated by commas, as a mapping."""
     found: dict[str, str] = {}

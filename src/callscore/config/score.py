@@ -98,6 +98,12 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
         """Whether there is a judge or an embedder."""
         return self.judge != "none" or self.embedder != "none"
 
+    @property
+    def sends_requests(self) -> bool:
+        """Whether a judge or an embedder may send requests; the built-in ones compute."""
+        is_built_in = isinstance(self.judge, str) and self.judge in BUILT_IN_JUDGES
+        return not (is_built_in and isinstance(self.embedder, str))
+
     @cached_property
     def catalog(self) -> Catalog:
         """The suites with these settings."""

@@ -278,10 +278,6 @@ class RunSummary(msgspec.Struct, frozen=True):
 class Ledger(Protocol):
     """The journal, as the engine uses it."""
 
-    holds_slots: bool
-    """Whether the next request waits until a reply is durable: another machine may take over, and
-    sends again what it does not find."""
-
     def find_reply(self, key: bytes) -> CachedReply | None:
         """The stored reply to this request, if there is one."""
         ...

@@ -17,6 +17,7 @@ from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob
 from callscore.evaluate.scorecards import add_rows
@@ -124,11 +125,14 @@ class _CardDocuments(msgspec.Struct):
 
 @contextmanager
 def scored_source(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
+    config: ScoreConfig,
+    targets: OutputPaths = NO_FILES,
+    progress: OnProgress = ignore_progress,
+    workers: Workers = ONE_PROCESS,
 ) -> Iterator[ReportSource]:
     """Score the files of a config and yield the result; also writes the files in `targets`."""
     with DiskList(CaseView) as cases:
-        card = score_files(config, targets, progress, on_case=cases.add)
+        card = score_files(config, targets, progress, cases.add, workers)
         yield ReportSource(
             card,
             template_of(card),

@@ -311,8 +311,6 @@ class ReplyCache:
 class OpenRun(ReplyCache):
     """A run in progress: a `Ledger` whose paid replies are durable before they are used."""
 
-    holds_slots = False
-
     def __init__(self, journal: Journal, run_id: int) -> None:
         super().__init__(journal, run_id)
         self.id = run_id

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from callscore.store.postgres.store import PostgresStore
 
 T = TypeVar("T")
-BETWEEN_S = 0.003
-"""Seconds between commits: every request waits for one before it is sent."""
 FIRST_POLL_S, MAX_POLL_S = 0.02, 0.25
 """Between two looks whether another worker has finished. NOTIFY would slow every commit down."""
 
@@ -45,7 +43,7 @@ class PostgresReplies:
         self._run_id = run_id
         self._spill = Spill(store.url.parent)
         self._writer = PostgresWriter(store.url, self._spill)
-        self._commits: GroupCommit[Row] = GroupCommit(self._writer.write, BETWEEN_S)
+        self._commits: GroupCommit[Row] = GroupCommit(self._writer.write)
         self._known: dict[bytes, CachedReply] = {}
         self._unanswered: set[bytes] = set()
         """Requests of the current chunks: with a stored reply, and without one."""
@@ -162,9 +160,6 @@ class PostgresReplies:
 
 class PostgresRun(PostgresReplies):
     """A run in progress: a `RunLedger` that other workers may share."""
-
-    holds_slots = True
-    """Released earlier, twice as many requests of a killed process would be sent again."""
 
     def __init__(self, store: PostgresStore, run_id: int) -> None:
         super().__init__(store, run_id)
