@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import STORE, trust_option
-from callscore.cli.variadic import VariadicCommand
+from callscore.cli.options import STORE, VariadicCommand, trust_option
 from callscore.config.score import default_embedder, judge_choice
 from callscore.store.address import StoreAddress
 

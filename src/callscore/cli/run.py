@@ -17,12 +17,13 @@ from callscore.cli.options import (
     output_options,
     parse_numbers,
     parse_pairs,
+    redact_options,
+    redaction_choice,
     trust_option,
     weights_option,
 )
 from callscore.cli.purge import PurgeAfterRun
-from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.run_report import RunReport
+from callscore.cli.run_report import RunReport, publish_checks
 from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
@@ -367,7 +368,6 @@ class _RunEnd(NamedTuple):
         self, prepared: PreparedRun, ran: RunResult, tallies: Sequence[ScoringResult]
     ) -> None:
         from callscore.cli import output
-        from callscore.cli.checks import publish_checks
         from callscore.comparison.run_gates import check_run
         from callscore.config.gates import raise_unless_passed
         from callscore.core.errors import Inconclusive

@@ -13,16 +13,17 @@ from callscore.cli.form_summary import FormSummary
 from callscore.cli.options import (
     FILE,
     STORE,
+    VariadicCommand,
     decide_option,
     output_options,
     parse_numbers,
     parse_pairs,
+    redact_options,
+    redaction_choice,
     trust_option,
     weights_option,
     workers_option,
 )
-from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
 from callscore.store.address import StoreAddress
 
