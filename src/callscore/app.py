@@ -282,7 +282,7 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
 
     These are `.json` files that have only one, and scenarios of other packages (`SUITE:FOLDER`).
     """
-    if any(":" in str(path) for path in config.cases):
+    if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases
 
         config = with_scenario_cases(config)

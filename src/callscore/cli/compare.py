@@ -63,9 +63,9 @@ def compare(
 ) -> None:
     """Compare two models call by call: what changed, and whether it is more than chance.
 
-    A and B are the id of a stored run, an eval file (its newest run), or a scorecard that --json
-    wrote. Add :MODEL if it has several models. Results with different data, settings, judge or
-    embedder are refused.
+    A and B are the id of a stored run, an eval file (its newest run), or a scorecard or a result
+    file of scenarios that --json wrote. Add :MODEL if it has several models. Results with different
+    data, settings, judge or embedder are refused.
 
     \b
     callscore compare 3 4

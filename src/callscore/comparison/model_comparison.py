@@ -149,9 +149,7 @@ def compare_models(
             f"{first.label} and {second.label} are not comparable (C-126): they differ in {parts}; "
             "--force compares them anyway"
         )
-    shape = joint_shape(
-        first.shape, second.shape, has_counts=first.has_counts and second.has_counts
-    )
+    shape = joint_shape(first.shape, second.shape, uncounted=first.uncounted | second.uncounted)
     names = row_labels(first.card, first.score, shape, all_rows=all_rows)
     if "unknown" in (first.score.cost.status, second.score.cost.status):
         del names[COST]

@@ -134,7 +134,8 @@ def _read_config(
     kept = store or _store(document, file)
     data = _read_data(document, file, kept.parent / REDACTED, redact)
     scenarios = data.scenarios
-    models = [with_protocol_settings(model, scenarios.settings) for model in models]
+    if scenarios.settings.protocol == "public":
+        models = [with_protocol_settings(model) for model in models]
     has_cases, has_scenarios = bool(data.cases), bool(scenarios.data)
     _check_gated(document, file.gates, has_cases=has_cases, has_scenarios=has_scenarios)
     scoring = _scoring(document, file, data.cases, kept)
@@ -188,12 +189,12 @@ def _read_data(
 ) -> _Data:
     """The files and folders of `data`; redacted copies are in a folder of their own."""
     data, others = _data(document, file.data)
-    steps = _steps_of_other_suites(document, others)
+    steps = _steps_of_other_suites(document, others) if others else {}
     cases = (*_case_files(document, data.calls), *steps)
-    scenarios = Scenarios()
+    scenarios, folders = Scenarios(), []
     if data.scenarios is not None:
         scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
-    folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
+        folders = [path for each in scenarios.data for path in (each.scenarios, each.cards)]
     outside = _outside(document, [*cases, *_prompt_files(file), *folders])
     wanted = redact or file.redact
     if wanted in (None, False):

@@ -14,13 +14,13 @@ from callscore.app import NO_FILES, OutputPaths, score_files
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
 from callscore.core.case import Case, Prompt
-from callscore.core.errors import UsageError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.cases import NamesInData
-from callscore.evaluate.scenarios import OutputsJob
-from callscore.evaluate.scorecards import add_rows
+from callscore.evaluate.scenarios import OutputsJob, read_documents
+from callscore.evaluate.scorecards import add_rows, scorecard
 from callscore.evaluate.scorer import OnProgress, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.provenance import (
@@ -107,20 +107,31 @@ def card_source(path: Path) -> ReportSource:
     if len(raw) > MAX_CARD_BYTES:
         raise UsageError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a scorecard in JSON")
     try:
-        card = msgspec.json.decode(raw, type=Scorecard)
-        documents = msgspec.json.decode(raw, type=_CardDocuments).orchestration
-    except DECODE_ERRORS as error:
+        card = _card_of_document(raw) or msgspec.json.decode(raw, type=Scorecard)
+    except (DataError, *DECODE_ERRORS) as error:
         raise UsageError(
             f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
             "that --json wrote"
         ) from None
+    documents = {} if isinstance(card.documents, msgspec.UnsetType) else card.documents
     return ReportSource(
         card, template_of(card), title_of(card), absent=[CARD_ONLY], documents=documents
     )
 
 
-class _CardDocuments(msgspec.Struct):
-    orchestration: dict[str, Any] = {}
+class _ResultFile(msgspec.Struct):
+    """What document 001 has, and no scorecard."""
+
+    detailed_results: msgspec.Raw = msgspec.Raw()
+    languages: msgspec.Raw = msgspec.Raw()
+
+
+def _card_of_document(raw: bytes) -> Scorecard | None:
+    """The scorecard of a result file of scenarios (document 001); None if it is no such file."""
+    found = msgspec.json.decode(raw, type=_ResultFile)
+    if not (bytes(found.detailed_results) or bytes(found.languages)):
+        return None
+    return scorecard(ScoreConfig(cases=()), read_documents([msgspec.json.decode(raw)]), None)
 
 
 @contextmanager
