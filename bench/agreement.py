@@ -12,8 +12,8 @@ from bench.labelled import resampled, span
 from bench.translations import Translated, data_sets
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder
-from callscore.embeddings.chrf_embedder import ChrfEmbedder
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.catalog import ChrfEmbedder
+from callscore.embeddings.encoder import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
 if TYPE_CHECKING:

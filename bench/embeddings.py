@@ -8,8 +8,8 @@ import time
 
 from bench import agreement
 from bench.measuring import best_of, sized
-from callscore.embeddings.chrf_embedder import ChrfEmbedder
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.catalog import ChrfEmbedder
+from callscore.embeddings.encoder import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
 SENTENCES = sized(1000, 8)

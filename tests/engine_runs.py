@@ -136,8 +136,9 @@ def run_models(
 class MemoryLedger:
     """A ledger in memory: what waits for a disk cannot live in virtual time."""
 
-    def __init__(self) -> None:
+    def __init__(self, commit_s: float = 0.0) -> None:
         self.replies: dict[bytes, CachedReply] = {}
+        self._commit_s = commit_s
 
     def find_reply(self, key: bytes) -> CachedReply | None:
         return self.replies.get(key)
@@ -150,6 +151,8 @@ class MemoryLedger:
 
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
         assert stored.key not in self.replies
+        if self._commit_s:
+            await asyncio.sleep(self._commit_s)
         self.replies[stored.key] = stored
 
     async def note(self, item: RunItem) -> None:
@@ -173,11 +176,12 @@ def run_virtually(
     options: EngineOptions | None = None,
     *,
     on_event: Callable[[Event, Shutdown], None] = lambda event, stop: None,
+    commit_s: float = 0.0,
 ) -> VirtualResult:
     """Run models to the end, or until the run stops; only what waits takes time."""
     plan = Workload({model.spec.name: model for model in models}, options or EngineOptions())
     events: list[Event] = []
-    ledger = MemoryLedger()
+    ledger = MemoryLedger(commit_s)
 
     async def run() -> VirtualResult:
         loop, stop = asyncio.get_running_loop(), Shutdown()

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Message
-from callscore.judges.fakes import LiteralModel
-from callscore.judges.literal_rules import FakeVerdict, ParsedPrompt, PromptItem
+from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.rubric import built_in_library, parse_rubric
 from commands import CompletedCommand, run
 from eval_files import read_json

@@ -55,17 +55,19 @@ if TYPE_CHECKING:
         Strategy,
     )
     from callscore.core.verdict_rules import VerdictRules
-    from callscore.importers.conversation import Conversation, RawTurn, SkippedPart
-    from callscore.importers.conversation_builder import (
+    from callscore.importers.conversation import (
         CallDetails,
+        Conversation,
         ImportContext,
+        RawTurn,
+        SkippedPart,
         build_conversation,
     )
     from callscore.importers.formats import ImportFormat
-    from callscore.importers.source import Source
+    from callscore.importers.source_file import Source
     from callscore.report.safe_text import plain
     from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
-    from callscore.scorecard.suite import SpecSuite
+    from callscore.scorecard.spec_suite import SpecSuite
 
 __all__ = [
     "Answer",
@@ -180,13 +182,19 @@ _MODULES = {
         "Strategy",
     ),
     "core.verdict_rules": ("VerdictRules",),
-    "importers.conversation": ("Conversation", "RawTurn", "SkippedPart"),
-    "importers.conversation_builder": ("CallDetails", "ImportContext", "build_conversation"),
+    "importers.conversation": (
+        "CallDetails",
+        "Conversation",
+        "ImportContext",
+        "RawTurn",
+        "SkippedPart",
+        "build_conversation",
+    ),
     "importers.formats": ("ImportFormat",),
-    "importers.source": ("Source",),
+    "importers.source_file": ("Source",),
     "report.safe_text": ("plain",),
     "report.source": ("Answer", "CaseView", "ReportFormat", "ReportOptions", "ReportSource"),
-    "scorecard.suite": ("SpecSuite",),
+    "scorecard.spec_suite": ("SpecSuite",),
 }
 
 

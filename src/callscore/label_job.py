@@ -12,8 +12,7 @@ import msgspec
 from callscore.app import line_writer
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
-from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling
-from callscore.core.spreadsheet_cells import unescape_formula
+from callscore.core.labelling import CallTranscript, Label, LabelItem, Labelling, unescape_formula
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.worklist import open_items
 from callscore.import_job import load_case_config, load_form, read_source

@@ -7,8 +7,7 @@ import io
 
 import pytest
 
-from callscore.core.labelling import Label, LabelItem
-from callscore.core.spreadsheet_cells import escape_formula, unescape_formula
+from callscore.core.labelling import Label, LabelItem, escape_formula, unescape_formula
 from callscore.labelling.labels import read_labels
 from callscore.labelling.sheet import write_csv
 

@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder
-from callscore.embeddings.chrf_embedder import ChrfEmbedder
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.catalog import ChrfEmbedder
+from callscore.embeddings.encoder import CosineEmbedder
 from callscore.embeddings.muse import Muse
 from shared_cases import shared_cases
 

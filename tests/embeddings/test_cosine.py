@@ -7,7 +7,7 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.judging import Similarity
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.encoder import CosineEmbedder
 from encoders import FailingEncoder, TableEncoder
 
 VECTORS = {

@@ -13,7 +13,7 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.errors import MissingExtra
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.encoder import CosineEmbedder
 from callscore.embeddings.labse import LANGUAGES, Labse, is_known_language, local_weights
 
 INSTALLED = find_spec("sentence_transformers") is not None

@@ -6,9 +6,8 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.judging import Similarity
-from callscore.embeddings.catalog import Router
-from callscore.embeddings.chrf_embedder import SIGNATURE, ChrfEmbedder
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.catalog import SIGNATURE, ChrfEmbedder, Router
+from callscore.embeddings.encoder import CosineEmbedder
 from callscore.embeddings.muse import Muse
 
 

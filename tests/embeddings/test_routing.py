@@ -8,9 +8,8 @@ import pytest
 from callscore.core.case import Failed
 from callscore.core.errors import ConfigError
 from callscore.core.judging import Similarity
-from callscore.embeddings.catalog import Router, find_embedder
-from callscore.embeddings.chrf_embedder import SIGNATURE, ChrfEmbedder
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.catalog import SIGNATURE, ChrfEmbedder, Router, find_embedder
+from callscore.embeddings.encoder import CosineEmbedder
 from encoders import FailingEncoder, TableEncoder
 
 VECTORS = {"one": (1.0, 0.0), "two": (1.0, 1.0), "три": (0.0, 1.0)}

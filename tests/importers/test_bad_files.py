@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from callscore.importers.conversation_builder import MAX_TURNS
+from callscore.importers.conversation import MAX_TURNS
 from callscore.importers.labelled_text import MAX_LINES
 from commands import run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from callscore.importers.call_language import detect_language, normalise_language
+from callscore.importers.conversation import detect_language, normalise_language
 from callscore.importers.folder import ImportOptions, ImportReport, import_files
 
 

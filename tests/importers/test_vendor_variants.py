@@ -21,10 +21,9 @@ from call_files import (
     vcon_texts,
 )
 from callscore.core.errors import DataError
-from callscore.importers.conversation import Conversation, SkippedPart
-from callscore.importers.conversation_builder import ImportContext
+from callscore.importers.conversation import Conversation, ImportContext, SkippedPart
 from callscore.importers.formats import detect_format, read_any_format
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 
 SPOKEN = [(said.speaker, said.text) for said in CALL]
 

@@ -9,8 +9,13 @@ import pytest
 
 from callscore.core.case import Case
 from callscore.core.judging import JudgeResult
-from callscore.judges.fakes import LiteralModel, ScriptedJudge
-from callscore.judges.literal_rules import FakeVerdict, ParsedPrompt, PromptItem
+from callscore.judges.fakes import (
+    FakeVerdict,
+    LiteralModel,
+    ParsedPrompt,
+    PromptItem,
+    ScriptedJudge,
+)
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import built_in_library
 from judge_cases import judge, judge_request_of

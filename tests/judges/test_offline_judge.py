@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Failed, Turn
 from callscore.core.judging import Embedder, Judge, JudgeRequest, Question, Verdict
-from callscore.embeddings.cosine import CosineEmbedder
+from callscore.embeddings.encoder import CosineEmbedder
 from callscore.judges.offline.claim_support import strip_markup
 from callscore.judges.offline.judge import (
     ABSTAINING,

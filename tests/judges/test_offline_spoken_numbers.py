@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.claim_support import ClaimSupport, check_support
-from callscore.judges.offline.number_words import certain_number_words, tables
 from callscore.judges.offline.passages import index_passages
-from callscore.judges.offline.spoken_numbers import certain_numbers, find_numbers, possible_numbers
+from callscore.judges.offline.spoken_numbers import (
+    certain_number_words,
+    certain_numbers,
+    find_numbers,
+    possible_numbers,
+    tables,
+)
 from callscore.judges.offline.word_lists import _tables as lexicon_tables
 
 

@@ -17,7 +17,7 @@ from callscore.core.case import Case
 from callscore.core.errors import StoreError
 from callscore.core.judging import Question
 from callscore.core.run import Completed, Event
-from callscore.embeddings.chrf_embedder import ChrfEmbedder
+from callscore.embeddings.catalog import ChrfEmbedder
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.judges.fakes import ScriptedJudge

@@ -26,10 +26,10 @@ from builders import (
 )
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import BenchmarkScore, Scorecard
-from callscore.core.template import TemplateRow
 from callscore.report.layout import display_width
 from callscore.report.svg.cost_quality import cost_quality_points, models_not_drawn
 from callscore.report.terminal import scorecard_lines
+from callscore.scorecard.template import TemplateRow
 from callscore.suites.registry import template_of
 from report_samples import sample_source
 

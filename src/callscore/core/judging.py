@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from callscore.core.case import Failed, JsonObject, Turn
-from callscore.core.interval import Interval
+from callscore.core.measure import Interval
 
 
 class Item(NamedTuple):

@@ -1,4 +1,4 @@
-"""Labels by people: questions about a call, their answers, and the expected outcome."""
+"""Labels by people: questions about a call, their answers, and the cells of the files they edit."""
 
 from __future__ import annotations
 
@@ -94,3 +94,18 @@ class NoLabelling(UsageError):
             f"cases of the task {task!r} cannot be labelled: it has no `labelling`; expected "
             "another task"
         )
+
+
+_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+"""First characters of a cell that a spreadsheet may execute, or that look like our escape."""
+
+
+def escape_formula(value: object) -> str:
+    """The cell of a value, with an apostrophe in front if a spreadsheet might execute it."""
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(_STARTS) else text
+
+
+def unescape_formula(cell: str) -> str:
+    """The text that `escape_formula` has written."""
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_STARTS) else cell

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.card_rows import Documents, document_of, rows_of
-from callscore.core.interval import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.judging import Judging
+from callscore.core.measure import ClaimLimits, GateClaim, Interval, IntervalMethod
 from callscore.core.race import RaceCard
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -479,3 +479,17 @@ class Decide(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 AS_RECOMMENDED = Decide()
+
+
+CheckStatus = Literal["passed", "failed", "undecided", "not_run"]
+"""`undecided`: a value that the check needs is missing."""
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """The result of one check of one model."""
+
+    model: str
+    name: str
+    status: CheckStatus
+    message: str = ""
+    """Why it did not pass; the value if it did."""

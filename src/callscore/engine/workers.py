@@ -172,6 +172,8 @@ class _Run:
         """Send a request, and store its result."""
         result = await self._client.send(queue, work)
         if isinstance(result, CachedReply):
+            # The slot is held until the reply is durable: a worker that sent meanwhile would
+            # double what a kill makes us pay again (R-01).
             await self._ledger.keep(_item(work, paid=True), result)
             self._emit(queue, Completed(work, result.reply, attempts=result.attempts))
             return result.reply

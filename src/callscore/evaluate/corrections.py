@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from callscore.core.interval import Interval
+from callscore.core.measure import Interval
 from callscore.core.scorecard import (
     Corrected,
     FinalScore,

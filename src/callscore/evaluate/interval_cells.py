@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.interval import FEW_CALLS, GateClaim
+from callscore.core.measure import FEW_CALLS, GateClaim
 from callscore.core.scorecard import (
     BenchmarkScore,
     FinalScore,

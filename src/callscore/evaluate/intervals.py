@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.core.interval import IntervalMethod
+from callscore.core.measure import IntervalMethod
 from callscore.core.scorecard import AS_RECOMMENDED, Decide, ModelScore, RankingLine, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.bands import compared_values, ranked_groups, with_bands, with_claims

@@ -50,6 +50,10 @@ class EmbeddedReplies:
     models: Sequence[str] = (EMBEDDED_MODEL,)
     labels: Mapping[str, str] = {}
 
+    def between(self, first: int, end: int) -> EmbeddedReplies:
+        """The same: every case has its own reply."""
+        return self
+
     def replies(self, position: int, case: Case) -> CaseReplies:
         """The `model_output` of the case."""
         if case.model_output is None:
@@ -71,6 +75,10 @@ class RecordedReplies:
     def __init__(self, lines: LinesByKey, models: Sequence[str]) -> None:
         self._lines = lines
         self.models = models
+
+    def between(self, first: int, end: int) -> RecordedReplies:
+        """The outputs for the cases from position `first` to before `end`."""
+        return RecordedReplies(self._lines.between(first, end), self.models)
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every recorded output for the case; the same model and run twice is an error."""

@@ -7,11 +7,16 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
-from callscore.importers.source import Source, convert
-from callscore.importers.timed_words import TimedWord, join_words
-from callscore.importers.times import parse_date
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
+from callscore.importers.source_file import Source, convert
+from callscore.importers.times import TimedWord, join_words, milliseconds, parse_date
 
 
 class _Utterance(msgspec.Struct, rename="pascal"):
@@ -118,14 +123,14 @@ def _utterances(file: ContactLens) -> Iterator[tuple[str, _Utterance | None]]:
 
 def _raw_turn(spoken: _Utterance, roles: Mapping[str, str], path: str) -> RawTurn:
     label = spoken.participant_role or roles.get(spoken.participant_id or "") or ""
-    start = _seconds(spoken.begin_offset_millis)
+    start = milliseconds(spoken.begin_offset_millis)
     if start is None and spoken.absolute_time:
         start = parse_date(spoken.absolute_time)
     return RawTurn(
         label or spoken.participant_id or "",
         spoken.content or "",
         start,
-        _seconds(spoken.end_offset_millis),
+        milliseconds(spoken.end_offset_millis),
         sentiment=spoken.sentiment.lower() if spoken.sentiment else None,
         source=path,
     )
@@ -155,10 +160,6 @@ def _slice_text(text: str, offsets: Any) -> str:
 def _overall_sentiment(characteristics: Mapping[str, Any]) -> Any:
     sentiment = characteristics.get("Sentiment")
     return sentiment.get("OverallSentiment") if isinstance(sentiment, dict) else None
-
-
-def _seconds(value: float | None) -> float | None:
-    return None if value is None else value / 1000
 
 
 class _Alternative(msgspec.Struct):
@@ -355,7 +356,6 @@ class _BdaSegment(msgspec.Struct):
 
 
 class _BdaMetadata(msgspec.Struct):
-    asset_id: str | int | None = None
     s3_key: str | None = None
     dominant_asset_language: str | None = None
 
@@ -388,8 +388,8 @@ def read_bedrock_automation(source: Source, context: ImportContext) -> ImportIte
             RawTurn(
                 _bda_label(one),
                 one.text or "",
-                _seconds(one.start_timestamp_millis),
-                _seconds(one.end_timestamp_millis),
+                milliseconds(one.start_timestamp_millis),
+                milliseconds(one.end_timestamp_millis),
                 source=where,
             )
         )

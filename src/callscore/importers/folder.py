@@ -10,12 +10,16 @@ import msgspec
 
 from callscore.core.errors import DataError, MissingExtra, UsageError
 from callscore.core.plugins import PluginError
-from callscore.importers.call_language import with_language
-from callscore.importers.conversation import Conversation, Role, SkippedPart
-from callscore.importers.conversation_builder import ImportContext
+from callscore.importers.conversation import (
+    ROLES,
+    Conversation,
+    ImportContext,
+    Role,
+    SkippedPart,
+    with_language,
+)
 from callscore.importers.formats import ImportFormat, detect_format, find_format
-from callscore.importers.roles import ROLES
-from callscore.importers.source import MAX_BYTES, Source
+from callscore.importers.source_file import MAX_BYTES, Source
 
 
 class ImportOptions(msgspec.Struct, frozen=True):

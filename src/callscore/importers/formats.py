@@ -21,7 +21,6 @@ from callscore.core.plugins import (
 from callscore.importers import (
     amazon,
     eval_sets,
-    inspect_logs,
     json_lines,
     labelled_text,
     platforms,
@@ -31,9 +30,13 @@ from callscore.importers import (
     turn_lists,
     voice_agents,
 )
-from callscore.importers.conversation import Conversation, ImportIterator, SkippedPart
-from callscore.importers.conversation_builder import ImportContext
-from callscore.importers.source import Source
+from callscore.importers.conversation import (
+    Conversation,
+    ImportContext,
+    ImportIterator,
+    SkippedPart,
+)
+from callscore.importers.source_file import Source
 from callscore.importers.tables import read_tables
 
 GROUP: Group = "callscore.importers"
@@ -59,7 +62,7 @@ FORMATS: Sequence[ImportFormat] = (
     ImportFormat(
         "callscore", "transcripts or cases of Callscore", json_lines.is_own, json_lines.read_own
     ),
-    ImportFormat("inspect", "Inspect log", inspect_logs.is_inspect, inspect_logs.read_inspect),
+    ImportFormat("inspect", "Inspect log", eval_sets.is_inspect, eval_sets.read_inspect),
     ImportFormat(
         "contact-lens",
         "Amazon Connect Contact Lens",

@@ -8,15 +8,17 @@ from typing import Any
 import msgspec
 
 from callscore.importers.conversation import (
+    CallDetails,
     Conversation,
+    ImportContext,
     ImportedTurn,
     ImportIterator,
     RawTurn,
     SkippedPart,
+    build_conversation,
 )
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
 from callscore.importers.labelled_text import labelled_turns
-from callscore.importers.source import Source, convert
+from callscore.importers.source_file import Source, convert
 
 
 def convert_to_transcript(call: Conversation) -> dict[str, Any]:
@@ -71,20 +73,6 @@ def _provenance(call: Conversation) -> dict[str, Any]:
     return provenance
 
 
-class _StoredTurn(msgspec.Struct):
-    text: str
-    id: int | str | None = None
-    speaker: str | None = None
-    start: float | None = None
-    end: float | None = None
-    role_guessed: bool = False
-    label: str | None = None
-    confidence: float | None = None
-    sentiment: str | None = None
-    tool_calls: Sequence[Mapping[str, Any]] = ()
-    source: str = ""
-
-
 class _StoredProvenance(msgspec.Struct):
     source: str = ""
     format: str = ""
@@ -96,7 +84,7 @@ class StoredCall(msgspec.Struct):
     """The fields of a transcript or a case that are read."""
 
     id: str
-    transcript: Sequence[_StoredTurn] | str
+    transcript: Sequence[Mapping[str, Any]] | str
     call_id: str | None = None
     task: str | None = None
     lang: str | None = None
@@ -131,12 +119,14 @@ def read_own(source: Source, context: ImportContext) -> ImportIterator:
             yield SkippedPart(where, "another case of a call that was read")
             continue
         seen[call_id] = value["transcript"]
-        yield from _read_stored(call, call_id, source, context)
+        stored = msgspec.structs.replace(call, call_id=call_id)
+        yield from _read_stored(stored, f"[{number}]", source, context)
 
 
 def _read_stored(
-    call: StoredCall, call_id: str, source: Source, context: ImportContext
+    call: StoredCall, path: str, source: Source, context: ImportContext
 ) -> ImportIterator:
+    call_id = call.call_id or call.id
     if isinstance(call.transcript, str):
         turns = list(labelled_turns(call.transcript, context.roles))
         spoken = [turn for turn in turns if isinstance(turn, RawTurn)]
@@ -154,7 +144,10 @@ def _read_stored(
         origin = _StoredProvenance()
     yield Conversation(
         call_id,
-        [_stored_turn(turn, number, context) for number, turn in enumerate(call.transcript, 1)],
+        [
+            _with_given_role(_stored_turn(turn, place, source, path), context)
+            for place, turn in enumerate(call.transcript)
+        ],
         origin.format or "callscore",
         origin.source or source.name,
         lang=call.lang or context.lang,
@@ -164,20 +157,23 @@ def _read_stored(
     )
 
 
-def _stored_turn(turn: _StoredTurn, number: int, context: ImportContext) -> ImportedTurn:
+def _stored_turn(turn: Mapping[str, Any], place: int, source: Source, path: str) -> ImportedTurn:
+    """A turn as it was written; one that people have added may lack its id and its speaker."""
+    number, speaker = turn.get("id"), turn.get("speaker")
+    complete = {
+        **turn,
+        "id": place + 1 if number is None or isinstance(number, str) else number,
+        "speaker": "unknown" if speaker in (None, "") else speaker,
+    }
+    return convert(complete, ImportedTurn, source.name, f"{path}.transcript[{place}]")
+
+
+def _with_given_role(turn: ImportedTurn, context: ImportContext) -> ImportedTurn:
     roles = {label.casefold(): role for label, role in context.roles.items()}
     names = [name.casefold() for name in (turn.label, turn.speaker) if name]
     given = next((roles[name] for name in names if name in roles), None)
-    return ImportedTurn(
-        turn.id if isinstance(turn.id, int) else number,
-        given or turn.speaker or "unknown",
-        turn.text,
-        start=turn.start,
-        end=turn.end,
-        role_guessed=turn.role_guessed and given is None,
-        label=turn.label or (turn.speaker if given else None),
-        confidence=turn.confidence,
-        sentiment=turn.sentiment,
-        tool_calls=turn.tool_calls,
-        source=turn.source,
+    if given is None:
+        return turn
+    return msgspec.structs.replace(
+        turn, speaker=given, role_guessed=False, label=turn.label or turn.speaker
     )

@@ -14,15 +14,17 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import (
+from callscore.importers.conversation import (
     MAX_TURNS,
     CallDetails,
     ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
     build_conversation,
+    role_of,
 )
-from callscore.importers.roles import role_of
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.times import parse_clock, parse_date
 
 _TIME = (

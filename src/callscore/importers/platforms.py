@@ -10,11 +10,17 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.conversation import Conversation, ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
-from callscore.importers.records import has_items, has_record, read_records
-from callscore.importers.source import Source, convert
-from callscore.importers.times import parse_date
+from callscore.importers.conversation import (
+    CallDetails,
+    Conversation,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
+from callscore.importers.source_file import Source, convert, has_items, has_record, read_records
+from callscore.importers.times import milliseconds, parse_date
 
 
 class _Entry(msgspec.Struct):
@@ -143,10 +149,7 @@ class Genesys(msgspec.Struct, rename="camel"):
 def is_genesys(source: Source) -> bool:
     """Whether the file has `transcripts` with `phrases`."""
     value = source.json
-    transcripts = value.get("transcripts") if isinstance(value, dict) else None
-    return isinstance(transcripts, list) and any(
-        isinstance(one, dict) and "phrases" in one for one in transcripts[:5]
-    )
+    return isinstance(value, dict) and has_items(value.get("transcripts"), "phrases")
 
 
 def read_genesys(source: Source, context: ImportContext) -> ImportIterator:
@@ -168,7 +171,7 @@ def read_genesys(source: Source, context: ImportContext) -> ImportIterator:
 
 
 def _phrase_turn(phrase: _Phrase, path: str) -> RawTurn:
-    start = None if phrase.start_time_ms is None else phrase.start_time_ms / 1000
+    start = milliseconds(phrase.start_time_ms)
     length = phrase.duration.milliseconds if phrase.duration else None
     end = None if start is None or length is None else start + length / 1000
     return RawTurn(
@@ -202,10 +205,8 @@ class Twilio(msgspec.Struct):
 def is_twilio(source: Source) -> bool:
     """Whether the file has `sentences` with `media_channel`."""
     value = source.json
-    sentences = value.get("sentences") if isinstance(value, dict) else None
-    return isinstance(sentences, list) and any(
-        isinstance(one, dict) and "transcript" in one and "media_channel" in one
-        for one in sentences[:5]
+    return isinstance(value, dict) and has_items(
+        value.get("sentences"), "transcript", "media_channel"
     )
 
 
@@ -235,7 +236,6 @@ class _GongSentence(msgspec.Struct):
 
 class _GongMonologue(msgspec.Struct, rename="camel"):
     speaker_id: str | int | None = None
-    topic: str | None = None
     sentences: Sequence[_GongSentence] = ()
 
 
@@ -274,8 +274,8 @@ def read_gong(source: Source, context: ImportContext) -> ImportIterator:
             RawTurn(
                 _gong_label(parties.get(one.speaker_id), one.speaker_id),
                 " ".join(sentence.text or "" for sentence in one.sentences),
-                _milliseconds(one.sentences[0].start if one.sentences else None),
-                _milliseconds(one.sentences[-1].end if one.sentences else None),
+                milliseconds(one.sentences[0].start if one.sentences else None),
+                milliseconds(one.sentences[-1].end if one.sentences else None),
                 source=f"{path}.transcript[{number}]",
             )
             for number, one in enumerate(call.transcript)
@@ -289,10 +289,6 @@ def _gong_label(party: _GongParty | None, speaker: str | int | None) -> str:
         return "" if speaker is None else f"speaker {speaker}"
     known = {"internal": "agent", "external": "customer"}
     return known.get((party.affiliation or "").casefold()) or party.name or f"speaker {speaker}"
-
-
-def _milliseconds(value: float | None) -> float | None:
-    return None if value is None else value / 1000
 
 
 class _PartyMeta(msgspec.Struct):

@@ -7,12 +7,16 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
-from callscore.importers.records import has_items, has_record, read_records
-from callscore.importers.source import Source, convert
-from callscore.importers.timed_words import TimedWord, join_words
-from callscore.importers.times import parse_duration
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
+from callscore.importers.source_file import Source, convert, has_items, has_record, read_records
+from callscore.importers.times import TimedWord, join_words, milliseconds, parse_duration
 
 TICKS_PER_SECOND = 10_000_000
 """Azure counts in ticks of 100 nanoseconds."""
@@ -219,8 +223,8 @@ def _assemblyai_turns(file: AssemblyAI, path: str) -> Iterator[RawTurn]:
             yield RawTurn(
                 _assemblyai_label(one),
                 one.text or "",
-                _seconds(one.start),
-                _seconds(one.end),
+                milliseconds(one.start),
+                milliseconds(one.end),
                 one.confidence,
                 _first_sentiment(sentiments, one),
                 source=f"{path}.{key}[{number}]",
@@ -228,8 +232,8 @@ def _assemblyai_turns(file: AssemblyAI, path: str) -> Iterator[RawTurn]:
         if parts:
             return
     words = [
-        TimedWord(one.text or "", _assemblyai_label(one), _seconds(one.start), _seconds(one.end),
-                  one.confidence)
+        TimedWord(one.text or "", _assemblyai_label(one), milliseconds(one.start),
+                  milliseconds(one.end), one.confidence)
         for one in file.words or ()
     ]  # fmt: skip
     yield from join_words(words, f"{path}.words")
@@ -249,10 +253,6 @@ def _first_sentiment(sentiments: Sequence[_Sentiment], spoken: _AssemblyAIPart) 
         if inside and spoken.start <= one.start < spoken.end:  # type: ignore[operator]
             return one.sentiment.lower() or None
     return None
-
-
-def _seconds(value: float | None) -> float | None:
-    return None if value is None else value / 1000
 
 
 class _Offsets(msgspec.Struct, rename={"start": "from", "end": "to"}):
@@ -307,8 +307,8 @@ def read_whisper(source: Source, context: ImportContext) -> ImportIterator:
         RawTurn(
             "" if one.speaker is None else str(one.speaker),
             one.text or "",
-            _seconds(one.offsets.start) if one.offsets else one.start,
-            _seconds(one.offsets.end) if one.offsets else one.end,
+            milliseconds(one.offsets.start) if one.offsets else one.start,
+            milliseconds(one.offsets.end) if one.offsets else one.end,
             source=f"$.{key}[{number}]",
         )
         for number, one in enumerate(file.segments or file.transcription or ())
@@ -447,9 +447,9 @@ def _azure_time(
 ) -> float | None:
     """The seconds of milliseconds, of ticks, or of `offset` and `duration` of older files."""
     if millis is not None:
-        return millis / 1000
+        return milliseconds(millis)
     if ticks is not None:
         return ticks / TICKS_PER_SECOND
     if isinstance(plain, str):
         return parse_duration(plain)
-    return None if plain is None else plain / 1000
+    return milliseconds(plain)

@@ -10,10 +10,15 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.conversation import ImportIterator, RawTurn
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    build_conversation,
+)
 from callscore.importers.labelled_text import count_labels, split_label
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.times import parse_clock
 
 MAX_PAUSE = 2.0

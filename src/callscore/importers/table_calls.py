@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from callscore.core.errors import DataError
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
 from callscore.importers.turn_fields import (
     CALL,

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import UsageError
+from callscore.importers.conversation import role_of
 from callscore.importers.labelled_text import has_speaker_labels
-from callscore.importers.roles import role_of
 from callscore.importers.times import parse_cell_time
 
 CALL = ("call_id", "conversation_id", "contact_id", "interaction_id", "session_id", "recording_id",

@@ -13,12 +13,17 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+    role_of,
+)
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
-from callscore.importers.records import has_items
-from callscore.importers.roles import role_of
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source, has_items
 from callscore.importers.turn_fields import (
     CALL,
     LANGUAGE,

@@ -7,11 +7,16 @@ from typing import Any
 
 import msgspec
 
-from callscore.importers.conversation import ImportIterator, RawTurn, SkippedPart
-from callscore.importers.conversation_builder import CallDetails, ImportContext, build_conversation
+from callscore.importers.conversation import (
+    CallDetails,
+    ImportContext,
+    ImportIterator,
+    RawTurn,
+    SkippedPart,
+    build_conversation,
+)
 from callscore.importers.labelled_text import labelled_turns
-from callscore.importers.records import has_items, has_record, read_records
-from callscore.importers.source import Source, convert
+from callscore.importers.source_file import Source, convert, has_items, has_record, read_records
 from callscore.importers.times import parse_date
 from callscore.importers.turn_fields import text_of
 from callscore.importers.turn_lists import normalise_tool_call

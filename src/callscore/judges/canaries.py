@@ -12,7 +12,7 @@ from functools import lru_cache
 from random import Random
 
 from callscore.core.judging import JudgeRequest
-from callscore.judges.items import JudgeItem, is_empty_phrase
+from callscore.judges.judge_items import JudgeItem, is_empty_phrase
 from callscore.judges.offline.word_lists import split_words
 from callscore.judges.rubric import Library
 

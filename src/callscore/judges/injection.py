@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from callscore.core.judging import JudgeRequest
-from callscore.judges.blocks import LONGEST_TEXT
 from callscore.judges.evidence import QuoteSources
+from callscore.judges.prompt_blocks import LONGEST_TEXT
 
 INJECTION_SUSPECTED = "injection_suspected"
 REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06

@@ -20,10 +20,9 @@ from callscore.judges.evidence import (
     QuoteSources,
     shares_word,
 )
-from callscore.judges.items import JudgeItem
-from callscore.judges.prompt import JudgePrompt
+from callscore.judges.judge_items import JudgeItem
+from callscore.judges.judge_prompt import KEYS, OUTPUT_FIELD, JudgePrompt
 from callscore.judges.rubric import Side
-from callscore.judges.rubric_text import KEYS, OUTPUT_FIELD
 
 QUOTE_UNRELATED = "quote_unrelated"
 """A flag: the quote occurs letter by letter, but has no word of the claim."""

@@ -9,8 +9,7 @@ from typing import Any
 
 from callscore.core.case import turns
 from callscore.core.errors import MissingExtra
-from callscore.core.labelling import CallTranscript, Label, LabelItem
-from callscore.core.spreadsheet_cells import escape_formula
+from callscore.core.labelling import CallTranscript, Label, LabelItem, escape_formula
 from callscore.labelling.labels import Labels
 
 WIDTHS = {

@@ -20,11 +20,10 @@ from callscore.core.scorecard import (
     SubScore,
     TaskScore,
 )
-from callscore.core.template import TemplateRow
 from callscore.report.names import count_undecided_gates, show_blocked_calls
 from callscore.report.numbers import show, show_count, show_interval, show_money, show_near_limits
 from callscore.scorecard.decision import corrected_breaches
-from callscore.scorecard.template import PLAIN
+from callscore.scorecard.template import PLAIN, TemplateRow
 
 Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, RankingLine, Scorecard
-from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     Cell,
     corrected_row,
@@ -13,12 +12,13 @@ from callscore.report.cells import (
     show_score_interval,
     tasks_run,
 )
-from callscore.report.decision import describe_estimate, state_decision
+from callscore.report.decision_statements import describe_estimate, state_decision
 from callscore.report.forms import form_document
 from callscore.report.markdown_text import code, prose, statement_items, table
 from callscore.report.names import simulated_share
 from callscore.report.numbers import show, show_cost, show_count
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+from callscore.scorecard.template import TemplateRow
 
 STRONG = ("section", "task", "benchmarks")
 CASES_SHOWN = 10

@@ -12,7 +12,7 @@ from callscore.core.judging import Verdict
 from callscore.core.measure import Measure
 from callscore.core.run import ModelSpec, Price
 from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, Scorecard
-from callscore.core.template import TemplateRow
+from callscore.scorecard.template import TemplateRow
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):

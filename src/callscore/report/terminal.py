@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.interval import GateClaim
+from callscore.core.measure import GateClaim
 from callscore.core.scorecard import (
     FINAL,
     Blocker,
@@ -13,7 +13,6 @@ from callscore.core.scorecard import (
     Scorecard,
     ZeroedRankingLine,
 )
-from callscore.core.template import TemplateRow
 from callscore.report.cells import (
     ESTIMATE,
     UNCALIBRATED,
@@ -23,8 +22,8 @@ from callscore.report.cells import (
     show_score_interval,
     tasks_not_run,
 )
-from callscore.report.decision import sampled_unit, show_rank, state_decision
 from callscore.report.decision_lines import STYLES, statement_lines
+from callscore.report.decision_statements import sampled_unit, show_rank, state_decision
 from callscore.report.judging_text import judging_text
 from callscore.report.layout import (
     GAP,
@@ -38,6 +37,7 @@ from callscore.report.layout import (
 )
 from callscore.report.numbers import show, show_cost, show_count, show_interval
 from callscore.report.safe_text import plain
+from callscore.scorecard.template import TemplateRow
 
 OBSTACLES_SHOWN = 2
 MIN_RANKING_WIDTH = 6

@@ -14,13 +14,13 @@ import msgspec
 
 from callscore.core.errors import MissingExtra
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.core.template import TemplateRow
 from callscore.report.cells import Cell, Tone, figure_of, scorecard_rows
 from callscore.report.details.decoded_case import DecodedCase, decode_case
 from callscore.report.details.form_agreement import FormTotals, QuestionCounter, form_rows
 from callscore.report.details.form_marks import ComparedMarks, MarkReader
 from callscore.report.safe_text import is_formula, plain, sanitize_lines
 from callscore.report.source import CaseView, ReportFormat, ReportOptions, ReportSource
+from callscore.scorecard.template import TemplateRow
 
 if TYPE_CHECKING:
     from xlsxwriter.format import Format

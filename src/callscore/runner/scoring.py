@@ -23,7 +23,7 @@ from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import joint_scorecard
 from callscore.evaluate.scorer import Sinks
-from callscore.evaluate.scoring_pass import ScoringPass, ScoringResult
+from callscore.evaluate.scoring_pass import ScoringResult, open_pass
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_cases
@@ -93,7 +93,7 @@ class CaseScoring:
         )
         self._replies, self._calls = job.replies, job.calls
         self._repeats = prepared.config.repeats
-        self._pass = ScoringPass(config, sinks, job.replies, CasesToScore(files, job.cases))
+        self._pass = open_pass(config, sinks, job.replies, CasesToScore(files, job.cases))
         job.stack.callback(self._pass.close)
 
     async def score_complete_cases(self) -> None:
@@ -308,6 +308,11 @@ class DeferredEmbedder:
     def substitute(self) -> Callable[[str, str | None], str | None] | None:
         """Names what compares a reference instead of LaBSE or mUSE, if the embedder can    C-68"""
         return getattr(self._embedder, "substitute", None)
+
+    @property
+    def forget(self) -> Callable[[], None] | None:
+        """Drops the vectors of the embedder, if it keeps them."""
+        return getattr(self._embedder, "forget", None)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from callscore.core.interval import FEW_CALLS
+from callscore.core.measure import FEW_CALLS
 from callscore.core.scorecard import (
     AS_RECOMMENDED,
     Decide,

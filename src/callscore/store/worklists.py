@@ -15,7 +15,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
-from callscore.core.spreadsheet_cells import escape_formula, unescape_formula
+from callscore.core.labelling import escape_formula, unescape_formula
 from callscore.core.verdict_rules import BY_CODE
 from callscore.store.files import (
     MAX_LINE_BYTES,
@@ -165,6 +165,13 @@ class VerdictLines:
     def lines(self, key: int) -> list[Line]:
         """The lines of a case."""
         return [*self._lines.lines(key), *self._rows.get(key, ())]
+
+    def between(self, first: int, end: int) -> VerdictLines:
+        """The lines of the cases from `first` to before `end`."""
+        part = VerdictLines(self._paths)
+        part._lines = self._lines.between(first, end)
+        part._rows = {key: rows for key, rows in self._rows.items() if first <= key < end}
+        return part
 
     def close(self) -> None:
         """Close the files."""

@@ -27,10 +27,9 @@ from callscore.core.spec import (
 )
 from callscore.core.suite import Metric, ScenarioReader, Suite, no_data_names
 from callscore.core.task import SCENARIO, Task, has_hook
-from callscore.core.template import TemplateRow
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
-from callscore.scorecard.template import template_rows, with_final_heading
+from callscore.scorecard.template import TemplateRow, template_rows, with_final_heading
 
 if TYPE_CHECKING:
     from callscore.core.labelling import Labelling

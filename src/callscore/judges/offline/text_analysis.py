@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from callscore.judges.offline.number_words import certain_number_words
 from callscore.judges.offline.spoken_numbers import (
     NumberPhrase,
+    certain_number_words,
     certain_numbers,
     find_numbers,
     possible_numbers,

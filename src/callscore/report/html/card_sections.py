@@ -7,7 +7,6 @@ from typing import Any
 
 from callscore.core.judging import Judging
 from callscore.core.scorecard import Blocker, Scorecard
-from callscore.core.template import TemplateRow
 from callscore.report.cells import tasks_run
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.case_collection import CaseCollection
@@ -27,6 +26,7 @@ from callscore.report.numbers import show, show_cost, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Destination, Provenance, ReportSource
 from callscore.report.svg.rank_bands import RankBar, draw_rank_bands
+from callscore.scorecard.template import TemplateRow
 
 CALLS_SHOWN = 40
 MAX_NOTE_LENGTH = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from callscore.core.interval import Interval
+from callscore.core.measure import Interval
 from callscore.core.scorecard import FINAL, ModelScore, Scorecard
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_money

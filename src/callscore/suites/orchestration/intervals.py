@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from callscore.core.interval import Interval, IntervalMethod
-from callscore.core.measure import Measure
+from callscore.core.measure import Interval, IntervalMethod, Measure
 from callscore.core.scorecard import TaskScore
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.result_format import Layout

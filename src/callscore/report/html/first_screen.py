@@ -1,0 +1,247 @@
+"""The first screen: the decision in sentences, cost against quality, one row per model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from callscore.core.measure import FEW_CALLS
+from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
+from callscore.core.task import SCENARIO
+from callscore.report.cells import TONES, show_score_interval, tasks_run
+from callscore.report.decision_statements import (
+    Statement,
+    describe_estimate,
+    show_band,
+    state_decision,
+)
+from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.names import count_undecided_gates
+from callscore.report.numbers import show, show_count, show_interval, show_money
+from callscore.report.safe_text import plain
+from callscore.report.svg.cost_quality import (
+    Point,
+    cost_quality_points,
+    draw_cost_quality,
+    models_not_drawn,
+)
+from callscore.scorecard.decision import rated_rows
+from callscore.scorecard.template import TemplateRow
+
+MAX_NOT_DRAWN = 6
+"""Models without a point that a caption names."""
+NO_INTERVAL = "no interval"
+RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
+
+
+def first_screen(
+    card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool = False
+) -> Html:
+    """Return the first screen of the report; without links if it is `standalone`."""
+    return tag(
+        "section",
+        tag("div", _decision(card), _picture(card), class_="first"),
+        models_table(card, template, standalone=standalone),
+        _reading_note(card),
+        id=None if standalone else "decision",
+        aria_label="Decision",
+    )
+
+
+def _decision(card: Scorecard) -> Html:
+    estimate = describe_estimate(card)
+    return tag(
+        "div",
+        tag("p", estimate, class_="estimate") if estimate else None,
+        tag("h2", "Decision"),
+        statement_list(state_decision(card)),
+        class_="words",
+    )
+
+
+def statement_list(statements: Sequence[Statement]) -> Html:
+    """Return the statements of a decision, each after its word."""
+    items = [
+        tag(
+            "li",
+            tag("span", statement.keyword.capitalize(), class_=f"head {statement.tone}"),
+            tag("span", statement.text),
+        )
+        for statement in statements
+    ]
+    return tag("ul", items, class_="verdict")
+
+
+def _picture(card: Scorecard) -> Html:
+    points = cost_quality_points(card)
+    missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
+    more = f" and {len(missing) - MAX_NOT_DRAWN} more" if len(missing) > MAX_NOT_DRAWN else ""
+    not_drawn = f"Not drawn: {', '.join(missing[:MAX_NOT_DRAWN])}{more}." if missing else ""
+    if not points:
+        return tag("figure", tag("figcaption", not_drawn)) if missing else join()
+    legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
+    if any(point.blocked for point in points):
+        legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
+    has_intervals = any(point.quality_ci or point.cost_ci for point in points)
+    legend += "Bars: 95 % intervals." if has_intervals else "No intervals are known."
+    caption = f"{legend} {not_drawn}".rstrip()
+    return figure(
+        draw_cost_quality(points, plain(card.final_heading, 80)),
+        caption,
+        _points_table(points, plain(card.final_heading, 80)),
+    )
+
+
+def _points_table(points: Sequence[Point], heading: str) -> Html:
+    rows = [
+        row(
+            model_name(point.model),
+            (
+                show(point.quality) + (" (blocked calls as 0)" if point.blocked else ""),
+                _interval(point.quality_ci),
+                show_money(point.cost),
+                _interval(point.cost_ci, "money"),
+                "yes" if point.pareto else "no",
+            ),
+        )
+        for point in points
+    ]
+    headings = ("Model", heading, "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
+    return table(headings, rows, "Cost and quality of each model")
+
+
+def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> str:
+    return NO_INTERVAL if interval is None else show_interval(interval, unit)
+
+
+def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone: bool) -> Html:
+    """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
+    tasks = tasks_run(card)
+    labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
+    ranking = {entry.model: entry for entry in card.ranking}
+    headings = [
+        "Model",
+        plain(card.final_heading, 120),
+        "Rank",
+        "$ / 1000 calls",
+        "Blockers",
+        *(labels.get(task, task) for task in tasks),
+        "Ratings",
+    ]
+    ordered = sorted(card.models, key=lambda model: _order(model, ranking[model.model]))
+    rows = [
+        row(
+            model_name(model.model),
+            _model_cells(model, ranking[model.model], tasks, standalone=standalone),
+        )
+        for model in ordered
+    ]
+    return table(headings, rows, "Scorecard, one row per model", "models")
+
+
+def _order(model: ModelScore, entry: RankingLine) -> tuple[bool, float, str]:
+    score = entry.final_score if entry.final_score is not None else model.final.zeroed_final
+    return entry.final_score is None, -(score or 0.0), model.model
+
+
+def _model_cells(
+    model: ModelScore, entry: RankingLine, tasks: Sequence[str], *, standalone: bool
+) -> Iterator[Child]:
+    yield _final(model)
+    yield _rank(entry)
+    cost = model.cost.per_1000_calls
+    interval = show_score_interval(model.cost, "money")
+    yield "unknown" if cost is None else _value(show_money(cost), interval)
+    yield _blockers(model, standalone=standalone)
+    for task in tasks:
+        yield _task(model, task)
+    yield tag("td", _ratings(model), class_="wrap")
+
+
+def _value(text: str, interval: str) -> Html:
+    return join(tag("b", text), " ", tag("small", interval) if interval else None)
+
+
+def _corrected(corrected: Corrected) -> Html:
+    """Return the value as people would give it        STATS §5"""
+    limits = "" if corrected.ci95 is None else f" {show_interval(corrected.ci95)}"
+    labels = show_count(corrected.labels, "label")
+    return tag("small", f"corrected {show(corrected.value)}{limits} by {labels}")
+
+
+def _final(model: ModelScore) -> Child:
+    final = model.final
+    if final.score is not None:
+        mark = "" if final.official else " estimate"
+        judged = join(_value(show(final.score), show_score_interval(final)), mark)
+        return judged if final.corrected is None else join(judged, _corrected(final.corrected))
+    if final.status == "invalid":
+        zeroed = final.zeroed_final
+        remark = f"{show(zeroed)}, blocked as 0" if zeroed is not None else ""
+        return join(chip("invalid", "blocked"), " ", tag("small", remark))
+    return tag("span", final.status, class_="quiet")
+
+
+def _task(model: ModelScore, name_of_task: str) -> Child:
+    task = model.tasks.get(name_of_task)
+    if task is None:
+        return tag("span", "not run", class_="quiet")
+    if task.score is not None:
+        return _value(show(task.score), show_score_interval(task))
+    ungated = "" if task.ungated_score is None else f"{show(task.ungated_score)} ungated"
+    tone = "blocked" if task.status == "invalid" else "quiet"
+    return join(
+        chip(task.status, "blocked" if tone == "blocked" else "quiet"), " ", tag("small", ungated)
+    )
+
+
+def _ratings(model: ModelScore) -> Html:
+    """Count the ratings that the decision counts."""
+    found = Counter(rating for _, _, rating in rated_rows(model))
+    counts = {word: found[word] for word in RATINGS}
+    return join_with(
+        [
+            tag("span", f"{number} {word}", class_=TONES[word])
+            for word, number in counts.items()
+            if number
+        ],
+        " · ",
+    )
+
+
+def _blockers(model: ModelScore, *, standalone: bool) -> Child:
+    undecided = count_undecided_gates(model)
+    if model.blockers:
+        calls = f"{model.blocked_calls} of {show_count(model.calls, 'call')}"
+        number = chip(show_count(len(model.blockers), "blocker"), "blocked")
+        return join(
+            number if standalone else tag("a", number, href="#blockers"),
+            " ",
+            tag("small", calls) if model.blocked_calls else None,
+        )
+    if undecided:
+        return chip(f"{show_count(undecided, 'row')} undecided", "middling")
+    return tag("span", "none", class_="good")
+
+
+def _rank(entry: RankingLine) -> Child:
+    if entry.rank is None:
+        return tag("span", "—", title=plain(entry.reason or "", 300), class_="quiet")
+    quality = "" if entry.quality_band is None else f"quality {show_band(entry.quality_band)}"
+    return _value(str(entry.rank), quality)
+
+
+def _reading_note(card: Scorecard) -> Html:
+    calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
+    counts_scenarios = any(SCENARIO in model.tasks for model in card.models)
+    sentence = (
+        "In brackets: 95 % intervals for future calls; ≈ few calls, = all calls agree. Rank: by "
+        "cost-adjusted efficiency. A breached blocker makes its task invalid."
+    )
+    if counts_scenarios:
+        sentence += " A scenario counts as a call."
+    if calls and min(calls) < FEW_CALLS:
+        fewest = show_count(min(calls), "scenario" if counts_scenarios else "call")
+        sentence += f" The smallest task has {fewest}: differences may be chance."
+    return tag("p", sentence, class_="note")
