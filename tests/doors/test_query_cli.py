@@ -14,7 +14,8 @@ import pytest
 from callscore.core.errors import UsageError
 from callscore.demo import sample_calls
 from callscore.export.query import QueryLimits, run_query
-from commands import NEVER_S, CompletedCommand, run, run_in_new_process, start
+from command_server import NEVER_S
+from commands import CompletedCommand, run, run_in_new_process, start
 
 EVAL = """
 name: tiny
