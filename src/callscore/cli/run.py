@@ -12,6 +12,7 @@ import click
 from callscore.cli.console import ignore_broken_pipe, say
 from callscore.cli.options import (
     FILE,
+    STORE,
     decide_option,
     output_options,
     parse_numbers,
@@ -23,6 +24,7 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.run_report import RunReport, publish_checks
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +92,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
-@click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option("--store", type=STORE, help="Store replies here; overrides the file.")
 @click.option(
     "--no-store-text", is_flag=True, help="Delete the replies from the store when the run ends."
 )
@@ -121,7 +123,7 @@ def run(
     all_rows: bool,
     no_intervals: bool,
     junit: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     no_store_text: bool,
     redact: bool,
     names: Path | None,
@@ -179,7 +181,7 @@ def run(
 
 def _load_config(
     eval_file: Path,
-    store: Path | None,
+    store: StoreAddress | None,
     redact: RedactOptions | None,
     no_intervals: bool,
     decide: tuple[str, ...],
