@@ -59,11 +59,11 @@ class RunReplies:
         self.all_in = asyncio.Event()
         """Set when all replies have arrived."""
 
-    def between(self, first: int, end: int) -> StoredReplies:
+    def between(self, first: int, end: int) -> RepliesInStore:
         """The same replies, as another process reads them from the store."""
         assert self._address is not None  # of a stored run
         models = [PricedModel(model.spec) for model in self._handles]
-        return StoredReplies(self._address, self._run_id, models, self._repeats)
+        return RepliesInStore(self._address, self._run_id, models, self._repeats)
 
     def take(self, completed: Completed, *, superseded: bool) -> None:
         """Add a durable reply.
@@ -173,7 +173,7 @@ class RunReplies:
         """The journal is closed by its opener."""
 
 
-class StoredReplies:
+class RepliesInStore:
     """The replies of a stored run, for a process that scores a part of its cases."""
 
     def __init__(
@@ -205,7 +205,7 @@ class StoredReplies:
         """The names under which the models replied, as far as replies were read."""
         return self._open().answered_by
 
-    def between(self, first: int, end: int) -> StoredReplies:
+    def between(self, first: int, end: int) -> RepliesInStore:
         """The same: replies are read by the id of their case."""
         return self
 
