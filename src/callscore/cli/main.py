@@ -15,9 +15,8 @@ from types import TracebackType
 
 import click
 
-from callscore.cli.console import ignore_broken_pipe, say
+from callscore.cli.console import ask_at_terminal, ignore_broken_pipe, say
 from callscore.cli.fast_exit import INTERRUPTED, exit_at_once
-from callscore.cli.options import ask_at_terminal
 from callscore.core.consent import ask_user_with
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.gc_policy import freeze_gc, relaxed_gc

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import decide_option, parse_pairs, workers_option
+from callscore.cli.options import STORE, decide_option, parse_pairs, workers_option
+from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 
@@ -21,7 +22,7 @@ FILE = click.Path(path_type=Path)
     help="html, md, csv, xlsx, json, junit, dossier …; by default from the suffix of FILE.",
 )
 @click.option("-o", "--output", type=FILE, help="The file to write (- for stdout).")
-@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--run", "run_id", type=int, help="A run of the eval file; by default its newest.")
 @decide_option
@@ -35,7 +36,7 @@ def report(
     target: str,
     form: str | None,
     output: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
     run_id: int | None,
     decide: tuple[str, ...],

@@ -12,16 +12,19 @@ import click
 from callscore.cli.console import ignore_broken_pipe, say
 from callscore.cli.options import (
     FILE,
+    STORE,
     decide_option,
     output_options,
     parse_numbers,
     parse_pairs,
+    redact_options,
+    redaction_choice,
     trust_option,
     weights_option,
 )
 from callscore.cli.purge import PurgeAfterRun
-from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.run_report import RunReport
+from callscore.cli.run_report import RunReport, publish_checks
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +99,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
-@click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option("--store", type=STORE, help="Store replies here; overrides the file.")
 @click.option(
     "--no-store-text", is_flag=True, help="Delete the replies from the store when the run ends."
 )
@@ -128,7 +131,7 @@ def run(
     all_rows: bool,
     no_intervals: bool,
     junit: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     no_store_text: bool,
     redact: bool,
     names: Path | None,
@@ -198,7 +201,7 @@ def _workers(number: int | None, rescore: int | None) -> Workers:
 
 def _load_config(
     eval_file: Path,
-    store: Path | None,
+    store: StoreAddress | None,
     redact: RedactOptions | None,
     no_intervals: bool,
     decide: tuple[str, ...],
@@ -385,7 +388,6 @@ class _RunEnd(NamedTuple):
         self, prepared: PreparedRun, ran: RunResult, tallies: Sequence[ScoringResult]
     ) -> None:
         from callscore.cli import output
-        from callscore.cli.checks import publish_checks
         from callscore.comparison.run_gates import check_run
         from callscore.config.gates import raise_unless_passed
         from callscore.core.errors import Inconclusive

@@ -131,7 +131,7 @@ def _plan_pair(
     assert first.contributions is not None
     assert second.contributions is not None
     shape, *_ = shapes_by_unit(
-        joint_shape(first.shape, second.shape, has_counts=first.has_counts and second.has_counts)
+        joint_shape(first.shape, second.shape, uncounted=first.uncounted | second.uncounted)
     )
     pair = pair_models(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
@@ -226,11 +226,9 @@ def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
 def _plan_gates(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     """The calls needed to demonstrate every rate gate, by its claim limit        STATS §2, §3"""
     assert model.contributions is not None
-    if not model.has_counts:
-        return
     for gate in model.rate_gates:
         name = gate.slug.partition(".")[0]
-        task = model.contributions.get(name)
+        task = None if name in model.uncounted else model.contributions.get(name)
         rates = None if task is None else call_rates(task, gate.slug, complement=gate.is_floor)
         if task is None or rates is None or not rates[1].any():
             continue

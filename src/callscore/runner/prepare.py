@@ -235,8 +235,6 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
 
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
-    if config.scenarios and config.scenario_settings.history == "own":
-        raise UsageError("--race cannot be used with history: own; expected history: gold")
     if len(config.models) < 2:
         raise UsageError("--race needs at least two models; expected another one under `models`")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.run import Completed
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.evaluate.reply_source import CaseReplies
 from callscore.runner.prepare import PricedModel
-from callscore.store.address import open_store
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.protocol import Store
 
 MOST_IN_MEMORY = 1_000
@@ -28,7 +27,7 @@ class RunReplies:
         run_id: int,
         models: Sequence[PricedModel],
         repeats: int,
-        address: Path | None = None,
+        address: StoreAddress | None = None,
     ) -> None:
         """Without the `address` of the store, no other process can read the replies."""
         self._store = store
@@ -177,7 +176,7 @@ class RepliesInStore:
     """The replies of a stored run, for a process that scores a part of its cases."""
 
     def __init__(
-        self, address: Path, run_id: int, models: Sequence[PricedModel], repeats: int
+        self, address: StoreAddress, run_id: int, models: Sequence[PricedModel], repeats: int
     ) -> None:
         self._of_run = (address, run_id, models, repeats)
         self._stack = ExitStack()

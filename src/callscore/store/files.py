@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
+from callscore.store.address import StoreAddress
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -154,10 +155,6 @@ def open_for_reading(path: Path) -> BinaryIO:
         raise _read_error(path, error) from None
 
 
-def _open(source: Source) -> BinaryIO:
-    return BytesIO(source.lines) if isinstance(source, RecordFile) else open_for_reading(source)
-
-
 def _read_error(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path}: cannot be read: {error.strerror}")
 
@@ -171,7 +168,10 @@ class LinesByKey:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
-        self._numbers = {path_of(source): number for number, source in enumerate(sources)}
+        self._numbers: dict[Path, int] = {}
+        for number, source in enumerate(sources):
+            path = source.path if isinstance(source, RecordFile) else source
+            self._numbers[path] = number
         self._keys = array("q")
         self._places = array("q")
         self._readers: dict[int, _Reader] = {}
@@ -237,7 +237,11 @@ class LinesByKey:
         reader = self._readers.get(number)
         if reader is None:
             source = self._sources[number]
-            reader = self._readers[number] = _Reader(path_of(source), _open(source))
+            if isinstance(source, RecordFile):
+                reader = _Reader(source.path, BytesIO(source.lines))
+            else:
+                reader = _Reader(source, open_for_reading(source))
+            self._readers[number] = reader
         try:
             if reader.at != offset:
                 reader.file.seek(offset)
@@ -269,11 +273,11 @@ def with_line_number(line: Line) -> Line:
     return msgspec.structs.replace(line, number=number)
 
 
-def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+def check_targets(targets: Iterable[Path | None], inputs: Iterable[StoreAddress]) -> None:
     """Refuse files that cannot be written, before any work: inputs, folders, one file
     given twice.
     """
-    taken = {path.resolve(): "is read by this command" for path in inputs}
+    taken = {path.resolve(): "is read by this command" for path in inputs if isinstance(path, Path)}
     for target in targets:
         if target is None or is_special(target):
             continue
