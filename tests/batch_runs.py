@@ -86,7 +86,9 @@ class Eval(NamedTuple):
 
     @property
     def store(self) -> Path:
-        return load_eval(self.file).store
+        store = load_eval(self.file).store
+        assert isinstance(store, Path)
+        return store
 
 
 @contextmanager

@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
+from callscore.cli.options import STORE
+from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
-STORE = click.option(
-    "--store", type=FILE, help="The store; by default .callscore/runs.db in the current folder."
+STORE_OPTION = click.option(
+    "--store", type=STORE, help="The store; by default .callscore/runs.db in the current folder."
 )
 
 
@@ -20,8 +22,8 @@ def batch() -> None:
 
 
 @batch.command(name="list")
-@STORE
-def list_(store: Path | None) -> None:
+@STORE_OPTION
+def list_(store: StoreAddress | None) -> None:
     """List the jobs that are not finished, with the most that each may cost.
 
     A job goes on at the vendor when `callscore run` ends. `callscore run EVAL.yaml --resume`
@@ -41,9 +43,9 @@ def list_(store: Path | None) -> None:
 
 @batch.command()
 @click.argument("run", type=int, metavar="RUN")
-@STORE
+@STORE_OPTION
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
-def cancel(run: int, store: Path | None, eval_file: Path | None) -> None:
+def cancel(run: int, store: StoreAddress | None, eval_file: Path | None) -> None:
     """Cancel the jobs of a run, and collect what they have finished.
 
     RUN is the id of a run that no process is working on. Finished requests are billed by the

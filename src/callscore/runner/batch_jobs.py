@@ -18,7 +18,7 @@ from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel
 from callscore.runner.prepare import ModelHandle, open_models
 from callscore.runner.stored_runs import config_of_run
-from callscore.store.address import open_store
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.protocol import JobLedger, KeepsJobs, RunLedger
 
 
@@ -31,14 +31,14 @@ class CancelResult(NamedTuple):
     left: Sequence[BatchJob]
 
 
-def list_jobs(store: Path) -> Sequence[BatchJob]:
+def list_jobs(store: StoreAddress) -> Sequence[BatchJob]:
     """The jobs in a store that are not finished."""
     with open_store(store, only_reading=True) as opened:
         return opened.batch_jobs().jobs() if isinstance(opened, KeepsJobs) else ()
 
 
 def cancel_jobs(
-    run_id: int, store: Path, eval_file: Path | None, on_event: OnEvent
+    run_id: int, store: StoreAddress, eval_file: Path | None, on_event: OnEvent
 ) -> CancelResult:
     """Cancel the jobs of a run, and collect what they have finished; nothing new is sent.
 
