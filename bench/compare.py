@@ -13,8 +13,8 @@ import time
 from collections.abc import Sequence
 
 from bench.measuring import sized
-from callscore.comparison.compare import compare_models
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
+from callscore.comparison.model_comparison import compare_models
 from callscore.config.score import ScoreConfig
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult, Scorecard

@@ -17,7 +17,7 @@ from callscore.core.scorecard import MetricScore, Scorecard
 from callscore.judges.fakes import ScriptedJudge
 from callscore.judges.panel import Panel, Seat
 from callscore.labelling.sampling import Answer, draw_answers
-from callscore.report.decision import state_decision
+from callscore.report.decision_statements import state_decision
 from callscore.report.numbers import show, show_interval
 
 CALLS, LABELS, SEED = sized(150, 30), sized(100, 20), 2

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from bench.judge_calls import SAMPLES, ProviderResponse
 from callscore.judges.evidence import QuoteSources, leaves_of, text_of
-from callscore.judges.items import JudgeItem, sort_questions
+from callscore.judges.judge_items import JudgeItem, sort_questions
+from callscore.judges.judge_prompt import Composer, JudgePrompt, entry_keys
 from callscore.judges.judge_reply import parse_answer
-from callscore.judges.prompt import Composer, JudgePrompt, entry_keys
 from callscore.judges.rubric import CANNOT_TELL, Place, built_in_library
 from callscore.metrics.text import is_word_char
 

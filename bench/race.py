@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.measuring import sized
 from bench.race_simulations import Finished, Gating, permuted, race, simulate
-from callscore.stats.blocks import Population
+from callscore.stats.race_schedule import Population
 
 RUNS = sized(100, 1)
 CALLS = (100, 400, 1000)[: sized(3, 1)]

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from callscore.stats.blocks import Population, make_schedule
 from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
+from callscore.stats.race_schedule import Population, make_schedule
 from callscore.stats.race_tests import RateGate
 
 Scores = NDArray[np.float64]

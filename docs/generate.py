@@ -18,12 +18,12 @@ from callscore.core.case import Case, Prompt, Reply, Turn
 from callscore.core.judging import JudgeRequest
 from callscore.core.spec import MetricSpec
 from callscore.evaluate.judging import judge_request_of
-from callscore.judges.document import metric_prompt
+from callscore.judges.document_judge import metric_prompt
 from callscore.judges.fakes import LiteralModel
-from callscore.judges.items import sort_questions
-from callscore.judges.prompt import Composer
+from callscore.judges.judge_items import sort_questions
+from callscore.judges.judge_prompt import Composer
 from callscore.judges.rubric import built_in_library
-from callscore.scorecard.suite import setting_words
+from callscore.scorecard.spec_suite import setting_words
 from callscore.suites.calls import spec
 from callscore.suites.calls.framework import framework_judge
 from callscore.suites.registry import Catalog

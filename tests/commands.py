@@ -105,6 +105,17 @@ def wait_for(count: Callable[[], int], number: int) -> None:
         time.sleep(0.005)
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process has not ended."""
+    try:
+        return (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            != "Z"
+        )
+    except FileNotFoundError:
+        return False
+
+
 def line_of(process: subprocess.Popen[str], words: str) -> str:
     """Wait for the next line of errors that has these words."""
     assert process.stderr is not None

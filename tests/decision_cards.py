@@ -25,8 +25,8 @@ from callscore.core.scorecard import (
     Scorecard,
     TaskScore,
 )
-from callscore.report.decision import state_decision
 from callscore.report.decision_lines import statement_lines, with_decision
+from callscore.report.decision_statements import state_decision
 
 ACCURACY = "qa.question_score_accuracy"
 NOT_RUN = BenchmarkScore("not_run", None, {})

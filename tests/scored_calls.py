@@ -14,7 +14,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import Sinks
-from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.evaluate.scoring_pass import open_pass
 from callscore.evaluate.shape import model_shape
 from callscore.stats.contributions import Contributions, ModelShape
 from callscore.suites.calls.spec import load_spec
@@ -39,7 +39,7 @@ class ScoredCalls(NamedTuple):
 
 def score_with_contributions(config: ScoreConfig) -> ScoredCalls:
     """Score files, and keep the contribution of every call."""
-    with closing(ScoringPass(config, Sinks(lambda result: None))) as scoring:
+    with closing(open_pass(config, Sinks(lambda result: None))) as scoring:
         tallied = scoring.finish()
     contributions = {
         model: {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from builders import Json, form, output, qa_case, question
 from callscore import score
 from callscore.config.baseline import Baseline, BaselineModel
 from callscore.config.file import GateEntry, RegressionEntry
-from callscore.config.gates import check_gates, entry_problem, gate_checks
+from callscore.config.gates import entry_problem, gate_checks, raise_unless_passed
 from callscore.config.regression import BaselineRuns, Now, regression_check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
@@ -32,6 +33,10 @@ def card(*outputs: Json, **options: Any) -> Scorecard:
 
 def answer(case_id: str, points: int) -> Json:
     return output(case_id, form(question(score=points, reason="")))
+
+
+def check_gates(found: Scorecard, gates: Sequence[GateEntry], coverage: float = 1.0) -> None:
+    raise_unless_passed(gate_checks(found, gates, coverage))
 
 
 def test_a_blocked_score_misses_its_gate() -> None:

@@ -21,7 +21,7 @@ from callscore.core.version import __version__
 
 if TYPE_CHECKING:
     from callscore.app import score
-    from callscore.comparison.compare import compare
+    from callscore.comparison.model_comparison import compare
     from callscore.core.case import Case, Reply
     from callscore.core.comparison import Comparison
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
@@ -58,7 +58,7 @@ __all__ = [
 
 _MODULES = {
     "app": ("score",),
-    "comparison.compare": ("compare",),
+    "comparison.model_comparison": ("compare",),
     "core.case": ("Case", "Reply"),
     "core.comparison": ("Comparison",),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 import msgspec
 
@@ -24,12 +25,13 @@ from callscore.core.judging import Embedder, Judge
 from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers, score_blocks
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.line_buffer import LineBuffer
 from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scorer import OnCase, OnProgress, Sinks, ignore_progress
-from callscore.evaluate.scoring_pass import ScoringPass
-from callscore.report.safe_text import escape_json
+from callscore.evaluate.scorer import LineSinks, OnCase, OnLines, OnProgress, Sinks, ignore_progress
+from callscore.store.address import StoreAddress, read_address
 from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
@@ -79,10 +81,10 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     save_verdicts: str | os.PathLike[str] | None = None,
     open_items: str | os.PathLike[str] | None = None,
     progress: OnProgress = ignore_progress,
+    workers: int = 1,
     trust_config: bool = False,
 ) -> Scorecard:
     """Score stored outputs against their cases, like `callscore score`.
-
     Cases, outputs, verdicts and labels are JSONL files, dicts, or the rows of a data frame.
 
     Args:
@@ -109,15 +111,15 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
         open_items: Write the open items, to be filled in (JSONL or CSV).
         progress: Called with the number of scored cases and of all.
+        workers: Processes that score; where they are spawned, the script needs a `__main__` guard.
         trust_config: Allow judge and embedder to send keys to new hosts.
     """
     config = ScoreConfig(
         cases=(),
-        judge=_judge(judge),
-        embedder=_embedder(embedder, judge),
+        **_judging(judge, embedder),
         benchmarks=benchmarks,
         intervals=intervals,
-        store=as_path(store) or DEFAULT_STORE,
+        store=DEFAULT_STORE if store is None else read_address(store),
         settings=settings or {},
         weights=weights or {},
         decide=read_decide(decide or {}),
@@ -129,15 +131,15 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         allow_bad_cases=allow_bad_cases,
     )
     targets = OutputPaths(*map(as_path, (results, records, save_verdicts, None, open_items)))
+    score_with = partial(score_files, targets=targets, progress=progress, workers=Workers(workers))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts, "labels": labels}
-    return _score_given(given, config, targets, progress, trust_config=trust_config)
+    return _score_given(given, config, score_with, trust_config=trust_config)
 
 
 def _score_given(
     given: Mapping[str, Records | None],
     config: ScoreConfig,
-    targets: OutputPaths,
-    progress: OnProgress,
+    score_with: Callable[[ScoreConfig], Scorecard],
     *,
     trust_config: bool,
 ) -> Scorecard:
@@ -154,9 +156,14 @@ def _score_given(
         }
         try:
             config = read_other_files(msgspec.structs.replace(config, **files))
-            return score_files(config, targets, progress)
+            return score_with(config)
         except DataError as error:
             raise _with_record_number(error, folder) from None
+
+
+def _judging(judge: JudgeSource, embedder: EmbedderSource | None) -> Mapping[str, Any]:
+    """The judge and the embedder of a config."""
+    return {"judge": _judge(judge), "embedder": _embedder(embedder, judge)}
 
 
 def _judge(given: JudgeSource) -> str | Judge | tuple[JudgeSpec, ...]:
@@ -211,7 +218,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """All paths."""
         return tuple(getattr(self, name) for name in self.__struct_fields__)
 
-    def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
+    def check(self, inputs: Iterable[StoreAddress], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
         if self.parquet is not None:
             from callscore.report.parquet import load_pyarrow
@@ -243,6 +250,7 @@ def open_sinks(targets: OutputPaths, progress: OnProgress = ignore_progress) -> 
             else None,
             progress,
             on_open,
+            lines=LineSinks(on_result.on_lines, on_record.on_lines, on_verdict.on_lines),
         )
 
 
@@ -251,6 +259,7 @@ def score_files(
     targets: OutputPaths = NO_FILES,
     progress: OnProgress = ignore_progress,
     on_case: OnCase | None = None,
+    workers: Workers = ONE_PROCESS,
 ) -> Scorecard:
     """Score the files of a config, and write the requested files.
 
@@ -258,15 +267,14 @@ def score_files(
     """
     targets.check((*config.cases, *config.outputs, *config.verdicts, *config.labels))
     with open_sinks(targets, progress) as sinks:
-        return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
+        return _score(config, msgspec.structs.replace(sinks, on_case=on_case), workers)
 
 
-def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
+def _score(config: ScoreConfig, sinks: Sinks, workers: Workers) -> Scorecard:
     config.check()
     with _judge_runner(config) as judge_runner:
         sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
-        with closing(ScoringPass(config, sinks)) as scoring:
-            return scorecard(config, scoring.finish(), judge_runner)
+        return scorecard(config, score_blocks(config, sinks, workers), judge_runner)
 
 
 def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
@@ -274,7 +282,7 @@ def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreC
 
     These are `.json` files that have only one, and scenarios of other packages (`SUITE:FOLDER`).
     """
-    if any(":" in str(path) for path in config.cases):
+    if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases
 
         config = with_scenario_cases(config)
@@ -340,28 +348,44 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     return CaseCheck(counts, found, warnings, floors.data_notes(), list(statistics.lines()))
 
 
+class LineWriter:
+    """Writes records as JSON lines; without a file, nothing."""
+
+    def __init__(self, file: BinaryIO | None = None) -> None:
+        self._file = file
+        self._buffer = LineBuffer()
+
+    def __call__(self, record: msgspec.Struct | Mapping[str, Any]) -> None:
+        """Write a record."""
+        if self._file is not None:
+            self._buffer(record)
+            if len(self._buffer) > MOST_BUFFERED:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is in memory."""
+        if self._file is not None:
+            self._file.write(self._buffer.take())
+
+    @property
+    def on_lines(self) -> OnLines | None:
+        """Writes lines that are encoded already; None without a file."""
+        return self._file.write if self._file is not None else None
+
+
+MOST_BUFFERED = 1 << 18
+
+
 @contextmanager
-def line_writer(
-    path: Path | None,
-) -> Iterator[Callable[[msgspec.Struct | Mapping[str, Any]], None]]:
-    """A function that writes records as JSON lines; the file is written atomically."""
+def line_writer(path: Path | None) -> Iterator[LineWriter]:
+    """Writes records as JSON lines; the file is written atomically."""
     if path is None:
-        yield lambda result: None
+        yield LineWriter()
         return
-    encoder = msgspec.json.Encoder()
     with atomic_write(path) as file:
-        buffer = bytearray()
-
-        def write(result: msgspec.Struct | Mapping[str, Any]) -> None:
-            nonlocal buffer
-            encoder.encode_into(result, buffer, -1)
-            buffer += b"\n"
-            if len(buffer) > 1 << 18:
-                file.write(escape_json(buffer))
-                buffer = bytearray()
-
-        yield write
-        file.write(escape_json(buffer))
+        writer = LineWriter(file)
+        yield writer
+        writer.flush()
 
 
 def _with_record_number(error: DataError, folder: Path) -> DataError:

@@ -64,10 +64,10 @@ if TYPE_CHECKING:
         build_conversation,
     )
     from callscore.importers.formats import ImportFormat
-    from callscore.importers.source import Source
+    from callscore.importers.source_file import Source
     from callscore.report.safe_text import plain
     from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
-    from callscore.scorecard.suite import SpecSuite
+    from callscore.scorecard.spec_suite import SpecSuite
 
 __all__ = [
     "Answer",
@@ -191,10 +191,10 @@ _MODULES = {
         "build_conversation",
     ),
     "importers.formats": ("ImportFormat",),
-    "importers.source": ("Source",),
+    "importers.source_file": ("Source",),
     "report.safe_text": ("plain",),
     "report.source": ("Answer", "CaseView", "ReportFormat", "ReportOptions", "ReportSource"),
-    "scorecard.suite": ("SpecSuite",),
+    "scorecard.spec_suite": ("SpecSuite",),
 }
 
 

@@ -25,7 +25,7 @@ from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.marks import MarkOptions, parse_columns
 from callscore.importers.forms.readers import read_form
 from callscore.importers.json_lines import convert_outputs, convert_to_case, convert_to_transcript
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.turn_fields import parse_map
 from callscore.metrics.forms.arithmetic import chosen_by_people, hidden_questions
 from callscore.metrics.forms.form import (

@@ -14,7 +14,7 @@ from callscore.comparison.result_files import read_results
 from callscore.core.comparison import Comparison
 from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Scorecard
-from callscore.report.decision import describe_separation, round_up_calls
+from callscore.report.decision_statements import describe_separation, round_up_calls
 from callscore.scorecard.decision import ModelDifference
 from commands import run
 from eval_files import eval_file, read_json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from builders import Json
 from callscore.core.scorecard import Scorecard
 from commands import run
 from eval_files import PRICE, cases_file, eval_file, read_json
-from scenario_runs import PERFECT, SCENARIOS
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, scenario_data
 
 SAME: Json = {**PERFECT, "name": "same"}
 WORSE: Json = {
@@ -127,3 +128,100 @@ def test_scenarios_with_calls_are_compared_and_cost_nothing_of_a_call(tmp_path: 
     costs = [model.cost.per_1000_calls for model in card.models]
     cost = found.row("cost")
     assert [cost.second, cost.first] == pytest.approx(costs)
+
+
+def _values(found: callscore.Comparison) -> Json:
+    """What the rows of a comparison have, but for the fourth decimal."""
+    return {
+        row.key: pytest.approx([row.first, row.second, row.difference], abs=1e-4)
+        for row in found.rows
+    }
+
+
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_result_files_of_scenarios_are_compared_like_their_runs(tmp_path: Path, mode: str) -> None:
+    """In two languages, with repeats and prices; the files are all that is known."""
+    folders = [SAMPLES / "orchestration" / "scenarios" / "EN", tmp_path / "KO"]
+    cards = [SAMPLES / "orchestration" / "cards" / "EN", tmp_path / "cards" / "KO"]
+    for source, copy in (folders, cards):
+        shutil.copytree(source, copy)
+    data = scenario_data(scenarios=[*map(str, folders)], cards=[*map(str, cards)], mode=mode)
+    priced = [{**model, "price": PRICE} for model in (PERFECT, WORSE)]
+    both = eval_file(tmp_path, priced, data=data, repeats=2)
+    of_run = callscore.run(both)
+    for model in priced:
+        folder = tmp_path / model["name"]
+        folder.mkdir()
+        config = eval_file(folder, [model], data=data, repeats=2)
+        target = tmp_path / f"{model['name']}.json"
+        done = run("run", config, "--json", target)
+        assert done.returncode == 0, done.stderr
+        assert "languages" in read_json(target)
+    of_files = callscore.compare(tmp_path / "w.json", tmp_path / "p.json", all_rows=True)
+    expected = callscore.compare(f"{both}:w", f"{both}:p", all_rows=True)
+    assert (of_files.calls, of_files.unit) == (6, "scenario")
+    assert _values(of_files) == {
+        row.key: [row.first, row.second, row.difference]
+        for row in expected.rows
+        if row.key != "cost" or mode == "standard"  # a file of `compat` does not count its runs
+    }
+    final = of_files.row("final")
+    assert final.p == pytest.approx(expected.row("final").p)
+    assert callscore.compare(of_run, of_run, a="w", b="p").row("final").p == expected.row("final").p
+    other = eval_file(tmp_path, [PERFECT], data=SCENARIOS)
+    assert run("run", other).returncode == 0
+    with pytest.raises(callscore.UsageError, match="data"):
+        callscore.compare(tmp_path / "w.json", other)
+
+
+def test_a_card_of_calls_and_scenarios_is_compared_with_its_results(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=["cases.jsonl", SCENARIOS])
+    card, results = tmp_path / "card.json", tmp_path / "results.jsonl"
+    assert run("run", config, "--json", card, "--results", results).returncode == 0
+    given = (f"{card}:w", f"{card}:p", "--results", results, results)
+    done = run("compare", *given, "--json", tmp_path / "c.json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["key"]: row for row in read_json(tmp_path / "c.json")["rows"]}
+    expected = callscore.compare(f"{config}:w", f"{config}:p")
+    assert rows["scenario"]["difference"] == pytest.approx(
+        expected.row("scenario").difference, abs=1e-4
+    )
+    assert (rows["scenario"]["calls"], rows["qa"]["calls"]) == (6, 3)
+
+
+def test_recorded_outputs_are_compared_reported_and_kept_as_a_baseline_by_their_result_files(
+    tmp_path: Path,
+) -> None:
+    sample = SAMPLES / "orchestration"
+    for name in ("sample-large", "sample-small"):
+        words = (sample / "outputs" / name, "--cards", sample / "cards" / "EN")
+        done = run("orchestration", "score", *words, "--json", tmp_path / f"{name}.json")
+        assert done.returncode == 0, done.stderr
+    large, small = tmp_path / "sample-large.json", tmp_path / "sample-small.json"
+    found = callscore.compare(small, large)
+    assert (found.calls, found.unit) == (6, "scenario")
+    average = [
+        read_json(path)["overall_statistics"]["key_metrics"]["Average"] for path in (small, large)
+    ]
+    row = found.row("scenario")
+    assert [row.first, row.second] == pytest.approx(average, abs=1e-4)
+    done = run("report", large, "--format", "md")
+    assert done.returncode == 0, done.stderr
+    assert "Scenario Score" in done.stdout
+    done = run("baseline", "set", large, "-o", tmp_path / "baseline.json")
+    assert done.returncode == 0, done.stderr
+    (model,) = read_json(tmp_path / "baseline.json")["models"].values()
+    assert len(model["per_call"]["scenario"]) == 6
+
+
+@pytest.mark.parametrize(
+    "document",
+    ['{"detailed_results": []}', '{"languages": {"EN": {}}}', '{"detailed_results": [{"x": 1}]}'],
+)
+def test_a_result_file_of_another_program_is_refused(tmp_path: Path, document: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(document, encoding="utf-8")
+    done = run("compare", path, path)
+    assert done.returncode == 2
+    assert "expected a result file of `callscore`" in done.stderr

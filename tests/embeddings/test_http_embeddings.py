@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Failed
 from callscore.core.provider import AttemptFailed, FailureKind
-from callscore.embeddings import http
-from callscore.embeddings.http import HttpEncoder, Post
+from callscore.embeddings import http_encoder
+from callscore.embeddings.http_encoder import HttpEncoder, Post
 
 
 class Server:
@@ -68,7 +68,7 @@ def test_a_passing_fault_is_tried_again(kind: FailureKind) -> None:
 def test_a_lasting_fault_ends_in_words() -> None:
     server = Server(*[failed("server")] * 9)
     assert asyncio.run(encoder(server.post).encode(["a"])) == Failed("embedding", "server: as told")
-    assert len(server.inputs) == http.ATTEMPTS
+    assert len(server.inputs) == http_encoder.ATTEMPTS
 
 
 @pytest.mark.parametrize("kind", ["unauthorised", "not_found", "bad_request"])

@@ -14,7 +14,7 @@ from builders import Json
 from callscore.config.score import ScoreConfig
 from callscore.core.blocks import BLOCK, BlockSize
 from callscore.evaluate.scorer import Sinks
-from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.evaluate.scoring_pass import open_pass
 from callscore.evaluate.sums import Tallies
 from callscore.scorecard.tally import TaskTally
 from random_calls.dataset import make_dataset
@@ -41,7 +41,7 @@ def tallies_of(
         outputs=[write_records(folder, "out", [o for o in outputs if o["case_id"] in ids])],
         verdicts=[write_records(folder, "said", [v for v in verdicts if v["case_id"] in ids])],
     )
-    with closing(ScoringPass(config, Sinks(lambda result: None), blocks=size)) as scoring:
+    with closing(open_pass(config, Sinks(lambda result: None), blocks=size)) as scoring:
         return scoring.finish().tallies
 
 

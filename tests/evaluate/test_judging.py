@@ -19,7 +19,7 @@ from callscore.core.case import Failed
 from callscore.core.judging import Item, JudgeResult, Question, Unjudged
 from callscore.evaluate.judging import JudgeRunner, JudgingCost, judging_of
 from callscore.evaluate.scorer import Sinks
-from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.evaluate.scoring_pass import open_pass
 from callscore.judges.fakes import ScriptedJudge
 
 
@@ -87,7 +87,7 @@ def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
         on_result=lambda result: told.append(result.case_id),
         judge_runner=JudgeRunner(ScriptedJudge(word), None),
     )
-    scoring_pass = ScoringPass(ScoreConfig(cases=[cases], outputs=[outputs]), sinks)
+    scoring_pass = open_pass(ScoreConfig(cases=[cases], outputs=[outputs]), sinks)
     with closing(scoring_pass), pytest.raises(AssertionError, match="this one breaks"):
         scoring_pass.finish()
     assert told == ["c0", "c1", "c2"]

@@ -18,7 +18,7 @@ from callscore.core.scorecard import MetricScore, Scorecard
 from callscore.judges.fakes import ScriptedJudge
 from callscore.judges.panel import Panel, Seat
 from callscore.report.cells import scorecard_rows
-from callscore.report.decision import state_decision
+from callscore.report.decision_statements import state_decision
 from callscore.scorecard.decision import corrected_breaches, models_in_question
 from callscore.suites.registry import template_of
 from commands import run

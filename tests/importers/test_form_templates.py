@@ -10,7 +10,7 @@ import pytest
 from callscore.core.errors import DataError
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.readers import read_form
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.metrics.forms.form import Form
 
 TEMPLATE = """

@@ -16,7 +16,7 @@ from callscore.core.errors import CallscoreError, DataError
 from callscore.importers.conversation import Conversation, ImportContext, SkippedPart
 from callscore.importers.folder import ImportOptions, ImportReport, import_files, parse_roles
 from callscore.importers.formats import FORMATS, detect_format, read_any_format
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 
 
 def read_all(name: str, data: bytes) -> tuple[list[Conversation], list[SkippedPart]]:

@@ -13,7 +13,7 @@ from callscore.core.errors import DataError, UsageError
 from callscore.importers.forms.evaluations import read_evaluations
 from callscore.importers.forms.marks import MarkOptions, parse_columns
 from callscore.importers.forms.readers import read_form
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.metrics.forms.form import Evaluation
 
 FORM = """section,id,question,options,critical,na allowed

@@ -10,7 +10,7 @@ from callscore.core.errors import DataError
 from callscore.importers.conversation import Conversation, ImportContext
 from callscore.importers.folder import parse_roles
 from callscore.importers.formats import detect_format, read_any_format
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 
 
 def read_call(name: str, text: str, roles: str = "") -> Conversation:

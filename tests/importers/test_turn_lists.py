@@ -14,7 +14,7 @@ from callscore.importers.conversation import Conversation, ImportContext, Skippe
 from callscore.importers.folder import ImportOptions, ImportReport, import_files, parse_roles
 from callscore.importers.formats import read_any_format
 from callscore.importers.json_lines import convert_to_transcript
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.turn_fields import parse_map
 
 TURNS = [{"speaker": said.speaker, "text": said.text, "start": said.start} for said in CALL]

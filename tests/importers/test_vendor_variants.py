@@ -23,7 +23,7 @@ from call_files import (
 from callscore.core.errors import DataError
 from callscore.importers.conversation import Conversation, ImportContext, SkippedPart
 from callscore.importers.formats import detect_format, read_any_format
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 
 SPOKEN = [(said.speaker, said.text) for said in CALL]
 

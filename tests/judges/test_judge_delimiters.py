@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.judges.blocks import (
+from callscore.judges.prompt_blocks import (
     LONGEST_TEXT,
     block,
     encode_json,

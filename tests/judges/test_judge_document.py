@@ -13,7 +13,12 @@ import pytest
 from callscore.core.case import Case, Failed, Message
 from callscore.core.judging import JudgeRequest, JudgeResult
 from callscore.core.verdict_rules import RECORD_KEYS, WHOLE
-from callscore.judges.document import DocumentJudge, is_cited, metric_prompt, requested_metrics
+from callscore.judges.document_judge import (
+    DocumentJudge,
+    is_cited,
+    metric_prompt,
+    requested_metrics,
+)
 from callscore.judges.llm import Sender
 from callscore.suites.calls.framework import framework_judge
 from callscore.suites.calls.verdict_rules import RULES

@@ -17,9 +17,9 @@ from callscore.core.judging import JudgeRequest, JudgeResult
 from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
 from callscore.judges import llm
 from callscore.judges.fakes import LiteralModel, MiddlingModel, ScriptedJudge, parse_prompt
+from callscore.judges.judge_prompt import Asking
 from callscore.judges.llm import LLMJudge, send_with_retries
 from callscore.judges.panel import Panel, Seat
-from callscore.judges.prompt import Asking
 from judge_cases import (
     Write,
     WritingModel,

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.fakes import LiteralModel
-from callscore.judges.items import is_empty_phrase, sort_questions
+from callscore.judges.judge_items import is_empty_phrase, sort_questions
+from callscore.judges.judge_prompt import MOST_ITEMS, MOST_TURNS_LISTED, Asking, Composer
 from callscore.judges.llm import LLMJudge
-from callscore.judges.prompt import MOST_ITEMS, MOST_TURNS_LISTED, Asking, Composer
 from callscore.judges.rubric import built_in_files, built_in_library, parse_library
 from callscore.suites.calls.spec import make_settings
 from callscore.suites.calls.text.task import TextTask

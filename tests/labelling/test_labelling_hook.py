@@ -16,7 +16,7 @@ from callscore.core.labelling import CallLabels, CallTranscript, Label, LabelIte
 from callscore.core.spec import ScoreSettings
 from callscore.core.suite import DataNames
 from callscore.label_job import make_cases, prepare_labelling
-from callscore.scorecard.suite import SpecSuite
+from callscore.scorecard.spec_suite import SpecSuite
 from callscore.suites import registry
 
 

@@ -19,7 +19,7 @@ from callscore.core.judging import Similarity
 from callscore.core.provider import AttemptFailed
 from callscore.core.run import Price
 from callscore.embeddings.encoder import CosineEmbedder
-from callscore.embeddings.http import HttpEncoder
+from callscore.embeddings.http_encoder import HttpEncoder
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
 from callscore.providers.gemini import GenerateContent

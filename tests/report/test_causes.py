@@ -14,7 +14,7 @@ from builders import Json, output, qa_case, question
 from callscore.core.case import Reply
 from callscore.core.scorecard import Scorecard
 from callscore.core.strict_json import ends_in_loop, read_object
-from callscore.report.decision import state_decision
+from callscore.report.decision_statements import state_decision
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.registry import template_of
 from commands import run

@@ -17,7 +17,7 @@ from builders import (
     text_outcome,
 )
 from callscore.core.scorecard import DecisionLine, Scorecard
-from callscore.report.decision import Statement, state_decision
+from callscore.report.decision_statements import Statement, state_decision
 from fake_judges import ScriptedJudge
 
 TWO = [question("Q1", 0), question("Q2")]

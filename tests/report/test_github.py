@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from callscore.core.checks import CheckResult
+from callscore.core.scorecard import CheckResult
 from callscore.report.check_formats import annotation_lines, checks_markdown
 from callscore.report.markdown_text import code
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from builders import form, output, qa_case, question
 from callscore import score
-from callscore.core.checks import CheckResult
+from callscore.core.scorecard import CheckResult
 from callscore.report.check_formats import junit_xml, scorecard_checks
 
 

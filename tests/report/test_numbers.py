@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from callscore.core.spec import Band, Rating
-from callscore.report.decision import describe_unseen
+from callscore.report.decision_statements import describe_unseen
 from callscore.report.numbers import show, show_count, show_money, show_near_limits
 from callscore.report.safe_text import plain
 

@@ -10,7 +10,6 @@ import pytest
 
 import callscore
 from builders import Json
-from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from commands import run
 from eval_files import cases_file, eval_file, read_json
@@ -95,7 +94,32 @@ def test_a_stored_race_of_both_is_shown_again(tmp_path: Path, data: Json) -> Non
     assert race["also"][0]["unit"] == "scenario"
 
 
-def test_a_race_with_the_own_history_of_models_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected history: gold"):
-        config = eval_file(tmp_path, [PERFECT, WORSE], data=scenario_data(history="own"))
-        callscore.run(config, race=True)
+def test_the_pass_with_own_history_follows_a_race_for_models_that_are_left(
+    tmp_path: Path, data: Json
+) -> None:
+    own = {"orchestration": {**data["orchestration"], "history": "own"}}
+    forced = eval_file(tmp_path, [PERFECT, WORSE], data=data, name="forced.yaml", store="a.db")
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=own, store="b.db")
+    card = callscore.run(config, race=True)
+    assert card.race == callscore.run(forced, race=True).race, "it decides nothing"
+    free = {model: card.document(model)["x_extension"]["free_running"] for model in ("p", "w")}
+    read = {model.model: model.tasks["scenario"].n for model in card.models}
+    assert 0 < read["p"] < 60
+    assert (free["p"]["scenarios"], free["p"]["free"]["step_success"]) == (read["p"], 1.0)
+    assert len(free["p"]["left_out"]) == 60 - read["p"]
+    assert free["w"]["scenarios"] == 0, "it was dropped"
+    finished = callscore.run(config, race=True, finish_invalid=True)
+    assert finished.race == card.race, "no model is invalid here"
+    assert finished.documents == card.documents
+
+
+def test_a_race_of_calls_and_scenarios_with_own_history_is_shown_in_the_terminal(
+    tmp_path: Path, data: Json
+) -> None:
+    cases_file(tmp_path, 20)
+    own = {"orchestration": {**data["orchestration"], "history": "own"}}
+    config = eval_file(tmp_path, [PERFECT, WORSE], data=["cases.jsonl", own])
+    done = run("run", config, "--race", "--json", tmp_path / "card.json")
+    assert done.returncode == 0, done.stderr
+    documents = read_json(tmp_path / "card.json")["orchestration"]
+    assert documents["p"]["x_extension"]["free_running"]["scenarios"] > 0

@@ -15,8 +15,8 @@ from builders import Json, form, output, qa_case, question, score
 from callscore.config.score import read_decide
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import Decide
-from callscore.report.decision import state_decision
-from callscore.report.html.decision import models_table
+from callscore.report.decision_statements import state_decision
+from callscore.report.html.first_screen import models_table
 from callscore.scorecard.decision import choose, failing_rows, models_in_question
 from callscore.suites.calls.spec import load_spec
 from decision_cards import broken, card, failing, gap, model, printed, row

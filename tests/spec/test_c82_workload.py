@@ -22,7 +22,7 @@ from builders import (
     text_outcome,
 )
 from calls_suite import final_weights
-from callscore.comparison.compare import compare
+from callscore.comparison.model_comparison import compare
 from callscore.core.errors import ConfigError, UsageError
 from callscore.export.verification import verify
 from callscore.suites.calls import spec

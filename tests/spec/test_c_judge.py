@@ -29,7 +29,7 @@ from builders import (
 from callscore.core.case import Message
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
-from callscore.judges.document import DocumentJudge
+from callscore.judges.document_judge import DocumentJudge
 from callscore.judges.fakes import FakeVerdict, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
 from callscore.suites.calls.framework import framework_judge

@@ -12,8 +12,8 @@ from bench.race_simulations import CALL_GATE, GATE, WEIGHTS, outcome, race, simu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callscore.stats.blocks import Population, TaskSet, make_schedule
 from callscore.stats.race import CallOutcome, Race, RaceRules, RaceState
+from callscore.stats.race_schedule import Population, TaskSet, make_schedule
 from callscore.stats.race_tests import BET_FRACTIONS, GateTests, RateGate
 
 QA: TaskSet = ("qa",)

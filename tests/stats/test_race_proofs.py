@@ -16,8 +16,8 @@ from bench.race_simulations import (
     simulate,
 )
 
-from callscore.stats.blocks import Population
 from callscore.stats.race import RaceRules
+from callscore.stats.race_schedule import Population
 
 ALPHA = 0.05
 RUNS = 1000

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import decide_option, parse_pairs
+from callscore.cli.options import STORE, decide_option, parse_pairs
+from callscore.store.address import StoreAddress, as_option
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison
@@ -22,7 +23,7 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--results", type=FILE, nargs=2, metavar="A B", help="The results files of two scorecards."
 )
-@click.option("--store", type=FILE, help="The store of the runs (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the runs (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the runs, if it was moved.")
 @click.option(
     "--force", is_flag=True, help="Compare results that are not comparable, and label them."
@@ -51,7 +52,7 @@ def compare(
     first: str,
     second: str,
     results: tuple[Path, Path] | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
     force: bool,
     all_rows: bool,
@@ -62,9 +63,9 @@ def compare(
 ) -> None:
     """Compare two models call by call: what changed, and whether it is more than chance.
 
-    A and B are the id of a stored run, an eval file (its newest run), or a scorecard that --json
-    wrote. Add :MODEL if it has several models. Results with different data, settings, judge or
-    embedder are refused.
+    A and B are the id of a stored run, an eval file (its newest run), or a scorecard or a result
+    file of scenarios that --json wrote. Add :MODEL if it has several models. Results with different
+    data, settings, judge or embedder are refused.
 
     \b
     callscore compare 3 4
@@ -72,20 +73,20 @@ def compare(
     callscore compare old.json new.json --results old.jsonl new.jsonl
     """
     from callscore.cli import output
-    from callscore.comparison.compare import compare as compare_models
     from callscore.comparison.inputs import split_target
+    from callscore.comparison.model_comparison import compare as compare_models
     from callscore.config.score import DEFAULT_STORE
-    from callscore.report.comparison import comparison_lines, comparison_markdown
+    from callscore.report.comparison_text import comparison_lines, comparison_markdown
     from callscore.store.files import check_targets
 
-    inputs = [Path(split_target(name)[0]) for name in (first, second)]
+    inputs: list[StoreAddress] = [Path(split_target(name)[0]) for name in (first, second)]
     inputs += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
     check_targets(map(output.path_unless_stdout, (json_file, markdown)), inputs)
     comparison = compare_models(
         first,
         second,
         results=results,
-        store=store,
+        store=None if store is None else as_option(store),
         eval_file=eval_file,
         force=force,
         all_rows=all_rows,

@@ -1,4 +1,4 @@
-"""What a command writes to the terminal: safe text, broken pipes."""
+"""What a command writes to the terminal and asks there: safe text, consent, broken pipes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 _KEY_AND_VALUE = re.compile(r"( *\S+(?: \S+)* {3,})(\S.*)")
 """A line of a list: a name, a gap, and a text that may be long."""
 LEAST_WIDTH = 40
+TRUST_VARIABLE = "CALLSCORE_TRUST_CONFIG"
 
 
 def say(text: str = "", *, err: bool = False) -> None:
@@ -49,6 +50,17 @@ def _wrap(line: str, width: int) -> Iterator[str]:
     for part in paragraph([StyledText(text)], max(LEAST_WIDTH, width - len(key))):
         yield key + "".join(piece.text for piece in part).rstrip()
         key = " " * len(key)
+
+
+def ask_at_terminal(question: str) -> bool | None:
+    """The user's answer; None if stdin or stderr is not a terminal."""
+    if os.environ.get(TRUST_VARIABLE) == "1":
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    from callscore.report.safe_text import sanitize
+
+    return click.confirm(sanitize(question), err=True)
 
 
 @contextmanager

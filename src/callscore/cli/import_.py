@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from callscore.cli.console import say
-from callscore.cli.redact_options import redact_options, redaction_choice
+from callscore.cli.options import redact_options, redaction_choice
 
 if TYPE_CHECKING:
     from callscore.importers.folder import FileReport, ImportReport

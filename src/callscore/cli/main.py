@@ -15,9 +15,8 @@ from types import TracebackType
 
 import click
 
-from callscore.cli.console import ignore_broken_pipe, say
+from callscore.cli.console import ask_at_terminal, ignore_broken_pipe, say
 from callscore.cli.fast_exit import INTERRUPTED, exit_at_once
-from callscore.cli.options import ask_at_terminal
 from callscore.core.consent import ask_user_with
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.gc_policy import freeze_gc, relaxed_gc
@@ -33,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "purge": "Delete stored runs and their replies.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: HTML, tables, JUnit …",
+    "query": "Query a run with SQL: cases, replies, verdicts, results, metrics.",
     "verify": "Recompute every score of a dossier, offline, and list differences.",
     "judge": "Test a judge, and compare it with people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, rejections.",

@@ -1,21 +1,36 @@
-"""Options that several commands have: weights, settings, files to write, consent."""
+"""Options that several commands have: files to write, weights, redaction, consent, lists."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from callscore.core.consent import answer_yes, ask_user_with
+from callscore.store.address import StoreAddress, read_address
+
+if TYPE_CHECKING:
+    from callscore.config.redaction import RedactOptions
+
 
 FILE = click.Path(path_type=Path)
-VARIABLE = "CALLSCORE_TRUST_CONFIG"
+
+
+class _Store(click.ParamType[StoreAddress]):
+    name = "path"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> StoreAddress:
+        return value if isinstance(value, StoreAddress) else read_address(value)
+
+
+STORE = _Store()
+"""A store: a file, or the URL of a PostgreSQL database."""
 _FILES = (
     click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout)."),
     click.option("--html", type=FILE, help="Write the report as one HTML file."),
@@ -71,6 +86,14 @@ decide_option = click.option(
 )
 
 
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes that compute; by default one per core for large data. No result depends on N.",
+)
+
+
 def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
     """`name=value` entries, several of them separated by commas, as a mapping."""
     found: dict[str, str] = {}
@@ -93,17 +116,6 @@ def parse_numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
         raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
 
-def ask_at_terminal(question: str) -> bool | None:
-    """The user's answer; None if stdin or stderr is not a terminal."""
-    if os.environ.get(VARIABLE) == "1":
-        return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-    from callscore.report.safe_text import sanitize
-
-    return click.confirm(sanitize(question), err=True)
-
-
 def _trust(context: click.Context, parameter: click.Parameter, given: bool) -> None:
     if given:
         stack = ExitStack()
@@ -119,3 +131,89 @@ trust_option = click.option(
     callback=_trust,
     help="Allow the file to send keys and calls to new hosts, and files outside its project.",
 )
+
+
+class VariadicCommand(click.Command):
+    """A command whose `multiple` options also take all the values that follow them.
+
+    If that would leave no positional argument, each option takes one value, so that `--outputs
+    a.jsonl cases.jsonl` works too.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option's name before each of its further values."""
+        variadic = {
+            name
+            for parameter in self.params
+            if isinstance(parameter, click.Option) and parameter.multiple
+            for name in parameter.opts
+        }
+        spread = _repeat_options(args, variadic)
+        if spread != args and _count_positionals(spread, self) == 0:
+            spread = args
+        return super().parse_args(ctx, spread)
+
+
+def _repeat_options(args: list[str], variadic: set[str]) -> list[str]:
+    spread: list[str] = []
+    current = ""
+    expects_value = False
+    for arg in args:
+        if arg.startswith("-") and arg != "-":
+            current = arg if arg in variadic else ""
+            expects_value = bool(current)
+        elif current and not expects_value:
+            spread.append(current)
+        else:
+            expects_value = False
+        spread.append(arg)
+    return spread
+
+
+def _count_positionals(args: list[str], command: click.Command) -> int:
+    flags = {
+        name
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and parameter.is_flag
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    }
+    count = 0
+    is_value = False
+    for arg in args:
+        if arg.startswith("-") and arg != "-":
+            is_value = arg not in flags and "=" not in arg
+        else:
+            count += not is_value
+            is_value = False
+    return count
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def redact_options(command: Command) -> Command:
+    """Add the options of redaction to a command."""
+    redact = click.option(
+        "--redact",
+        is_flag=True,
+        help="Replace emails, telephone, card, bank and identity numbers with placeholders first.",
+    )
+    names = click.option(
+        "--names",
+        type=click.Path(path_type=Path),
+        help="With --redact: a file of names to replace, one per line.",
+    )
+    return redact(names(command))
+
+
+def redaction_choice(redact: bool, names: Path | None) -> RedactOptions | None:
+    """The options of redaction; None if it was not requested."""
+    if not redact:
+        if names is not None:
+            from callscore.core.errors import UsageError
+
+            raise UsageError("--names needs --redact")
+        return None
+    from callscore.config.redaction import options_with_names
+
+    return options_with_names(names)

@@ -73,7 +73,7 @@ def print_card(
 
     `form` has the QA form of the data, if there is one.
     """
-    from callscore.report.decision import describe_estimate
+    from callscore.report.decision_statements import describe_estimate
     from callscore.report.numbers import show_count
     from callscore.report.terminal import decision_lines, scorecard_lines
     from callscore.suites.registry import template_of

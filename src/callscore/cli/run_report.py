@@ -1,15 +1,20 @@
-"""What `callscore run` shows of cases: the QA form on the card, the page and the tables."""
+"""What `callscore run` shows of cases and checks: the QA form, the page, the tables, CI."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callscore.cli.console import say
 from callscore.cli.form_summary import FormSummary
+from callscore.core.errors import OutputError
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
     from callscore.config.config import EvalConfig
+    from callscore.core.scorecard import CheckResult, Scorecard
     from callscore.export.step_cases import StepCases
     from callscore.report.source import CaseView
     from callscore.runner.prepare import PreparedRun, RunOptions
@@ -63,3 +68,37 @@ class RunReport:
         source = source_of_run(prepared, ran, self._cases, self._steps)
         for written in write_reports(source, self._targets):
             say(f"report: {written}", err=True)
+
+
+def publish_checks(
+    checks: Sequence[CheckResult], junit: Path | None, name: str, card: Scorecard | None
+) -> None:
+    """Write the JUnit file if requested; annotate and summarise a job of GitHub Actions."""
+    if junit is not None:
+        from callscore.report.check_formats import junit_xml
+        from callscore.store.files import atomic_write
+
+        with atomic_write(junit) as file:
+            file.write(junit_xml(checks, name))
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    from callscore.report.check_formats import annotation_lines, checks_markdown, decision_markdown
+
+    if card is not None and card.decision:
+        add_to_job_summary(decision_markdown(card, name))
+    if checks:
+        for line in annotation_lines(checks):
+            say(line, err=True)
+        add_to_job_summary(checks_markdown(checks))
+
+
+def add_to_job_summary(markdown: str) -> None:
+    """Append to the summary of the current GitHub Actions job, if there is one."""
+    target = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not target:
+        return
+    try:
+        with Path(target).open("a", encoding="utf-8") as file:
+            file.write(f"{markdown}\n")
+    except OSError as error:
+        raise OutputError(f"{target}: {error.strerror}; expected a writable job summary") from None

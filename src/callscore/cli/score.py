@@ -12,22 +12,27 @@ import click
 from callscore.cli.form_summary import FormSummary
 from callscore.cli.options import (
     FILE,
+    STORE,
+    VariadicCommand,
     decide_option,
     output_options,
     parse_numbers,
     parse_pairs,
+    redact_options,
+    redaction_choice,
     trust_option,
     weights_option,
+    workers_option,
 )
-from callscore.cli.redact_options import redact_options, redaction_choice
-from callscore.cli.variadic import VariadicCommand
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
     from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
+    from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scorer import OnProgress
     from callscore.store.files import Source
 
@@ -65,7 +70,7 @@ if TYPE_CHECKING:
 )
 @click.option("--benchmarks", is_flag=True, help="Also run the eleven optional benchmarks.")
 @click.option(
-    "--store", type=FILE, help="Where to store the replies of judges (.callscore/runs.db)."
+    "--store", type=STORE, help="Where to store the replies of judges (.callscore/runs.db)."
 )
 @output_options
 @weights_option
@@ -83,6 +88,7 @@ if TYPE_CHECKING:
     "--all-rows", is_flag=True, help="Show every row: details, and tasks that were not run."
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
+@workers_option
 @redact_options
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
@@ -94,7 +100,7 @@ def score(
     judge: str,
     embedder: str | None,
     benchmarks: bool,
-    store: Path | None,
+    store: StoreAddress | None,
     targets: OutputPaths,
     json_file: Path | None,
     weights: tuple[str, ...],
@@ -106,6 +112,7 @@ def score(
     allow_bad_cases: bool,
     all_rows: bool,
     no_intervals: bool,
+    workers: int | None,
     redact: bool,
     names: Path | None,
     require_complete: bool,
@@ -148,7 +155,7 @@ def score(
     )
     config = read_other_files(config)
     form = FormSummary(config.cases, config)
-    card = _score(config, targets, redaction_choice(redact, names), form)
+    card = _score(config, targets, redaction_choice(redact, names), form, workers)
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, form, all_rows=all_rows)
@@ -181,30 +188,39 @@ def _read_cases(config: ScoreConfig, options: RedactOptions | None) -> Iterator[
 
 
 def _score(
-    config: ScoreConfig, targets: OutputPaths, redact: RedactOptions | None, form: FormSummary
+    config: ScoreConfig,
+    targets: OutputPaths,
+    redact: RedactOptions | None,
+    form: FormSummary,
+    workers: int | None,
 ) -> Scorecard:
     """Score, with a line that shows the progress."""
     from callscore.cli.progress import ProgressLine
+    from callscore.evaluate.block_scoring import Workers
 
     progress = ProgressLine("scoring")
     try:
         with _read_cases(config, redact) as read:
-            return _score_files(read, targets, progress, form)
+            return _score_files(read, targets, progress, form, Workers(workers))
     finally:
         progress.close()
 
 
 def _score_files(
-    config: ScoreConfig, targets: OutputPaths, progress: OnProgress, form: FormSummary
+    config: ScoreConfig,
+    targets: OutputPaths,
+    progress: OnProgress,
+    form: FormSummary,
+    workers: Workers,
 ) -> Scorecard:
     from callscore.app import score_files
 
     if targets.html is None and targets.parquet is None:
-        return score_files(config, targets, progress, form.counting())
+        return score_files(config, targets, progress, form.counting(), workers)
     from callscore.export.report_file import write_reports
     from callscore.export.sources import scored_source
 
-    with scored_source(config, targets, progress) as source:
+    with scored_source(config, targets, progress, workers) as source:
         write_reports(source, targets)
         form.add_all(source.cases)
         return source.card

@@ -11,8 +11,8 @@ from callscore.comparison.inputs import Competitor
 from callscore.core.comparison import RowDifference
 from callscore.core.scorecard import DecisionLine, ModelContrast, ModelScore, Scorecard
 from callscore.core.spec import Spec
-from callscore.report.decision import describe_separation, few_pairs
 from callscore.report.decision_lines import decision_lines
+from callscore.report.decision_statements import describe_separation, few_pairs
 from callscore.report.names import marked_name, origins_of
 from callscore.report.numbers import show_count
 from callscore.scorecard.decision import ModelDifference, difference

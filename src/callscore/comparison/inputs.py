@@ -17,6 +17,7 @@ from callscore.core.scenarios import STEP_TASK, STEP_USAGE, StepView
 from callscore.core.scorecard import AS_RECOMMENDED, CaseResult, Decide, ModelScore, Scorecard
 from callscore.core.signature import parts_of
 from callscore.core.task import SCENARIO
+from callscore.evaluate.scenarios import read_documents
 from callscore.evaluate.scorecards import contributions_of
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.shape import model_shape
@@ -24,6 +25,7 @@ from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape, TaskContributions
+from callscore.store.address import StoreAddress
 from callscore.suites.registry import Catalog
 
 EVAL_FILES = (".yaml", ".yml")
@@ -31,6 +33,8 @@ CARD_ONLY = (
     "{}: a scorecard has no results of single calls, so there are no intervals, tests and "
     "cases; give its results files (--results), or the run"
 )
+
+DECIMALS = "{}: the scenarios are those of its result file, whose scores have four decimals"
 
 
 class OfficialRateGate(NamedTuple):
@@ -56,8 +60,8 @@ class Competitor(NamedTuple):
     """None if only a scorecard is known."""
     results: Results
     notes: Sequence[str]
-    has_counts: bool
-    """Whether the contributions have the counts of pooled rows."""
+    uncounted: frozenset[str]
+    """Tasks whose contributions lack the counts of pooled rows."""
     call_gates: frozenset[str]
     """Metrics whose gate blocks single calls (C-03)."""
     rate_gates: Sequence[OfficialRateGate] = ()
@@ -74,14 +78,14 @@ class ComparisonInput(NamedTuple):
     contributions: Mapping[str, Contributions]
     results: Mapping[str, Results]
     notes: Sequence[str]
-    has_counts: bool = True
+    uncounted: frozenset[str] = frozenset()
     decide: Decide = AS_RECOMMENDED
 
 
 class SearchPaths(msgspec.Struct, frozen=True):
     """Where to find runs."""
 
-    store: Path | None = None
+    store: StoreAddress | None = None
     eval_file: Path | None = None
 
 
@@ -116,43 +120,61 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
     """The input of a scorecard, with its results file if there is one."""
     parts = parts_of(card.signature)
     catalog = _catalog(parts.get("settings", ""))
+    tasks = {task for model in card.models for task in model.tasks}
+    of_scenarios = _contributions_of_documents(card)
+    if of_scenarios and tasks == {SCENARIO}:
+        steps = _read_results(results) if results is not None else {}
+        notes = [DECIMALS.format(label)]
+        return ComparisonInput(label, card, catalog, of_scenarios, steps, notes)
     if results is None:
         return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
-    by_model = read_results(results)
-    if any(SCENARIO in model.tasks for model in card.models):
-        by_model = _without_steps(by_model, label)
-    tasks = {task for model in card.models for task in model.tasks}
+    by_model = _read_results(results)
     criteria = catalog.spec_with(tasks).benchmarks.criteria if "option" in parts else ()
     contributions = {
-        model: contributions_from_results(
-            of_model, catalog.formula, criteria, catalog.settings.consistency_ddof
-        )
+        model: {
+            **contributions_from_results(
+                _without_steps(of_model),
+                catalog.formula,
+                criteria,
+                catalog.settings.consistency_ddof,
+            ),
+            **of_scenarios.get(model, {}),
+        }
         for model, of_model in by_model.items()
     }
     notes = [
         f"{results.name}: has no call ids and no counts; every case is treated as a call, "
         "and pooled rows are means over cases"
     ]
-    return ComparisonInput(label, card, catalog, contributions, by_model, notes, has_counts=False)
+    uncounted = frozenset(tasks - ({SCENARIO} if of_scenarios else set()))
+    return ComparisonInput(label, card, catalog, contributions, by_model, notes, uncounted)
 
 
-def _without_steps(
-    by_model: Mapping[str, Mapping[str, list[CaseResult]]], label: str
-) -> dict[str, dict[str, list[CaseResult]]]:
-    """The results of calls; those of single steps do not add up to the rows of scenarios."""
-    found = {
-        model: {case: runs for case, runs in cases.items() if runs[0].task != STEP_TASK}
-        for model, cases in by_model.items()
-    }
-    if not any(found.values()):
-        raise UsageError(
-            f"{label}: a results file has single steps of scenarios, which are scored together; "
-            "expected the id of the run, or its eval file"
-        )
+def _contributions_of_documents(card: Scorecard) -> Mapping[str, Contributions]:
+    """By model, the contributions of its scenarios, if the card has their result files."""
+    if isinstance(card.documents, msgspec.UnsetType):
+        return {}
+    return contributions_by_model([read_documents(card.documents.values())], card)
+
+
+def _read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
+    """The results of a file by model and case; those of steps with their scores only."""
+    found = read_results(path)
+    for cases in found.values():
+        for case, runs in cases.items():
+            if runs[0].task == STEP_TASK:
+                cases[case] = [_without_usage(result) for result in runs]
     return found
 
 
-def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
+def _without_steps(results: Mapping[str, list[CaseResult]]) -> dict[str, list[CaseResult]]:
+    """The results of calls; those of single steps do not add up to the rows of scenarios."""
+    return {case: runs for case, runs in results.items() if runs[0].task != STEP_TASK}
+
+
+def _load_run(
+    run_id: int, store: StoreAddress, eval_file: Path | None, label: str
+) -> ComparisonInput:
     results: dict[str, dict[str, list[CaseResult]]] = {}
     scored: list[ScoringResult] = []
 
@@ -241,7 +263,7 @@ def select_model(
         source.contributions.get(name),
         source.results.get(name, {}),
         source.notes,
-        source.has_counts,
+        source.uncounted,
         frozenset(
             gate.slug
             for task in score.tasks

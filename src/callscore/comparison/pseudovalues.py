@@ -88,6 +88,6 @@ def make_baseline(source: ComparisonInput, models: Sequence[str] = ()) -> Baseli
         raise UsageError(
             f"{source.label}: has no model {unknown[0]!r}; expected one of {', '.join(names)}"
         )
-    shapes = shapes_by_model(source.card, source.catalog) if source.has_counts else {}
+    shapes = {} if source.uncounted else shapes_by_model(source.card, source.catalog)
     per_call = pseudovalues_by_model(source.contributions, shapes)
     return baseline_of(source.card, models or names, per_call)

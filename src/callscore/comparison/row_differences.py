@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -75,8 +75,11 @@ class RowLabel(NamedTuple):
     weight: float
 
 
-def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> ModelShape:
-    """The formula of the tasks that both models have, with weights that sum to 1."""
+def joint_shape(first: ModelShape, second: ModelShape, *, uncounted: Collection[str]) -> ModelShape:
+    """The formula of the tasks that both models have, with weights that sum to 1.
+
+    `uncounted` are tasks whose pooled rows have no counts.
+    """
     tasks = {
         name: msgspec.structs.replace(shape, parts=_parts_of_either(shape, second.tasks[name]))
         for name, shape in first.tasks.items()
@@ -87,9 +90,10 @@ def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> M
     criteria = {criterion.slug for criterion in second.criteria}
     return msgspec.structs.replace(
         first,
-        tasks=tasks
-        if has_counts
-        else {name: _without_counts(shape) for name, shape in tasks.items()},
+        tasks={
+            name: _without_counts(shape) if name in uncounted else shape
+            for name, shape in tasks.items()
+        },
         final={},
         zeroed={name: weight / whole for name, weight in weights.items()} if whole else {},
         criteria=[criterion for criterion in first.criteria if criterion.slug in criteria],

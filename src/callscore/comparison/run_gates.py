@@ -16,9 +16,8 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.file import GateEntry
 from callscore.config.gates import gate_checks
 from callscore.config.regression import BaselineRuns
-from callscore.core.checks import CheckResult
 from callscore.core.run import ignore_event
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import CheckResult, Scorecard
 from callscore.engine.api_call import run_off_loop
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.runner.prepare import RunOptions, prepare

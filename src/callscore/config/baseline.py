@@ -17,9 +17,6 @@ FORMAT = 1
 DIGITS = 7
 """Digits of the contributions of single calls, used for the interval of a difference only."""
 
-PerCall = Mapping[str, Sequence[float]]
-"""By `final` or task, the contribution of each call to the score: jackknife pseudo-values."""
-
 
 class BaselineModel(msgspec.Struct, frozen=True):
     """One model of a baseline."""

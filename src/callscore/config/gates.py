@@ -14,10 +14,17 @@ from callscore.config.regression import (
     describe_calls_needed,
     regression_check,
 )
-from callscore.core.checks import CheckResult
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import ClaimLimits
-from callscore.core.scorecard import Cost, FinalScore, MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import (
+    CheckResult,
+    Cost,
+    FinalScore,
+    MetricScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
 from callscore.core.spec import TOLERANCE
 from callscore.core.task import SCENARIO
 from callscore.stats.power import more_calls_for_claim
@@ -94,16 +101,6 @@ class _Found(NamedTuple):
     is_lower_bound: bool = False
     limits: SureLimits | None = None
     """The limits of the value."""
-
-
-def check_gates(
-    card: Scorecard | None,
-    gates: Sequence[GateEntry],
-    coverage: float = 1.0,
-    baselines: BaselineRuns = NO_BASELINE,
-) -> None:
-    """Raise GateFailed if a gate fails, Inconclusive if none fails but one is undecided."""
-    raise_unless_passed(gate_checks(card, gates, coverage, baselines))
 
 
 def gate_checks(

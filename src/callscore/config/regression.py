@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from callscore.config.baseline import Baseline, BaselineModel
 from callscore.config.file import GateEntry
-from callscore.core.checks import CheckResult
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import CheckResult, Scorecard
 from callscore.core.signature import changes_between
 from callscore.core.spec import TOLERANCE
 from callscore.report.numbers import show_count

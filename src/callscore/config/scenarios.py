@@ -138,9 +138,9 @@ def scenario_settings(
     )
 
 
-def with_protocol_settings(model: ModelSpec, settings: ScenarioSettings) -> ModelSpec:
+def with_protocol_settings(model: ModelSpec) -> ModelSpec:
     """The model with the public runner's temperature, unless the file gives one        Q48"""
-    if not settings.is_public or model.provider in OFFLINE:
+    if model.provider in OFFLINE:
         return model
     stated: dict[str, Any]
     if _WITHOUT_TEMPERATURE in model.model:

@@ -7,8 +7,9 @@ CallscoreError                exit code
 ├── MissingExtra          2   an optional dependency is not installed
 ├── GateFailed            1   a configured gate or threshold was not met
 ├── Inconclusive          3   a gate or a required completeness cannot be decided
-└── StoreError            4   the store cannot be written; work stops at once
-    └── OutputError       4   … in an output file: replies are still stored
+├── StoreError            4   the store cannot be written; work stops at once
+│   └── OutputError       4   … in an output file: replies are still stored
+└── WorkerLost           70   a process that computes was killed twice on the same block
 
 Any other exception is a bug; the exit code is 70.
 A failing model or judge raises no error: it becomes a `Failed` value.
@@ -91,6 +92,12 @@ class StoreError(CallscoreError):
 
 class OutputError(StoreError):
     """An output file cannot be written; the store still works."""
+
+
+class WorkerLost(CallscoreError):
+    """A process that computes was killed twice on the same block."""
+
+    exit_code = 70
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:

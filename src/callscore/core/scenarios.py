@@ -154,6 +154,8 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     """The rows of the scorecard → the result file in the format of the suite."""
     judging: Sequence[Mapping[str, Any]] = ()
     warnings: Sequence[str] = ()
+    origin: str = ""
+    """The provider, if no model was asked: `simulated`."""
 
 
 class ScenarioExport(NamedTuple):
@@ -278,6 +280,8 @@ class RunData(NamedTuple):
     """Model → notes on how its requests differ from the protocol."""
     directory: Callable[[str], str]
     """Model → `directory` of its result file (C-121)."""
+    origins: Mapping[str, str] = {}
+    """By model that was not asked, its provider: `simulated`."""
 
 
 class ScenarioCases(Protocol):
@@ -373,6 +377,10 @@ class ScenarioSuite(Protocol):
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
     ) -> ScenarioCheck:
         """Read every scenario like a run, without stopping at the first problem."""
+        ...
+
+    def read_result(self, document: Json) -> tuple[str, ScenarioScore]:
+        """The model of a result file, and its scenarios again; raises DataError."""
         ...
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:

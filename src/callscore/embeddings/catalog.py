@@ -136,6 +136,12 @@ class Router:
         """The name of the measure that compares this reference, if it is not LaBSE or mUSE."""
         return self._embedders[self._choose(reference, lang)].substitute(reference, lang)
 
+    def forget(self) -> None:
+        """Drop the vectors of all embedders."""
+        for embedder in self._embedders:
+            if isinstance(embedder, CosineEmbedder):
+                embedder.forget()
+
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:

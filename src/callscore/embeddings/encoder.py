@@ -135,6 +135,10 @@ class CosineEmbedder:
         """The name of the encoder, unless the framework names it        C-68"""
         return None if self._encoder.is_official else self.name
 
+    def forget(self) -> None:
+        """Drop all vectors; a text is then encoded again, perhaps with other texts."""
+        self._units.clear()
+
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:

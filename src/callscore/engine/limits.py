@@ -311,38 +311,6 @@ class RateLimiter:
             self._timer = None
 
 
-class Slots:
-    """The workers of a model that prepare or send a request: as many as may be in flight.
-
-    A worker that stores a reply has left: another one sends while the commit takes its time.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._inside: set[asyncio.Task[None] | None] = set()
-        self._waiters: deque[asyncio.Future[None]] = deque()
-
-    async def enter(self) -> None:
-        """Wait for a slot; this task has it until it leaves."""
-        while len(self._inside) >= self._most:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
-        self._inside.add(asyncio.current_task())
-
-    def leave(self) -> None:
-        """Give the slot of this task to the next one; does nothing if it has left."""
-        task = asyncio.current_task()
-        if task not in self._inside:
-            return
-        self._inside.discard(task)
-        while self._waiters:
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-
-
 class Budget:
     """Never reserves more than the limit, counting requests in flight at their maximum cost."""
 

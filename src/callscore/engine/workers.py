@@ -24,8 +24,6 @@ from callscore.engine.retry import RetryingClient, stop_failure
 from callscore.engine.workload import EngineOptions, ModelQueue, Workload
 
 Result = Reply | Failed | None
-WORKERS_PER_SLOT = 2
-"""One sends a request while another stores a reply."""
 
 
 async def generate(
@@ -78,11 +76,11 @@ class _Run:
         """The requests in flight by key, with their future results."""
 
     async def carry_out(self, queues: Sequence[ModelQueue]) -> None:
-        """Run the workers of every model; there is no other queue."""
+        """Run one worker per concurrent request; there is no other queue."""
         workers = [
             asyncio.create_task(self._work(queue))
             for queue in queues
-            for _ in range(min(WORKERS_PER_SLOT * queue.spec.limits.concurrency, queue.total))
+            for _ in range(min(queue.spec.limits.concurrency, queue.total))
         ]
         watchers = [
             asyncio.create_task(self._stop_on_request(workers, queues)),
@@ -125,14 +123,10 @@ class _Run:
 
     async def _work(self, queue: ModelQueue) -> None:
         while not self._stop.requested:
-            await queue.slots.enter()
-            try:
-                work = next(queue.work, None)
-                if work is None:
-                    return
-                await self._settle(queue, work)
-            finally:
-                queue.slots.leave()
+            work = next(queue.work, None)
+            if work is None:
+                return
+            await self._settle(queue, work)
             self._client.sending.discard(asyncio.current_task())
 
     async def _settle(self, queue: ModelQueue, work: Work) -> None:
@@ -178,7 +172,8 @@ class _Run:
         """Send a request, and store its result."""
         result = await self._client.send(queue, work)
         if isinstance(result, CachedReply):
-            queue.slots.leave()
+            # The slot is held until the reply is durable: a worker that sent meanwhile would
+            # double what a kill makes us pay again (R-01).
             await self._ledger.keep(_item(work, paid=True), result)
             self._emit(queue, Completed(work, result.reply, attempts=result.attempts))
             return result.reply

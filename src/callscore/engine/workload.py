@@ -12,7 +12,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import ConfigError
 from callscore.core.provider import Provider, ProviderRequest
 from callscore.core.run import Completed, ModelSpec, ModelSummary, Progress, Work
-from callscore.engine.limits import Budget, Pause, RateLimiter, SharedLimits, Slots
+from callscore.engine.limits import Budget, Pause, RateLimiter, SharedLimits
 
 SOON = 0.1
 """The share of the attempt's deadline within which a local server should answer all requests."""
@@ -133,7 +133,6 @@ class ModelQueue:
         self.limiter = RateLimiter(
             planned.spec.limits, pause, attempt_s * SOON if planned.is_local else None
         )
-        self.slots = Slots(planned.spec.limits.concurrency)
         self.stop_reason: str | None = None
         self.out_of_budget = False
         self._failures_in_a_row = 0

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.case import Case
 from callscore.core.errors import DataError, nearest
 from callscore.core.suite import Suite, names_in
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-from callscore.store.files import Block, Line, Source, blocks_of, lines_in, lines_of
+from callscore.evaluate.case_blocks import BlockPlan, CaseBlock
+from callscore.store.files import Block, Line, LineStart, Source, blocks_of, lines_in, lines_of
 from callscore.store.input_records import (
     canonical_case,
     read_case,
@@ -122,20 +124,27 @@ def duplicate_id(case_id: str, line: Line) -> DataError:
 class CaseIndex:
     """The id of every case in the files with its position, selected or not, and their tasks."""
 
-    def __init__(self, config: ScoreConfig) -> None:
+    def __init__(self, config: ScoreConfig, size: BlockSize = BLOCK) -> None:
         self.positions: dict[str, int] = {}
         self.tasks: set[str] = set()
         """The tasks with cases in the files, before a limit        C-82"""
-        for block in blocks_of(config.case_sources):
-            heads = read_case_heads(block.lines)
-            ids = [head.id for head in heads]
-            if ids and len(set(ids)) == len(ids) and self.positions.keys().isdisjoint(ids):
-                self.positions.update(zip(ids, count(len(self.positions))))
-                self.tasks.update({head.task for head in heads})
-            else:
-                self._add_one_by_one(block, allow_bad_cases=config.allow_bad_cases)
+        self.plan = BlockPlan(config, size)
+        for number, source in enumerate(config.case_sources):
+            for block in blocks_of([source]):
+                self._add(number, block, allow_bad_cases=config.allow_bad_cases)
 
-    def _add_one_by_one(self, block: Block, *, allow_bad_cases: bool) -> None:
+    def _add(self, source: int, block: Block, *, allow_bad_cases: bool) -> None:
+        heads = read_case_heads(block.lines)
+        ids = [head.id for head in heads]
+        if ids and len(set(ids)) == len(ids) and self.positions.keys().isdisjoint(ids):
+            tasks = [head.task for head in heads]
+            self.plan.add_all(source, block, tasks, len(self.positions))
+            self.positions.update(zip(ids, count(len(self.positions))))
+            self.tasks.update(tasks)
+        else:
+            self._add_one_by_one(source, block, allow_bad_cases=allow_bad_cases)
+
+    def _add_one_by_one(self, source: int, block: Block, *, allow_bad_cases: bool) -> None:
         for line in lines_in(block):
             try:
                 head = read_case_head(line)
@@ -145,6 +154,8 @@ class CaseIndex:
                 if not allow_bad_cases:
                     raise
                 continue
+            start = LineStart(source, line.number, line.offset)
+            self.plan.add(head.task, start, len(self.positions))
             self.positions[head.id] = len(self.positions)
             self.tasks.add(head.task)
 
@@ -177,6 +188,12 @@ class Contradictions:
     def __init__(self) -> None:
         self._cases = 0
         self._first: DataError | None = None
+
+    def __iadd__(self, later: Contradictions) -> Contradictions:
+        """Add those of later cases."""
+        self._cases += later._cases
+        self._first = self._first or later._first
+        return self
 
     def check(self, loaded: LoadedCase, line: Line) -> None:
         """Check the reference of one case."""
@@ -226,9 +243,12 @@ class CaseFeed(Protocol):
 class CaseReader:
     """The selected cases of a job, read and checked one at a time."""
 
-    def __init__(self, config: ScoreConfig) -> None:
+    is_checked = False
+
+    def __init__(self, config: ScoreConfig, size: BlockSize = BLOCK) -> None:
         self._config = config
-        index = CaseIndex(config)
+        index = CaseIndex(config, size)
+        self.plan = index.plan
         self.positions: Mapping[str, int] = index.positions
         self.tasks: Collection[str] = selected_tasks(config, index.tasks)
         self._tasks = tasks_for(config)
@@ -269,4 +289,68 @@ class CaseReader:
                 self._contradictions.check(loaded, line)
                 indexed = IndexedCase(position, line, loaded)
                 indexed.add_to(self._hash)
+                yield indexed
+
+    def join(self, content: bytes, contradictions: Contradictions) -> None:
+        """Add the cases of the next block, which were read elsewhere."""
+        self._hash.update(content)
+        self._contradictions += contradictions
+
+
+class DividedFeed(CaseFeed, Protocol):
+    """The cases of a job that several processes read, a block each."""
+
+    @property
+    def plan(self) -> BlockPlan:
+        """Where the blocks begin."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether every case was read before, so that blocks are read faster."""
+
+    def join(self, content: bytes, contradictions: Contradictions) -> None:
+        """Add the cases of the next block, which were read elsewhere."""
+
+
+class BlockReader:
+    """The selected cases of one block, read one at a time."""
+
+    def __init__(
+        self,
+        config: ScoreConfig,
+        tasks: Mapping[str, Task[Any, Any]],
+        block: CaseBlock,
+        *,
+        is_checked: bool,
+        keeps_content: bool,
+    ) -> None:
+        self._config = config
+        self._tasks = tasks
+        self._block = block
+        self._is_checked, self._keeps_content = is_checked, keeps_content
+        self._content: list[bytes] = []
+        self.found = Contradictions()
+
+    @property
+    def content(self) -> bytes:
+        """The content of the cases that were read        C-132"""
+        return b"".join(self._content)
+
+    def update(self, data: bytes, /) -> None:
+        """Keep the content of a case, which is hashed where the blocks join."""
+        self._content.append(data)
+
+    def __iter__(self) -> Iterator[IndexedCase]:
+        """Read the lines of the block once."""
+        config, block = self._config, self._block
+        for position, line in zip(
+            range(block.first, block.end), lines_of(config.case_sources, block.start), strict=False
+        ):
+            checked = self._is_checked and not self._keeps_content
+            loaded = load_case(line, self._tasks, checked=checked)
+            if not config.tasks or loaded.case.task in config.tasks:
+                indexed = IndexedCase(position, line, loaded)
+                if not self._is_checked:
+                    self.found.check(loaded, line)
+                    indexed.add_to(self)
                 yield indexed

@@ -14,13 +14,12 @@ from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.verdict_rules import DOCUMENT
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
+from callscore.store.address import StoreAddress
 from callscore.suites.registry import default_suite
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from callscore.evaluate.judge_client import JudgeCalls
-    from callscore.judges.prompt import Asking
+    from callscore.judges.judge_prompt import Asking
 
 
 @contextmanager
@@ -88,7 +87,7 @@ def _models(
     ]
     models = [spec.model for spec in specs]
     if specs[0].style == DOCUMENT:
-        from callscore.judges.document import DocumentJudge
+        from callscore.judges.document_judge import DocumentJudge
         from callscore.judges.llm import Sender
 
         framework = default_suite().verdict_rules.framework_judge()
@@ -99,12 +98,12 @@ def _models(
 
 def _asking(spec: JudgeSpec) -> Asking:
     """How the items of a case are put into the requests to a judge."""
-    from callscore.judges.prompt import MOST_ITEMS, Asking
+    from callscore.judges.judge_prompt import MOST_ITEMS, Asking
 
     return Asking(spec.items_per_request or MOST_ITEMS, spec.seed)
 
 
-def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
+def _own_calls(store: StoreAddress | None, stack: ExitStack) -> JudgeCalls:
     """Requests without a run, with their replies in a store."""
     from callscore.evaluate.judge_client import JudgeCalls
     from callscore.store.address import open_store
@@ -129,7 +128,7 @@ def _embedder(choice: str | Embedder | ModelSpec, online: ClientPool) -> Embedde
 
 def _embedding_model(spec: ModelSpec, online: ClientPool) -> Embedder:
     from callscore.embeddings.catalog import with_chrf_fallback
-    from callscore.embeddings.http import HttpEncoder
+    from callscore.embeddings.http_encoder import HttpEncoder
 
     server = online.embedding_server(spec)
     return with_chrf_fallback(HttpEncoder(spec.model, server.host, server.post))

@@ -51,7 +51,11 @@ CHRF = "lexical:chrf"
 
 
 class JudgingCost(msgspec.Struct):
-    """Counts and cost of judging so far, without the evaluated models (C-83)."""
+    """Counts and cost of judging so far, without the evaluated models (C-83).
+
+    It adds up whole numbers, answer by answer, and keeps flips and audits by call. `Judging` is
+    what a card shows of it in the end: shares, intervals and names, which do not add up.
+    """
 
     items: int = 0
     verdicts: int = 0
@@ -106,6 +110,26 @@ class JudgingCost(msgspec.Struct):
         for flag in judged.flags:
             self.flags[flag] = self.flags.get(flag, 0) + 1
 
+    def __iadd__(self, other: JudgingCost) -> JudgingCost:
+        """Add other requests; every sum is exact, so their order does not matter."""
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.cost_units is not None:
+            self.cost_units = (self.cost_units or 0) + other.cost_units
+        for counts, more in (
+            (self.substituted, other.substituted),
+            (self.flags, other.flags),
+            (self.unusable, other.unusable),
+        ):
+            for key, number in more.items():
+                counts[key] = counts.get(key, 0) + number
+        for call, (flipped, rejudged) in other.flips.items():
+            own = self.flips.get(call, (0, 0))
+            self.flips[call] = (own[0] + flipped, own[1] + rejudged)
+        for call, audit in other.audits.items():
+            self.audits[call] = self.audits.get(call, Audit()) + audit
+        return self
+
     @property
     def audit(self) -> Audit:
         """The audits of all calls."""
@@ -115,6 +139,20 @@ class JudgingCost(msgspec.Struct):
     def cost_usd(self) -> float | None:
         """The known part of the cost of judging; None if nothing is known."""
         return None if self.cost_units is None else self.cost_units / UNITS_PER_DOLLAR
+
+
+_SUMS = (
+    *("items", "verdicts", "requests", "input_tokens", "output_tokens", "disputed", "rejudged"),
+    *("flipped", "failed", "similarities", "stored"),
+)
+
+
+class JudgedBlock(msgspec.Struct, frozen=True):
+    """What judging the cases of a block has cost, and what the reader should know."""
+
+    spent: JudgingCost
+    caveats: set[str]
+    why_failed: str | None
 
 
 def author_name(signature: str) -> str:
@@ -234,8 +272,29 @@ class JudgeRunner:
                 " 'callscore[labse]'` and its weights, or a server (docs/embeddings.md)"
             )
 
+    def begin_block(self) -> None:
+        """Forget vectors of earlier blocks: texts that are encoded together change each other in
+        the last digit, so a block must not depend on the blocks before it.
+        """
+        if callable(forget := getattr(self.embedder, "forget", None)):
+            forget()
+
+    def take_block(self) -> JudgedBlock:
+        """What was judged since the last call."""
+        found = JudgedBlock(self.spent, self.caveats, self.why_failed)
+        self.spent, self.caveats, self.why_failed = JudgingCost(), set(), None
+        return found
+
+    def join(self, block: JudgedBlock) -> None:
+        """Add what was judged in another process."""
+        self.spent += block.spent
+        self.caveats |= block.caveats
+        if block.why_failed is not None:
+            self.why_failed = min(self.why_failed or block.why_failed, block.why_failed)
+
     async def close(self) -> None:
         """Close connections."""
+        self._room = None  # it belongs to the event loop that ends
         for close in self._closing:
             await close()
 

@@ -36,7 +36,9 @@ def with_whole_scores(
 
 def uncited_scores(case: Case, parsed: ParsedReply) -> set[str]:
     """A flag for every record that cites what is neither a field nor found        C-100"""
-    from callscore.judges.document import is_cited  # imported only for scores of whole metrics
+    from callscore.judges.document_judge import (
+        is_cited,  # imported only for scores of whole metrics
+    )
 
     output = as_json(parsed.reply)
     return {

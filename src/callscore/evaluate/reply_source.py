@@ -31,12 +31,22 @@ CaseReplies = Mapping[str, Mapping[int, Reply | Failed]]
 class ReplySource(Protocol):
     """Provides the replies of the models; a run has one that reads its journal."""
 
-    models: Sequence[str]
-    labels: Mapping[str, str]
-    """The label of a provider that is not a real model."""
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of the models."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The label of a provider that is not a real model."""
+        ...
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every reply to a case; `position` is its number among all cases."""
+        ...
+
+    def between(self, first: int, end: int) -> ReplySource:
+        """The replies to the cases from position `first` to before `end`, for another process."""
         ...
 
     def close(self) -> None:
@@ -49,6 +59,10 @@ class EmbeddedReplies:
 
     models: Sequence[str] = (EMBEDDED_MODEL,)
     labels: Mapping[str, str] = {}
+
+    def between(self, first: int, end: int) -> EmbeddedReplies:
+        """The same: every case has its own reply."""
+        return self
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """The `model_output` of the case."""
@@ -71,6 +85,10 @@ class RecordedReplies:
     def __init__(self, lines: LinesByKey, models: Sequence[str]) -> None:
         self._lines = lines
         self.models = models
+
+    def between(self, first: int, end: int) -> RecordedReplies:
+        """The outputs for the cases from position `first` to before `end`."""
+        return RecordedReplies(self._lines.between(first, end), self.models)
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every recorded output for the case; the same model and run twice is an error."""

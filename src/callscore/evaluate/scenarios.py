@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from callscore.core.judging import Judge, Judging, Verdict
 from callscore.core.run import JudgeSpec
 from callscore.core.scenarios import (
     GivenVerdict,
+    Json,
     OpenStep,
     RaceScorer,
     RecordedOutputs,
@@ -30,6 +31,7 @@ from callscore.evaluate.given_verdicts import verdict_record
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.metric_score import merge_strata
+from callscore.store.address import StoreAddress
 from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
@@ -139,7 +141,7 @@ class OutputsJob(msgspec.Struct, frozen=True):
     recorded: RecordedOutputs
     verdicts: Sequence[Path] = ()
     judge: str | Judge | tuple[JudgeSpec, ...] = "none"
-    store: Path | None = None
+    store: StoreAddress | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -195,12 +197,9 @@ def _judge_outputs(job: OutputsJob, scorer: ScenarioScorer) -> VerdictsByPart:
 
 
 def scenario_tallies(
-    scores: Mapping[str, ScenarioScore], origins: Mapping[str, str] = {}
+    scores: Mapping[str, ScenarioScore],
 ) -> ScoringResult:
-    """The scenarios of every model as one task; a row is the mean of the languages.
-
-    `origins` are the providers of models that were not asked, by model.
-    """
+    """The scenarios of every model as one task; a row is the mean of the languages."""
     return ScoringResult(
         tallies={model: {SCENARIO: merge_strata(score.tallies)} for model, score in scores.items()},
         dataset="+".join(dict.fromkeys(score.data for score in scores.values())),
@@ -208,9 +207,14 @@ def scenario_tallies(
         judges=[*dict.fromkeys(score.judge for score in scores.values() if score.judge)],
         skipped=(),
         unused_verdicts=0,
-        origins=origins,
+        origins={model: score.origin for model, score in scores.items() if score.origin},
         scenarios=scores,
     )
+
+
+def read_documents(documents: Iterable[Json]) -> ScoringResult:
+    """The scenarios in result files (document 001), added up again; raises DataError."""
+    return scenario_tallies(dict(map(scenario_suite().read_result, documents)))
 
 
 def restrict_to_language(tallied: ScoringResult, language: str) -> ScoringResult:

@@ -82,7 +82,6 @@ def _repeats(result: ScoringResult) -> str:
     return "+".join(map(str, found)) or "0"
 
 
-WIDTH_95 = 1.96
 LEAKS_SHOWN = 5
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -44,6 +45,7 @@ from callscore.suites.registry import Catalog
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[FiveKeyRecord], None]
 OnVerdict = Callable[[VerdictRecord], None]
+OnLines = Callable[[bytes], object]
 OnCase = Callable[[CaseView], None]
 
 LEAK = "leak:"
@@ -70,6 +72,14 @@ def ignore_progress(done: int, total: int) -> None:
     """Ignore progress."""
 
 
+class LineSinks(NamedTuple):
+    """Write lines of results, records and verdicts that are encoded already."""
+
+    results: OnLines | None = None
+    records: OnLines | None = None
+    verdicts: OnLines | None = None
+
+
 class Sinks(msgspec.Struct, frozen=True):
     """Where results, records and progress go, and the judge runner."""
 
@@ -82,6 +92,8 @@ class Sinks(msgspec.Struct, frozen=True):
     judge_runner: JudgeRunner | None = None
     on_case: OnCase | None = None
     """Receives every case with all its replies, for a report."""
+    lines: LineSinks | None = None
+    """Where the same lines go if other processes encode them; None if they cannot."""
 
 
 class Scorer:

@@ -7,7 +7,7 @@ their position.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ from callscore.evaluate.reply_measurer import ScoringOptions
 from callscore.evaluate.reply_source import CaseReplies, ReplySource, open_replies
 from callscore.evaluate.scorer import Scorer, Sinks
 from callscore.evaluate.substitutes import Substitutes
-from callscore.evaluate.sums import Tallies
+from callscore.evaluate.sums import Sums, Tallies
 from callscore.scorecard.final import check_weighted_tasks
 from callscore.scorecard.floors import DataFloors
 
@@ -102,68 +102,136 @@ class ScoringResult(msgspec.Struct, frozen=True):
 OnScoringResult = Callable[[ScoringResult], None]
 
 
+class ScoringInputs(msgspec.Struct):
+    """What is scored besides the cases, each indexed once by the position of its case."""
+
+    source: ReplySource
+    cases: int
+    """All cases of the files, selected or not."""
+    given: VerdictIndex = msgspec.field(default_factory=VerdictIndex)
+    labels: LabelIndex = msgspec.field(default_factory=LabelIndex)
+
+    def close(self) -> None:
+        """Close the files."""
+        self.source.close()
+        for lines in (self.given.lines, self.labels.lines):
+            if lines is not None:
+                lines.close()
+
+
+def index_inputs(
+    config: ScoreConfig,
+    feed: CaseFeed,
+    judge_runner: JudgeRunner | None,
+    source: ReplySource | None = None,
+) -> ScoringInputs:
+    """Read replies, verdicts and labels once; raises DataError with file, line and case."""
+    ids = feed.positions
+    if not ids:
+        raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
+    check_weighted_tasks(config.weights, feed.tasks)
+    source = source or open_replies(config, ids)
+    _check_costs(config, source.models)
+    inputs = ScoringInputs(source, len(ids))
+    if config.verdicts:
+        inputs.given = index_verdicts(config, ids, source.models)
+        refuse_mixture(inputs.given, judge_runner)
+    if config.labels:
+        inputs.labels = index_labels(config, ids, source.models)
+    config.catalog.check_settings()
+    return inputs
+
+
+def open_pass(
+    config: ScoreConfig,
+    sinks: Sinks,
+    source: ReplySource | None = None,
+    feed: CaseFeed | None = None,
+    blocks: BlockSize = BLOCK,
+) -> ScoringPass:
+    """A pass over replies of `source` and cases of `feed`; by default those of the files."""
+    feed = feed or CaseReader(config, blocks)
+    inputs = index_inputs(config, feed, sinks.judge_runner, source)
+    return ScoringPass(config, sinks, feed, inputs, blocks)
+
+
+def scoring_result(
+    feed: CaseFeed,
+    inputs: ScoringInputs,
+    sums: Sums,
+    floors: DataFloors,
+    substitutes: Substitutes,
+) -> ScoringResult:
+    """The result of all cases; their feed has come to its end."""
+    return ScoringResult(
+        tallies=sums.tallies,
+        dataset=feed.digest,
+        tasks=feed.tasks,
+        judges=sorted(inputs.given.judges),
+        skipped=feed.skipped,
+        unused_verdicts=inputs.given.unused,
+        origins=inputs.source.labels,
+        by_code=inputs.given.by_code,
+        floors=floors.found(),
+        contradicted=feed.contradictions,
+        leaks=sums.leaks,
+        measured_by=substitutes.names(),
+        judged=sums.judged,
+        labels=inputs.labels.summary(),
+        uncited=sums.uncited,
+    )
+
+
+def new_scorer(
+    config: ScoreConfig, inputs: ScoringInputs, sinks: Sinks, blocks: BlockSize = BLOCK
+) -> Scorer:
+    """Scores replies by the config and the kinds of verdicts in its files."""
+    given, judge_runner = inputs.given, sinks.judge_runner
+    estimates = {**config.estimates, **given.estimates}
+    whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
+    has_judge = judge_runner is not None and judge_runner.judge is not None
+    options = ScoringOptions(
+        estimates=bool(estimates),
+        substitutes=Substitutes(judge_runner, estimates, whole=whole),
+        benchmarks=config.benchmarks or given.on_benchmarks,
+        has_judge=judge_runner is not None,
+        intervals=config.intervals,
+        labelled=inputs.labels.metrics,
+        ranges=given.worded or given.whole or has_judge,
+        whole=whole,
+    )
+    source = inputs.source
+    flags = {model: _common_flags(model, source, judge_runner) for model in source.models}
+    return Scorer(config.catalog, flags, sinks, options, blocks)
+
+
 PendingCase = tuple[IndexedCase, ParsedCase, "Task[JudgedCase]"]
 
 
-class ScoringPass:
+class CasePass:
     """Scores cases in the order of the case files; can be paused and continued."""
 
     def __init__(
         self,
         config: ScoreConfig,
         sinks: Sinks,
-        source: ReplySource | None = None,
-        feed: CaseFeed | None = None,
+        cases: Iterable[IndexedCase],
+        inputs: ScoringInputs,
         blocks: BlockSize = BLOCK,
     ) -> None:
-        """Replies come from `source`, cases from `feed`; by default from the config's files."""
-        self._feed = feed or CaseReader(config)
-        self._ids = self._feed.positions
-        if not self._ids:
-            raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
-        check_weighted_tasks(config.weights, self._feed.tasks)
-        self._source = source or open_replies(config, self._ids)
-        _check_costs(config, self._source.models)
+        self._inputs, self._blocks = inputs, blocks
         self._judge_runner = sinks.judge_runner
         if sinks.judge_runner is not None:
-            sinks.judge_runner.expect(len(self._ids))
-        self._given = VerdictIndex()
-        if config.verdicts:
-            self._given = index_verdicts(config, self._ids, self._source.models)
-            refuse_mixture(self._given, sinks.judge_runner)
-        self._labels = LabelIndex()
-        if config.labels:
-            self._labels = index_labels(config, self._ids, self._source.models)
+            sinks.judge_runner.expect(inputs.cases)
+        self._is_computed = not config.sends_requests
         self._progress = sinks.progress
-        self._catalog = config.catalog
-        self._catalog.check_settings()
-        self._floors = DataFloors(self._catalog.formula, len(self._ids))
-        self._cases = iter(self._feed)
+        self._cases = iter(cases)
         self._next = next(self._cases, None)
-        if self._next is None and self._feed.skipped:
-            raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
-        flags = {
-            model: _common_flags(model, self._source, sinks.judge_runner)
-            for model in self._source.models
-        }
-        self._scorer = Scorer(self._catalog, flags, sinks, self._options(config, sinks), blocks)
+        self._scorer = new_scorer(config, inputs, sinks, blocks)
 
-    def _options(self, config: ScoreConfig, sinks: Sinks) -> ScoringOptions:
-        """How the replies are scored, by the config and the kinds of verdicts in its files."""
-        given, judge_runner = self._given, sinks.judge_runner
-        estimates = {**config.estimates, **given.estimates}
-        whole = given.whole or (judge_runner is not None and judge_runner.judges_whole)
-        has_judge = judge_runner is not None and judge_runner.judge is not None
-        return ScoringOptions(
-            estimates=bool(estimates),
-            substitutes=Substitutes(judge_runner, estimates, whole=whole),
-            benchmarks=config.benchmarks or given.on_benchmarks,
-            has_judge=judge_runner is not None,
-            intervals=config.intervals,
-            labelled=self._labels.metrics,
-            ranges=given.worded or given.whole or has_judge,
-            whole=whole,
-        )
+    def count_floor(self, indexed: IndexedCase) -> None:
+        """Count a case for the floors."""
+        raise NotImplementedError
 
     @property
     def next_id(self) -> str | None:
@@ -186,67 +254,46 @@ class ScoringPass:
         self.score(cases)
         return len(cases)
 
-    def finish(self) -> ScoringResult:
-        """Score the remaining cases; returns the tallies of all."""
+    def score_all(self) -> None:
+        """Score the remaining cases."""
         if self._judge_runner is not None and self._next is not None:
             import asyncio  # only a judge or an embedder needs an event loop
 
             asyncio.run(self.judge_all(self._judge_runner))
         while cases := list(islice(iter(self._take_next, None), BATCH)):
             self.score(cases)
-        sums = self._scorer.finish()
-        return ScoringResult(
-            tallies=sums.tallies,
-            dataset=self._feed.digest,
-            tasks=self._feed.tasks,
-            judges=sorted(self._given.judges),
-            skipped=self._feed.skipped,
-            unused_verdicts=self._given.unused,
-            origins=self._source.labels,
-            by_code=self._given.by_code,
-            floors=self._floors.found(),
-            contradicted=self._feed.contradictions,
-            leaks=sums.leaks,
-            measured_by=self._scorer.substitutes.names(),
-            judged=sums.judged,
-            labels=self._labels.summary(),
-            uncited=sums.uncited,
-        )
 
     def close(self) -> None:
         """Close the files."""
-        self._source.close()
-        for lines in (self._given.lines, self._labels.lines):
-            if lines is not None:
-                lines.close()
+        self._inputs.close()
 
     def _take_next(self) -> IndexedCase | None:
         indexed, self._next = self._next, next(self._cases, None)
         if indexed is not None:
-            self._floors.add(indexed.loaded.task, indexed.loaded.reference)
+            self.count_floor(indexed)
         return indexed
 
     def _replies(self, indexed: IndexedCase) -> CaseReplies:
-        return self._source.replies(indexed.position, indexed.loaded.case)
+        return self._inputs.source.replies(indexed.position, indexed.loaded.case)
 
     def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
         """Parse the replies to a case; look up verdicts and labels from files."""
         given, labels = (
             read_verdicts(lines.lines(indexed.position)) if lines is not None else NOTHING_GIVEN
-            for lines in (self._given.lines, self._labels.lines)
+            for lines in (self._inputs.given.lines, self._inputs.labels.lines)
         )
         parsed = self._scorer.parse(indexed.loaded, replies, given, labels)
         if given:
-            self._given.unused += _count_unused(given, parsed, replies)
+            self._inputs.given.unused += _count_unused(given, parsed, replies)
         if labels:
-            self._labels.unused += _count_unused(labels, parsed, replies)
+            self._inputs.labels.unused += _count_unused(labels, parsed, replies)
         return parsed
 
     async def measure_case(
         self, indexed: IndexedCase, replies: CaseReplies, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
         """Measure one case on its own; nothing is written or added to the tallies."""
-        lines = self._given.lines
+        lines = self._inputs.given.lines
         given = read_verdicts(lines.lines(indexed.position)) if lines else NOTHING_GIVEN
         parsed = self._scorer.parse(indexed.loaded, replies, given)
         judged = NOT_JUDGED if judge_runner is None else await judge_case(parsed, judge_runner)
@@ -268,7 +315,7 @@ class ScoringPass:
     def _add(self, cases: Sequence[IndexedCase], measured: Sequence[MeasuredCase]) -> None:
         self._scorer.add(measured)
         if cases:
-            self._progress(cases[-1].position + 1, len(self._ids))
+            self._progress(cases[-1].position + 1, self._inputs.cases)
 
     async def judge_all(
         self, judge_runner: JudgeRunner, until_ready: UntilReady | None = None
@@ -277,8 +324,14 @@ class ScoringPass:
         import asyncio
 
         waiting: deque[PendingCase] = deque()
+        taken = 0
         try:
             while (indexed := self._next) is not None:
+                if self._is_computed and taken % self._blocks.cases == 0:
+                    while waiting:
+                        await self._settle_some(waiting)
+                    judge_runner.begin_block()
+                taken += 1
                 if until_ready is not None:
                     await until_ready(indexed.loaded.case.id)
                 self._take_next()
@@ -303,6 +356,39 @@ class ScoringPass:
             waiting.popleft()
         measured = [self._scorer.measure(parsed, judged.result()) for _, parsed, judged in ready]
         self._add([indexed for indexed, _, _ in ready], measured)
+
+
+class ScoringPass(CasePass):
+    """A pass over all cases of a job."""
+
+    def __init__(
+        self,
+        config: ScoreConfig,
+        sinks: Sinks,
+        feed: CaseFeed,
+        inputs: ScoringInputs,
+        blocks: BlockSize = BLOCK,
+    ) -> None:
+        self._feed = feed
+        self._floors = DataFloors(config.catalog.formula, inputs.cases)
+        super().__init__(config, sinks, feed, inputs, blocks)
+        if self._next is None and feed.skipped:
+            raise DataError(f"no usable case is left, for example: {feed.skipped[0]}")
+
+    def count_floor(self, indexed: IndexedCase) -> None:
+        """Count a case for the floors, if it is due."""
+        self._floors.add(indexed.loaded.task, indexed.loaded.reference)
+
+    def finish(self) -> ScoringResult:
+        """Score the remaining cases; returns the tallies of all."""
+        self.score_all()
+        return scoring_result(
+            self._feed,
+            self._inputs,
+            self._scorer.finish(),
+            self._floors,
+            self._scorer.substitutes,
+        )
 
 
 def _check_costs(config: ScoreConfig, models: Sequence[str]) -> None:

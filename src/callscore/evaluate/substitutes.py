@@ -32,6 +32,7 @@ class Marks(NamedTuple):
 
 
 NO_MARKS = Marks(NONE, NONE)
+SubstituteCounts = tuple[Mapping[str, Counter[str]], Counter[str]]
 
 
 class Substitutes:
@@ -53,6 +54,17 @@ class Substitutes:
         self._whole = whole
         self._served: dict[str, Counter[str]] = {}
         self._cases: Counter[str] = Counter()
+
+    @property
+    def counts(self) -> SubstituteCounts:
+        """By metric, the cases that each substitute served, and all cases."""
+        return self._served, self._cases
+
+    def join(self, counts: SubstituteCounts) -> None:
+        """Add the counts of later cases."""
+        for metric, served in counts[0].items():
+            self._served.setdefault(metric, Counter()).update(served)
+        self._cases.update(counts[1])
 
     def of_case(self, loaded: LoadedCase, layer: BenchmarkLayer | None, of_case: Verdicts) -> Marks:
         """The metrics of a case that a substitute serves, whatever the replies are        C-125"""

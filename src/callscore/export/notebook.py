@@ -11,13 +11,13 @@ from typing import Any
 from callscore.core.comparison import Comparison
 from callscore.core.errors import MissingExtra, UsageError, nearest
 from callscore.core.scorecard import Scorecard
-from callscore.report import comparison as cells
+from callscore.report import comparison_text as cells
 from callscore.report.cells import TONES
 from callscore.report.html.card_sections import rank_bands_of
-from callscore.report.html.decision import first_screen, statement_list
+from callscore.report.html.first_screen import first_screen, statement_list
 from callscore.report.html.page import style_sheet
 from callscore.report.html.parts import chip, collapsible, row, table
-from callscore.report.html.scorecard import scorecard_table
+from callscore.report.html.scorecard_section import scorecard_table
 from callscore.report.markup import tag
 from callscore.report.safe_text import plain
 from callscore.report.svg.cost_quality import cost_quality_points, draw_cost_quality

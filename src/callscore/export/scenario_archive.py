@@ -229,9 +229,9 @@ class ArchivedScenarios:
             names,
             lambda model: (),
             lambda model: model,
+            {model.name: model.provider for model in self._models if model.provider in OFFLINE},
         )
-        labels = {model.name: model.provider for model in self._models if model.provider in OFFLINE}
-        return scenario_tallies(cases.scorer(data).scores(self._judged(), sinks), labels)
+        return scenario_tallies(cases.scorer(data).scores(self._judged(), sinks))
 
     def _judged(self) -> VerdictsByPart:
         by_part: dict[tuple[str, str], dict[tuple[str, int, str], Verdict]] = {}

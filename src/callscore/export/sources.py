@@ -14,12 +14,13 @@ from callscore.app import NO_FILES, OutputPaths, score_files
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
 from callscore.core.case import Case, Prompt
-from callscore.core.errors import UsageError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.cases import NamesInData
-from callscore.evaluate.scenarios import OutputsJob
-from callscore.evaluate.scorecards import add_rows
+from callscore.evaluate.scenarios import OutputsJob, read_documents
+from callscore.evaluate.scorecards import add_rows, scorecard
 from callscore.evaluate.scorer import OnProgress, ignore_progress
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.export.provenance import (
@@ -34,7 +35,7 @@ from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
-from callscore.store.address import open_store
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
 from callscore.store.run_records import RunRecord
@@ -51,16 +52,18 @@ class SourceRequest(msgspec.Struct, frozen=True):
 
     target: str
     """The id of a run, an eval file (for its newest run), or a scorecard in JSON."""
-    store: Path | None = None
+    store: StoreAddress | None = None
     eval_file: Path | None = None
     """The eval file of the run, if the store does not name it or the file was moved."""
     run: int | None = None
     """A run of the eval file other than the newest."""
     decide: Mapping[str, Any] = {}
     """What the recommended model is chosen by, if not as in the file (C-138)."""
+    workers: Workers = ONE_PROCESS
+    """How many processes score a stored run again."""
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> list[StoreAddress]:
         """The input files, which a report must not overwrite."""
         named = None if self.target.isdecimal() else Path(self.target)
         return [path for path in (named, self.store, self.eval_file) if path is not None]
@@ -88,13 +91,16 @@ def _read_as(source: ReportSource, decide: Decide) -> ReportSource:
 def _open_target(request: SourceRequest) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
-        with run_source(int(target), request.store or DEFAULT_STORE, request.eval_file) as source:
+        store = request.store or DEFAULT_STORE
+        with run_source(int(target), store, request.eval_file, request.workers) as source:
             yield source
     elif Path(target).suffix.lower() in (".yaml", ".yml"):
         config = load_eval(Path(target), request.store)
         run_id = request.run or newest_run(config)
-        with run_source(run_id, config.store, config.path) as source:
+        with run_source(run_id, config.store, config.path, request.workers) as source:
             yield source
+    elif (request.workers.number or 1) > 1:
+        raise UsageError(f"{target}: a scorecard is not scored again; expected no --workers")
     else:
         yield card_source(Path(target))
 
@@ -106,29 +112,43 @@ def card_source(path: Path) -> ReportSource:
     if len(raw) > MAX_CARD_BYTES:
         raise UsageError(f"{path}: more than {MAX_CARD_BYTES} bytes; expected a scorecard in JSON")
     try:
-        card = msgspec.json.decode(raw, type=Scorecard)
-        documents = msgspec.json.decode(raw, type=_CardDocuments).orchestration
-    except DECODE_ERRORS as error:
+        card = _card_of_document(raw) or msgspec.json.decode(raw, type=Scorecard)
+    except (DataError, *DECODE_ERRORS) as error:
         raise UsageError(
             f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
             "that --json wrote"
         ) from None
+    documents = {} if isinstance(card.documents, msgspec.UnsetType) else card.documents
     return ReportSource(
         card, template_of(card), title_of(card), absent=[CARD_ONLY], documents=documents
     )
 
 
-class _CardDocuments(msgspec.Struct):
-    orchestration: dict[str, Any] = {}
+class _ResultFile(msgspec.Struct):
+    """What document 001 has, and no scorecard."""
+
+    detailed_results: msgspec.Raw = msgspec.Raw()
+    languages: msgspec.Raw = msgspec.Raw()
+
+
+def _card_of_document(raw: bytes) -> Scorecard | None:
+    """The scorecard of a result file of scenarios (document 001); None if it is no such file."""
+    found = msgspec.json.decode(raw, type=_ResultFile)
+    if not (bytes(found.detailed_results) or bytes(found.languages)):
+        return None
+    return scorecard(ScoreConfig(cases=()), read_documents([msgspec.json.decode(raw)]), None)
 
 
 @contextmanager
 def scored_source(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
+    config: ScoreConfig,
+    targets: OutputPaths = NO_FILES,
+    progress: OnProgress = ignore_progress,
+    workers: Workers = ONE_PROCESS,
 ) -> Iterator[ReportSource]:
     """Score the files of a config and yield the result; also writes the files in `targets`."""
     with DiskList(CaseView) as cases:
-        card = score_files(config, targets, progress, on_case=cases.add)
+        card = score_files(config, targets, progress, cases.add, workers)
         yield ReportSource(
             card,
             template_of(card),
@@ -153,11 +173,21 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
 
 
 @contextmanager
-def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
+def run_source(
+    run_id: int,
+    store: StoreAddress,
+    eval_file: Path | None = None,
+    workers: Workers = ONE_PROCESS,
+) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
     scored: list[ScoringResult] = []
     with DiskList(CaseView) as cases, StepCases() as steps:
-        options = RunOptions(on_case=cases.add, on_step=steps.add, on_scoring_result=scored.append)
+        options = RunOptions(
+            on_case=cases.add,
+            on_step=steps.add,
+            on_scoring_result=scored.append,
+            workers=workers,
+        )
         rescored = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(rescored.prepared, rescored.result, cases, steps)
         judged = {part: found for each in scored for part, found in each.judged_steps.items()}
@@ -179,7 +209,7 @@ class RescoredRun(NamedTuple):
 
 
 def rescore_run(
-    run_id: int, store: Path, eval_file: Path | None, options: RunOptions
+    run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
@@ -263,12 +293,12 @@ def newest_run(config: EvalConfig) -> int:
     return (same or runs)[0].id
 
 
-def _record(store: Path, run_id: int) -> RunRecord:
+def _record(store: StoreAddress, run_id: int) -> RunRecord:
     with open_store(store, only_reading=True) as opened:
         return opened.run(run_id)
 
 
-def _eval_file(record: RunRecord, store: Path) -> Path:
+def _eval_file(record: RunRecord, store: StoreAddress) -> Path:
     named = record.header.eval_file
     if not named:
         raise UsageError(f"run {record.id}: its store does not name the eval file; expected --eval")

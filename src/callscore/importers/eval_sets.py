@@ -20,7 +20,7 @@ from callscore.importers.conversation import (
     build_conversation,
 )
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
-from callscore.importers.source import MAX_BYTES, ZIP_ERRORS, Source
+from callscore.importers.source_file import MAX_BYTES, ZIP_ERRORS, Source
 from callscore.importers.tables import Table, format_cell, read_tables
 from callscore.importers.turn_fields import text_of
 

@@ -19,7 +19,7 @@ from callscore.importers.conversation import (
     with_language,
 )
 from callscore.importers.formats import ImportFormat, detect_format, find_format
-from callscore.importers.source import MAX_BYTES, Source
+from callscore.importers.source_file import MAX_BYTES, Source
 
 
 class ImportOptions(msgspec.Struct, frozen=True):

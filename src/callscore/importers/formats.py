@@ -36,7 +36,7 @@ from callscore.importers.conversation import (
     ImportIterator,
     SkippedPart,
 )
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import read_tables
 
 GROUP: Group = "callscore.importers"

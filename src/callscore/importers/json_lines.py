@@ -18,7 +18,7 @@ from callscore.importers.conversation import (
     build_conversation,
 )
 from callscore.importers.labelled_text import labelled_turns
-from callscore.importers.source import Source, convert
+from callscore.importers.source_file import Source, convert
 
 
 def convert_to_transcript(call: Conversation) -> dict[str, Any]:

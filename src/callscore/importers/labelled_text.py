@@ -24,7 +24,7 @@ from callscore.importers.conversation import (
     build_conversation,
     role_of,
 )
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.times import parse_clock, parse_date
 
 _TIME = (

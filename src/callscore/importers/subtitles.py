@@ -18,7 +18,7 @@ from callscore.importers.conversation import (
     build_conversation,
 )
 from callscore.importers.labelled_text import count_labels, split_label
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.times import parse_clock
 
 MAX_PAUSE = 2.0

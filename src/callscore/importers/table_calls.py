@@ -14,7 +14,7 @@ from callscore.importers.conversation import (
     build_conversation,
 )
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import Table, TableRow, format_cell, group_rows, read_tables
 from callscore.importers.turn_fields import (
     CALL,

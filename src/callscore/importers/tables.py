@@ -19,10 +19,11 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.source import ZIP_ERRORS, Source, missing_extra
+from callscore.importers.source_file import ZIP_ERRORS, Source, missing_extra
 
 MAX_CELLS = 5_000_000
 MAX_MEMORY = 2_000_000_000
+"""Bytes that the child process may take."""
 _TRIAL = f"""
 import io, sys
 from python_calamine import CalamineError, CalamineWorkbook

@@ -23,7 +23,7 @@ from callscore.importers.conversation import (
     role_of,
 )
 from callscore.importers.labelled_text import has_speaker_labels, labelled_turns
-from callscore.importers.source import Source, has_items
+from callscore.importers.source_file import Source, has_items
 from callscore.importers.turn_fields import (
     CALL,
     LANGUAGE,

@@ -16,7 +16,7 @@ from callscore.importers.conversation import (
     build_conversation,
 )
 from callscore.importers.labelled_text import labelled_turns
-from callscore.importers.source import Source, convert, has_items, has_record, read_records
+from callscore.importers.source_file import Source, convert, has_items, has_record, read_records
 from callscore.importers.times import parse_date
 from callscore.importers.turn_fields import text_of
 from callscore.importers.turn_lists import normalise_tool_call

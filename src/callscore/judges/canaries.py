@@ -12,14 +12,16 @@ from functools import lru_cache
 from random import Random
 
 from callscore.core.judging import JudgeRequest
-from callscore.judges.items import JudgeItem, is_empty_phrase
+from callscore.judges.judge_items import JudgeItem, is_empty_phrase
 from callscore.judges.offline.word_lists import split_words
 from callscore.judges.rubric import Library
 
 LONGEST_TEXT, SHORTEST_TURN, TURNS = 160, 20, 5
 """Characters of a text of the case that is repeated, and how many short turns are drawn from."""
 SHORTEST_WORD = 5
+"""Letters; shorter words tell little about a case."""
 SALAD_WORDS, FEWEST_SALAD_WORDS = 14, 6
+"""With fewer words, as in scripts without spaces, characters are shuffled instead."""
 THINGS, PLACES = "canary_things", "canary_places"
 """Lists in the library, one entry per line."""
 NO_WORD = "the matter"

@@ -18,8 +18,8 @@ from callscore.judges.evidence import (
     QuoteSources,
     shares_word,
 )
-from callscore.judges.items import JudgeItem
-from callscore.judges.prompt import KEYS, OUTPUT_FIELD, JudgePrompt
+from callscore.judges.judge_items import JudgeItem
+from callscore.judges.judge_prompt import KEYS, OUTPUT_FIELD, JudgePrompt
 
 QUOTE_UNRELATED = "quote_unrelated"
 """A flag: the quote occurs letter by letter, but has no word of the claim."""

@@ -23,12 +23,12 @@ from callscore.core.provider import (
     ProviderResponse,
 )
 from callscore.core.strict_json import is_truncated
-from callscore.judges.blocks import LONGEST_TEXT
 from callscore.judges.evidence import QuoteSources, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
-from callscore.judges.items import JudgeItem, sort_questions
+from callscore.judges.judge_items import JudgeItem, sort_questions
+from callscore.judges.judge_prompt import DEFAULT_ASKING, Asking, Composer, JudgePrompt
 from callscore.judges.judge_reply import ParsedAnswer, parse_answer, verdicts_of
-from callscore.judges.prompt import DEFAULT_ASKING, Asking, Composer, JudgePrompt
+from callscore.judges.prompt_blocks import LONGEST_TEXT
 from callscore.judges.rubric import Library, built_in_library
 
 STAGE = "judge"
@@ -41,6 +41,7 @@ SAME_VERDICT = "every item got the same verdict"
 WRONG_CANARY = "an item with a known verdict got another one"
 WRONG_WHERE_ADDRESSED = f"{WRONG_CANARY}, where a text seems to address the judge"
 ITEM_CUT = "item_cut"
+# Of `send_with_retries`, for judges without a client; in a run, the engine repeats requests.
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0

@@ -25,10 +25,10 @@ from callscore.core.judging import (
     Unjudged,
     Verdict,
 )
-from callscore.judges.blocks import NONCE_BYTES, encode_json, fingerprint
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.judge_reply import QUOTE_UNRELATED
 from callscore.judges.llm import JudgeUsage
+from callscore.judges.prompt_blocks import NONCE_BYTES, encode_json, fingerprint
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library
 
 

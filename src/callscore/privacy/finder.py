@@ -10,11 +10,11 @@ import msgspec
 
 from callscore.core.errors import MissingExtra
 from callscore.metrics.payment_cards import is_card_number
-from callscore.privacy.labels import LabelKind, Labels
+from callscore.privacy.data_labels import LabelKind, Labels
+from callscore.privacy.dictated_numbers import SpokenNumber, spoken_numbers
 from callscore.privacy.name_model import NameModel
 from callscore.privacy.places import Found, addresses, answers, birth_dates, postcodes
 from callscore.privacy.plain_text import PlainText, plain_text
-from callscore.privacy.spoken_numbers import SpokenNumber, spoken_numbers
 
 DataKind = Literal[
     "email", "card", "cvv", "iban", "ssn", "aadhaar", "pan", "phone", "account", "birth_date",

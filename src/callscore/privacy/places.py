@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from callscore.metrics.facts.lexicon import lexicon
-from callscore.privacy.labels import Labels
+from callscore.privacy.data_labels import Labels
 from callscore.privacy.plain_text import PlainText
 
 

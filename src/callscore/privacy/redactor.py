@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from callscore.privacy.data_labels import asked_for
 from callscore.privacy.finder import DataKind, Finder, PersonalDataSpan, numbers_in, numbers_of
-from callscore.privacy.labels import asked_for
 
 _START = re.compile(r"\s*(?:```(?:json)?\s*)?[\[{]")
 _FIELD = re.compile(r'"[^"\\\n]{1,80}"\s*:')

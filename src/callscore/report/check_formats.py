@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from callscore.core.checks import CheckResult, CheckStatus
-from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
-from callscore.report.decision import state_decision
+from callscore.core.scorecard import CheckResult, CheckStatus, ModelScore, Scorecard, TaskScore
+from callscore.report.decision_statements import state_decision
 from callscore.report.markdown_text import code, statement_items, table
 from callscore.report.safe_text import plain
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource

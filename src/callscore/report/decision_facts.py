@@ -9,7 +9,7 @@ from callscore.core.scorecard import FINAL, Blocker, Decide, MetricScore, ModelS
 from callscore.core.signature import parts_of
 from callscore.core.spec import MetricSpec, Spec, holds
 from callscore.report.cells import show_score_interval
-from callscore.report.decision import sampled_unit
+from callscore.report.decision_statements import sampled_unit
 from callscore.report.names import marked_name, marked_names, origins_of
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain

@@ -10,8 +10,8 @@ from callscore.core.race import RaceCard
 from callscore.core.scorecard import AS_RECOMMENDED, Decide, DecisionLine, Scorecard
 from callscore.core.spec import TOLERANCE, Spec
 from callscore.report.cells import Tone
-from callscore.report.decision import Statement, describe_separation, describe_unseen
 from callscore.report.decision_facts import CardFacts, describe_obstacles
+from callscore.report.decision_statements import Statement, describe_separation, describe_unseen
 from callscore.report.layout import Line, StyledText, paragraph
 from callscore.report.names import join_words
 from callscore.report.numbers import show, show_count

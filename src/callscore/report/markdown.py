@@ -12,7 +12,7 @@ from callscore.report.cells import (
     show_score_interval,
     tasks_run,
 )
-from callscore.report.decision import describe_estimate, state_decision
+from callscore.report.decision_statements import describe_estimate, state_decision
 from callscore.report.forms import form_document
 from callscore.report.markdown_text import code, prose, statement_items, table
 from callscore.report.names import simulated_share

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from callscore.report.decision import Statement
+from callscore.report.decision_statements import Statement
 from callscore.report.safe_text import plain
 
 MAX_STATEMENT_LENGTH = 800

@@ -22,8 +22,8 @@ from callscore.report.cells import (
     show_score_interval,
     tasks_not_run,
 )
-from callscore.report.decision import sampled_unit, show_rank, state_decision
 from callscore.report.decision_lines import STYLES, statement_lines
+from callscore.report.decision_statements import sampled_unit, show_rank, state_decision
 from callscore.report.judging_text import judging_text
 from callscore.report.layout import (
     GAP,

@@ -13,7 +13,7 @@ from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.suite import no_data_names
 from callscore.core.task import SCENARIO, BenchmarkLayer, ItemCount, Task
 from callscore.core.verdict_rules import DOCUMENT
-from callscore.judges.prompt import MOST_ITEMS
+from callscore.judges.judge_prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
 from callscore.runner.prepare import ModelHandle, PreparedRun, price_of
 from callscore.store.address import open_store

@@ -22,7 +22,7 @@ from callscore.core.run import (
     RunSummary,
     Work,
 )
-from callscore.core.scenarios import StoredReplies
+from callscore.core.scenarios import FollowUps, StoredReplies
 from callscore.core.scorecard import Scorecard
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.judge_client import JudgeCalls
@@ -124,6 +124,9 @@ class Contest:
         """The calls of the current round."""
         self._asked: Mapping[str, Sequence[str]] = {}
         """By model, the calls that were requested last."""
+        self._all_asked: dict[str, set[str]] = {name: set() for name in self._handles}
+        """By model, all calls that were requested."""
+        self._second_pass: FollowUps | None = None
         self._accounts = {
             name: ModelAccount(prepared.total(model, pool.source.ids))
             for name, model in self._handles.items()
@@ -138,13 +141,18 @@ class Contest:
         missing = self._race.missing_calls()
         prompts = {call: self._pool.cases(call) for calls in missing.values() for call in calls}
         self._drawn = DrawnCalls(missing, prompts, self._gates)
-        self._asked = missing
+        self._ask(missing)
         return {
             model: self._work_of_model(
                 model, [prompt for call in calls for prompt in prompts[call]]
             )
             for model, calls in missing.items()
         }
+
+    def _ask(self, calls_by_model: Mapping[str, Sequence[str]]) -> None:
+        self._asked = calls_by_model
+        for model, calls in calls_by_model.items():
+            self._all_asked[model].update(calls)
 
     def _work_of_model(self, model: str, prompts: Sequence[CasePrompt]) -> list[Work]:
         provider, repeats = self._handles[model].provider, self._prepared.config.repeats
@@ -212,16 +220,38 @@ class Contest:
         if not (self._prepared.config.race.finish_invalid or self._prepared.options.finish_invalid):
             return {}
         state = self._race.state()
-        remaining, self._asked = {}, {}
+        remaining, asked = {}, {}
         for model, eliminated in state.eliminated.items():
             if eliminated.why in ("call_gate", "rate_gate"):
                 blocks = self._schedule.blocks[state.read[model] :]
                 calls = [call for block in blocks for call in block.calls]
                 calls += self._schedule.others
                 prompts = [prompt for call in calls for prompt in self._pool.cases(call)]
-                self._asked = {**self._asked, model: calls}
+                asked[model] = calls
                 remaining[model] = self._work_of_model(model, prompts)
+        self._ask(asked)
         return {model: works for model, works in remaining.items() if works}
+
+    def begin_second_pass(self, stored: StoredReplies) -> None:
+        """Prepare the pass in which models see their own history, if it is configured.
+
+        No score depends on it, so it follows the race: models that were dropped have none.
+        """
+        source = self._pool.source
+        if not source.waiting:  # else these requests were part of the race
+            left_out = self._race.state().eliminated.keys() - self._asked.keys()
+            models = [model for model in self._handles if model not in left_out]
+            repeats = self._prepared.config.repeats
+            self._second_pass = source.follow_ups(models, stored, repeats)
+
+    def plan_second_pass(self) -> dict[str, list[Work]]:
+        """The next step of every call that the model was asked in the race; empty at the end."""
+        planned: dict[str, list[Work]] = {}
+        for step in () if self._second_pass is None else self._second_pass.next_round(frozenset()):
+            if step.case.call_id in self._all_asked[step.model]:
+                work = work_of_step(self._handles[step.model].provider, step)
+                planned.setdefault(step.model, []).extend(work)
+        return planned
 
     def add_costs(self, model: str, replies: Iterable[Reply | Failed]) -> None:
         """Add replies that were paid after the race."""
@@ -282,12 +312,24 @@ class RaceRun:
                 return rounds.summary("budget")
             for contest in planned:
                 emit(contest.advance())
+        return rounds.summary(await self._send_rest(rounds))
+
+    async def _send_rest(self, rounds: _Rounds) -> RunStatus:
+        """Send what decides nothing: the rest of invalid models, then the pass with own history."""
         remaining = [(contest, contest.remaining_of_invalid()) for contest in self._contests]
         to_send = _merge(works for _, works in remaining)
-        last = await self._send(rounds, to_send, self._contests) if to_send else None
+        status: RunStatus = "complete"
+        if to_send:
+            status = (await self._send(rounds, to_send, self._contests)).status
         for contest, work_by_model in remaining:
             self._add_costs(contest, work_by_model)
-        return rounds.summary("complete" if last is None else last.status)
+        for contest in self._contests:
+            contest.begin_second_pass(self._scoring.replies.of_model)
+        while status == "complete" and (
+            works := _merge(contest.plan_second_pass() for contest in self._contests)
+        ):
+            status = (await rounds.send(works)).status
+        return status
 
     async def _send(
         self, rounds: _Rounds, works: WorkByModel, contests: Iterable[Contest]

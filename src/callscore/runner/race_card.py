@@ -16,8 +16,8 @@ from callscore.report.names import MAX_NAME_LENGTH
 from callscore.report.race_text import describe_exit, race_notes
 from callscore.report.safe_text import plain
 from callscore.runner.race_pool import RacePool
-from callscore.stats.blocks import Schedule
 from callscore.stats.race import EPSILON, Elimination, RaceRules, RaceState
+from callscore.stats.race_schedule import Schedule
 from callscore.stats.rates import upper_limit
 
 STOP_REASONS = {

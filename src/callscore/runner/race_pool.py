@@ -11,7 +11,7 @@ from callscore.runner.cases import CasePrompt, CaseSource
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_observations import ReferenceItems
 from callscore.scorecard.final import FinalWeights
-from callscore.stats.blocks import Population, TaskSet, make_schedule
+from callscore.stats.race_schedule import Population, TaskSet, make_schedule
 
 
 class RacePool:

@@ -122,7 +122,7 @@ class ScenarioScoring:
                 None if self._prepared.options.on_step is None else self._emit_step,
             ),
         )
-        added_up = scenario_tallies(scores, self._replies.labels)
+        added_up = scenario_tallies(scores)
         return msgspec.structs.replace(added_up, judged_steps=self._judged)
 
     def _emit_step(self, view: StepView) -> None:
@@ -156,6 +156,7 @@ class ScenarioScoring:
                 self._replies.answered_by,
                 self._protocol_differences,
                 partial(output_directory, prepared.options.output_folder),
+                self._replies.labels,
             )
         )
 

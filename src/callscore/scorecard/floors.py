@@ -17,6 +17,7 @@ from callscore.scorecard.formula import TaskFormula, task_score
 from callscore.scorecard.tally import TaskTally
 
 WIDTH_95 = 1.96
+"""Standard errors on either side of a 95 % interval."""
 
 
 def with_floor(score: TaskScore, floor: Floor | None, formula: TaskFormula) -> TaskScore:
@@ -95,6 +96,7 @@ def mean_share(counts: Counter[tuple[int, int]]) -> float | None:
     return share(math.fsum(values), counts.total())
 
 
+NOTHING_SEEN: Mapping[str, int] = {}
 ENOUGH = 1_000
 """Cases of a task that are enough for a floor."""
 
@@ -106,20 +108,32 @@ class DataFloors:
     to about 0.01. The name of the strategy mentions it.
     """
 
-    def __init__(self, formula_of: Callable[[str], TaskFormula], cases: int = 0) -> None:
-        """`cases` is their number, if it is known."""
+    def __init__(
+        self,
+        formula_of: Callable[[str], TaskFormula],
+        cases: int = 0,
+        seen: Mapping[str, int] = NOTHING_SEEN,
+    ) -> None:
+        """`cases` is their number, if it is known; `seen` has the cases before them, by task."""
         self._formula_of = formula_of
         self._step = max(1, cases // ENOUGH)
-        self._seen: dict[str, int] = {}
+        self._seen = dict(seen)
         self.tallies: dict[str, FloorTally | None] = {}
         """By task; None for a task without floors."""
 
     def add(self, task: Task[Any, Any], reference: object) -> None:
-        """Count a case by its reference."""
+        """Count a case by its reference, if it is the k-th."""
+        if self.is_due(task.name):
+            self.count(task, reference)
+
+    def is_due(self, task: str) -> bool:
+        """Whether the next case of a task is counted."""
+        seen = self._seen[task] = self._seen.get(task, 0) + 1
+        return self._step == 1 or seen % self._step == 1
+
+    def count(self, task: Task[Any, Any], reference: object) -> None:
+        """Count a case that is due."""
         name = task.name
-        seen = self._seen[name] = self._seen.get(name, 0) + 1
-        if self._step > 1 and seen % self._step != 1:
-            return
         if name not in self.tallies:
             self.tallies[name] = task.floor()
         tally = self.tallies[name]

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from callscore.stats.blocks import Schedule
+from callscore.stats.race_schedule import Schedule
 from callscore.stats.race_tests import (
     Array,
     GateState,

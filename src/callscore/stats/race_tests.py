@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from callscore.stats.blocks import CallBlock, Schedule
+from callscore.stats.race_schedule import CallBlock, Schedule
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
+from callscore.store.address import StoreAddress
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -67,9 +68,21 @@ def path_of(source: Source) -> Path:
     return source.path if isinstance(source, RecordFile) else source
 
 
-def lines_of(sources: Sequence[Source]) -> Iterator[Line]:
-    """Every non-empty line of the files, in order."""
-    for block in blocks_of(sources):
+class LineStart(NamedTuple):
+    """Where a line begins."""
+
+    source: int = 0
+    """The index of its file."""
+    number: int = 1
+    offset: int = 0
+
+
+BEGIN = LineStart()
+
+
+def lines_of(sources: Sequence[Source], start: LineStart = BEGIN) -> Iterator[Line]:
+    """Every non-empty line of the files, in order, from the first or from another one."""
+    for block in blocks_of(sources, start):
         yield from lines_in(block)
 
 
@@ -83,26 +96,30 @@ def lines_in(block: Block) -> Iterator[Line]:
         offset += len(raw)
 
 
-def blocks_of(sources: Sequence[Source]) -> Iterator[Block]:
+def blocks_of(sources: Sequence[Source], start: LineStart = BEGIN) -> Iterator[Block]:
     """All lines of the files, in order, in blocks."""
-    for source in sources:
+    for source in sources[start.source :]:
+        _, number, offset = start
+        start = BEGIN
         if isinstance(source, RecordFile):
-            yield Block(source.path, 1, 0, BytesIO(source.lines).readlines())
+            lines = BytesIO(source.lines[offset:]).readlines()
+            yield Block(source.path, number, offset, lines)
             continue
         with open_for_reading(source) as file:
             try:
-                yield from _blocks(source, file)
+                if offset:  # a pipe cannot seek
+                    file.seek(offset)
+                yield from _blocks(source, file, number, offset)
             except OSError as error:
                 raise _read_error(source, error) from None
 
 
-def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
-    number, offset = 1, 0
+def _blocks(path: Path, file: BinaryIO, number: int, offset: int) -> Iterator[Block]:
     while raw := file.read(BLOCK_BYTES):
         if not raw.endswith(b"\n"):
             # A line that is too long is not read to its end.
             raw += file.readline(MAX_LINE_BYTES + 1)
-        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+        if offset == 0 and raw.startswith(BYTE_ORDER_MARK):
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         lines = BytesIO(raw).readlines()
         if number == 1 and not raw.startswith(b'{"'):
@@ -138,10 +155,6 @@ def open_for_reading(path: Path) -> BinaryIO:
         raise _read_error(path, error) from None
 
 
-def _open(source: Source) -> BinaryIO:
-    return BytesIO(source.lines) if isinstance(source, RecordFile) else open_for_reading(source)
-
-
 def _read_error(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path}: cannot be read: {error.strerror}")
 
@@ -155,7 +168,10 @@ class LinesByKey:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
-        self._numbers = {path_of(source): number for number, source in enumerate(sources)}
+        self._numbers: dict[Path, int] = {}
+        for number, source in enumerate(sources):
+            path = source.path if isinstance(source, RecordFile) else source
+            self._numbers[path] = number
         self._keys = array("q")
         self._places = array("q")
         self._readers: dict[int, _Reader] = {}
@@ -195,6 +211,15 @@ class LinesByKey:
         self._after = at
         return found
 
+    def between(self, first: int, end: int) -> LinesByKey:
+        """The lines of the keys from `first` to before `end`, as an index of its own."""
+        if not self._sorted:
+            self._sort()
+        part = LinesByKey(self._sources)
+        begin, after = bisect_left(self._keys, first), bisect_left(self._keys, end)
+        part._keys, part._places = self._keys[begin:after], self._places[begin:after]
+        return part
+
     def close(self) -> None:
         """Close the files."""
         for reader in self._readers.values():
@@ -212,7 +237,11 @@ class LinesByKey:
         reader = self._readers.get(number)
         if reader is None:
             source = self._sources[number]
-            reader = self._readers[number] = _Reader(path_of(source), _open(source))
+            if isinstance(source, RecordFile):
+                reader = _Reader(source.path, BytesIO(source.lines))
+            else:
+                reader = _Reader(source, open_for_reading(source))
+            self._readers[number] = reader
         try:
             if reader.at != offset:
                 reader.file.seek(offset)
@@ -244,11 +273,11 @@ def with_line_number(line: Line) -> Line:
     return msgspec.structs.replace(line, number=number)
 
 
-def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+def check_targets(targets: Iterable[Path | None], inputs: Iterable[StoreAddress]) -> None:
     """Refuse files that cannot be written, before any work: inputs, folders, one file
     given twice.
     """
-    taken = {path.resolve(): "is read by this command" for path in inputs}
+    taken = {path.resolve(): "is read by this command" for path in inputs if isinstance(path, Path)}
     for target in targets:
         if target is None or is_special(target):
             continue

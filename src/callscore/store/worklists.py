@@ -166,6 +166,13 @@ class VerdictLines:
         """The lines of a case."""
         return [*self._lines.lines(key), *self._rows.get(key, ())]
 
+    def between(self, first: int, end: int) -> VerdictLines:
+        """The lines of the cases from `first` to before `end`."""
+        part = VerdictLines(self._paths)
+        part._lines = self._lines.between(first, end)
+        part._rows = {key: rows for key, rows in self._rows.items() if first <= key < end}
+        return part
+
     def close(self) -> None:
         """Close the files."""
         self._lines.close()

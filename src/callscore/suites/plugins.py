@@ -27,7 +27,7 @@ from callscore.core.plugins import (
 from callscore.core.spec import TOLERANCE, MetricSpec, Part, Spec
 from callscore.core.suite import Metric, ScenarioReader, StandaloneTask, Suite
 from callscore.core.task import Measured, Task
-from callscore.scorecard.suite import TaskSuite
+from callscore.scorecard.spec_suite import TaskSuite
 
 RESERVED = frozenset({"final", "cost", "blockers", "benchmarks", "bench"})
 """Names that gates, weights and criteria use for something else."""

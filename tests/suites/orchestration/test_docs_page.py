@@ -18,7 +18,11 @@ PAGE = (Path(__file__).parents[3] / "docs" / "orchestration.md").read_text(encod
 def test_the_page_names_every_part_of_the_extension() -> None:
     row = ResultRow("f", PlanRow(), CallRow(), Confusion(), 0, 0)
     metadata = ResultMetadata(
-        "d", "EN", "m", "none", "", "", answered_by=("other",), usage={}, free_running={}
+        *("d", "EN", "m", "none", "", ""),
+        answered_by=("other",),
+        usage={},
+        free_running={},
+        origin="simulated",
     )
     written = standard_result(
         metadata, [ScenarioEvaluation(row, (), (), True, True)], ()

@@ -12,7 +12,7 @@ from callscore.importers.forms.marks import (
     read_marks,
     unknown_question,
 )
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import format_cell
 from callscore.metrics.forms.form import Evaluation, Form, FormAnswer, FormQuestion
 

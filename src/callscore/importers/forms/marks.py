@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import (
     Table,
     TableRow,

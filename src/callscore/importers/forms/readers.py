@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.importers.forms.templates import template_form
 from callscore.importers.forms.vendors import vendor_form
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 from callscore.importers.tables import (
     Table,
     TableRow,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.core.errors import DataError
-from callscore.importers.source import Source
+from callscore.importers.source_file import Source
 
 CLOUDFORMATION = "AWS::Connect::EvaluationForm"
 TERRAFORM = {

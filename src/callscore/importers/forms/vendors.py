@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.source import Source, convert
+from callscore.importers.source_file import Source, convert
 from callscore.metrics.forms.form import Condition, Form, FormQuestion, Kind, Mode, Option, Section
 
 _PREDICATE = re.compile(

@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from callscore.core.case import Failed
 from callscore.core.judging import Embedder, JudgeRequest, JudgeResult, Question, Verdict
-from callscore.judges.items import word_for_empty
+from callscore.judges.judge_items import word_for_empty
 from callscore.judges.offline.claim_support import ClaimSupport, check_support, strip_markup
 from callscore.judges.offline.passages import SECONDS, Passage, PassageIndex, index_passages
 from callscore.judges.offline.reason_evidence import has_shared_run, judge_reason, overlapping_turn

@@ -122,8 +122,6 @@ class FormTotal(msgspec.Struct, frozen=True):
     sections: Sequence[SectionTotal]
     failed_by: Sequence[str] = ()
     """Questions whose answer fails the whole form."""
-    critical_percent: float | None = None
-    """Over critical questions alone (Genesys)."""
 
 
 Marks = Mapping[str, float | None]
@@ -137,12 +135,10 @@ def total(form: Form, marks: Marks) -> FormTotal:
         question.id for question in form.questions if _fails_form(question, marks.get(question.id))
     ]
     percent = 0.0 if failed_by else _form_percent(form, sections, marks)
-    critical = [question for question in form.questions if question.is_critical]
     return FormTotal(
         percent if any(one.percent is not None for one in sections) else None,
         sections,
         failed_by,
-        _weighted_percent(critical, marks) if critical else None,
     )
 
 

@@ -34,9 +34,9 @@ from callscore.report.html.card_sections import (
     ranks_section,
 )
 from callscore.report.html.case_collection import CaseCollection, RenderedCase, build_index
-from callscore.report.html.decision import first_screen
+from callscore.report.html.first_screen import first_screen
 from callscore.report.html.parts import model_name
-from callscore.report.html.scorecard import scorecard_section, tasks_section
+from callscore.report.html.scorecard_section import scorecard_section, tasks_section
 from callscore.report.markup import Html, join, tag, text
 from callscore.report.names import simulated_share
 from callscore.report.numbers import show_count

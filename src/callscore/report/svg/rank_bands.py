@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from callscore.report.decision import show_band
+from callscore.report.decision_statements import show_band
 from callscore.report.markup import Html, join, tag
 from callscore.report.safe_text import plain
 from callscore.report.svg.picture import Scale, coordinate, frame, label, line, truncate

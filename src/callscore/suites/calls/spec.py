@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from callscore.core.spec import ScoreSettings, Spec, read_spec
-from callscore.scorecard.suite import convert_settings
+from callscore.scorecard.spec_suite import convert_settings
 
 FORM_NOTE = (
     "schema: form binds ids, maximum scores, types and marks of QA answers to the form: a model "

@@ -10,7 +10,7 @@ from callscore.core.spec import ScoreSettings, Spec
 from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
-from callscore.scorecard.suite import SpecSuite
+from callscore.scorecard.spec_suite import SpecSuite
 from callscore.suites.calls import spec
 from callscore.suites.calls.prompt import emotion_names
 

@@ -61,6 +61,8 @@ class ResultMetadata(msgspec.Struct, frozen=True):
     """Tokens and cost, in total and by scenario; without times, so that it is reproducible."""
     free_running: Json | None = None
     """The pass in which the model saw its own history; never part of the scores."""
+    origin: str = ""
+    """The provider, if no model was asked: `simulated`."""
 
 
 class LanguageResult(msgspec.Struct, frozen=True):
@@ -139,6 +141,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
                 if self.metadata.answered_by
                 else {}
             ),
+            **({"origin": self.metadata.origin} if self.metadata.origin else {}),
             "judge": self.metadata.judge,
             "status": "valid" if self.overall.complete else "incomplete",
             "warnings": list(self.warnings),
@@ -322,6 +325,7 @@ def model_score(results: Sequence[LanguageResult]) -> ScenarioScore:
         document=document,
         judging=[result.metadata.judging for result in results if result.metadata.judging],
         warnings=[warning for result in results for warning in result.warnings],
+        origin=first.metadata.origin,
     )
 
 

@@ -174,7 +174,9 @@ class RunScorer:
         """Add the names under which the model replied, and notes on its requests."""
         data, model = self._data, scored.metadata.model
         metadata = msgspec.structs.replace(
-            scored.metadata, answered_by=data.identities.identity(model)
+            scored.metadata,
+            answered_by=data.identities.identity(model),
+            origin=data.origins.get(model, ""),
         )
         notes = (*data.warnings(model), *data.identities.notes_on(model))
         return msgspec.structs.replace(

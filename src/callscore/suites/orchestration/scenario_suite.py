@@ -10,11 +10,13 @@ from callscore.core.errors import DataError
 from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.scenarios import (
     GivenVerdict,
+    Json,
     PublicProtocol,
     RecordedOutputs,
     ScenarioCheck,
     ScenarioData,
     ScenarioFiles,
+    ScenarioScore,
     ScenarioSettings,
 )
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
@@ -75,6 +77,12 @@ class OrchestrationScenarios:
     ) -> ScenarioCheck:
         """Read every scenario like a run, without stopping at the first problem."""
         return check_scenarios(folders, cards, files)
+
+    def read_result(self, document: Json) -> tuple[str, ScenarioScore]:
+        """The model of a result file (document 001), and its scenarios; raises DataError."""
+        from callscore.suites.orchestration.result_reader import read_result
+
+        return read_result(document)
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
         """The reply of a weaker model to one step."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from callscore.core.verdict_rules import VerdictRules
-from callscore.scorecard.suite import SpecSuite
+from callscore.scorecard.spec_suite import SpecSuite
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
 
 _VALUES = frozenset(VERDICT_WORDS)

@@ -8,8 +8,8 @@ from callscore.core.comparison import CaseChange, Comparison, Plan, PlanLine, Ro
 from callscore.core.measure import FEW_CALLS
 from callscore.report import markdown_text
 from callscore.report.cells import Tone
-from callscore.report.decision import Statement, state_line
 from callscore.report.decision_lines import statement_lines
+from callscore.report.decision_statements import Statement, state_line
 from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.markdown_text import code, statement_items
 from callscore.report.numbers import show, show_count, show_money

@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.comparison.inputs import ComparisonInput, Competitor, select_model
-from callscore.comparison.row_differences import (
-    FINAL,
-    joint_shape,
-    pair_models,
-    shapes_by_unit,
-)
+from callscore.comparison.row_differences import FINAL, joint_shape, pair_models, shapes_by_unit
 from callscore.core.comparison import Plan, PlanLine
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.report.decision import MAY_BE_EQUAL, few_pairs
+from callscore.report.decision_statements import MAY_BE_EQUAL, few_pairs
 from callscore.report.names import origins_of
 from callscore.report.safe_text import plain
 from callscore.stats.contributions import ModelShape
@@ -45,6 +40,7 @@ from callscore.stats.weighted_scores import ScoreKey, scores
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
+
 
 MAX_PAIRS = 10
 NO_SPREAD = "all calls of the pilot are equal"
@@ -135,7 +131,7 @@ def _plan_pair(
     assert first.contributions is not None
     assert second.contributions is not None
     shape, *_ = shapes_by_unit(
-        joint_shape(first.shape, second.shape, has_counts=first.has_counts and second.has_counts)
+        joint_shape(first.shape, second.shape, uncounted=first.uncounted | second.uncounted)
     )
     pair = pair_models(first.contributions, second.contributions, shape)
     names = (first.score.model, second.score.model)
@@ -230,11 +226,9 @@ def _plan_width(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
 def _plan_gates(model: Competitor, goals: PlanGoals) -> Iterator[PlanLine]:
     """The calls needed to demonstrate every rate gate, by its claim limit        STATS §2, §3"""
     assert model.contributions is not None
-    if not model.has_counts:
-        return
     for gate in model.rate_gates:
         name = gate.slug.partition(".")[0]
-        task = model.contributions.get(name)
+        task = None if name in model.uncounted else model.contributions.get(name)
         rates = None if task is None else call_rates(task, gate.slug, complement=gate.is_floor)
         if task is None or rates is None or not rates[1].any():
             continue

@@ -29,14 +29,6 @@ from callscore.core.verdict_rules import (
     FrameworkJudge,
     JudgedMetric,
 )
-from callscore.judges.blocks import (
-    block,
-    encode_lines,
-    json_lines,
-    nonce,
-    shortened_lines,
-    turn_lines,
-)
 from callscore.judges.evidence import (
     SIDES,
     fields_of,
@@ -48,6 +40,14 @@ from callscore.judges.evidence import (
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.judge_reply import LONGEST_ANSWER, strip_wrapping
 from callscore.judges.llm import PROBE, JudgeUsage, Sender, reply_text
+from callscore.judges.prompt_blocks import (
+    block,
+    encode_lines,
+    json_lines,
+    nonce,
+    shortened_lines,
+    turn_lines,
+)
 from callscore.judges.rubric import built_in_library
 from callscore.metrics.text import contains, n2
 

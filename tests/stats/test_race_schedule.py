@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from callscore.stats.blocks import CallBlock, TaskSet, make_schedule
+from callscore.stats.race_schedule import CallBlock, TaskSet, make_schedule
 from callscore.stats.race_tests import Draws, initial_e_process, log_mean_exp, update_pool
 
 QA, TEXT, BOTH = ("qa",), ("text",), ("qa", "text")

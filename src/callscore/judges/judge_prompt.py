@@ -17,7 +17,10 @@ import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import JudgeRequest
-from callscore.judges.blocks import (
+from callscore.judges.canaries import make_canaries
+from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, PLACES, QuoteSources, sources_of
+from callscore.judges.judge_items import JudgeItem
+from callscore.judges.prompt_blocks import (
     answer_lines,
     block,
     case_blocks,
@@ -28,9 +31,6 @@ from callscore.judges.blocks import (
     item_ids,
     nonce,
 )
-from callscore.judges.canaries import make_canaries
-from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, PLACES, QuoteSources, sources_of
-from callscore.judges.items import JudgeItem
 from callscore.judges.rubric import AGAINST, Example, Library, Place, Rubric
 
 EXAMPLE_ID = "WXYZ"
@@ -177,6 +177,7 @@ def comparison_text(asked: JudgeItem, has_answer: bool) -> str:
 
 
 MOST_ITEMS = 60
+"""Items of one request, unless `items_per_request` is set."""
 MOST_TURNS_LISTED = 100
 """Turns that the schema lists by name; APIs limit the size of a schema."""
 _CASE, _ITEMS = encode_json("case"), encode_json("items")

@@ -9,7 +9,12 @@ from callscore.core.measure import FEW_CALLS
 from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scorecard
 from callscore.core.task import SCENARIO
 from callscore.report.cells import TONES, show_score_interval, tasks_run
-from callscore.report.decision import Statement, describe_estimate, show_band, state_decision
+from callscore.report.decision_statements import (
+    Statement,
+    describe_estimate,
+    show_band,
+    state_decision,
+)
 from callscore.report.html.parts import chip, figure, join_with, model_name, row, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.names import count_undecided_gates

@@ -15,11 +15,7 @@ import msgspec
 
 from callscore.core.errors import ConfigError
 from callscore.core.spec import DIGEST_BYTES, ScoreSettings, ScoreSpec, Spec, read_spec
-from callscore.core.suite import (
-    DataNames,
-    StandaloneTask,
-    no_data_names,
-)
+from callscore.core.suite import DataNames, StandaloneTask, no_data_names
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 
