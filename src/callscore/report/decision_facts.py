@@ -147,9 +147,9 @@ def _describe_blocker(blocker: Blocker, model: ModelScore, spec: Spec, tolerance
 def _describe_correction(slug: str, model: ModelScore, spec: Spec) -> str:
     """Return a row that keeps its gate as judged, and breaches it as people judge    STATS §5"""
     task, rule = slug.partition(".")[0], spec.metrics.get(slug)
-    metric = model.metric(slug)
-    assert metric is not None and metric.corrected is not None  # only such rows are corrected
+    metric = next(of.metrics[slug] for of in model.tasks.values() if slug in of.metrics)
     fixed = metric.corrected
+    assert fixed is not None  # only such rows are corrected
     name = f"{_task(task, spec)}, {slug if rule is None else rule.label}"
     limit = "" if rule is None or rule.gate is None else f", {_limit(rule.gate.limit, metric.unit)}"
     shown = f"{show(fixed.value, metric.unit)}{_interval(fixed.ci95, metric.unit)}"
