@@ -38,6 +38,7 @@ from callscore.report.source import (
     CaseView,
     PromptsOfCase,
     ReportSource,
+    ScenarioArchive,
     SentPrompt,
 )
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
@@ -162,7 +163,9 @@ def scored_source(
         )
 
 
-def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportSource:
+def source_of_outputs(
+    job: OutputsJob, card: Scorecard, steps: Cases, archive: ScenarioArchive | None = None
+) -> ReportSource:
     """Return the source for recorded scenarios that were just scored; `steps` holds their steps."""
     return ReportSource(
         card,
@@ -171,6 +174,7 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
         steps,
         absent=[] if len(steps) else [NO_STEPS],
         provenance=provenance_of_outputs(job),
+        scenarios=archive,
         documents={} if card.documents is msgspec.UNSET else card.documents,
     )
 
