@@ -31,6 +31,7 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.line_buffer import LineBuffer
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import LineSinks, OnCase, OnLines, OnProgress, Sinks, ignore_progress
+from callscore.store.address import StoreAddress, read_address
 from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
@@ -118,7 +119,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         **_judging(judge, embedder),
         benchmarks=benchmarks,
         intervals=intervals,
-        store=as_path(store) or DEFAULT_STORE,
+        store=DEFAULT_STORE if store is None else read_address(store),
         settings=settings or {},
         weights=weights or {},
         decide=read_decide(decide or {}),
@@ -217,7 +218,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """All paths."""
         return tuple(getattr(self, name) for name in self.__struct_fields__)
 
-    def check(self, inputs: Iterable[Path], *others: Path | None) -> None:
+    def check(self, inputs: Iterable[StoreAddress], *others: Path | None) -> None:
         """Refuse files that cannot be written or that the job reads; `others` are written too."""
         if self.parquet is not None:
             from callscore.report.parquet import load_pyarrow

@@ -11,19 +11,23 @@ import pytest
 
 from callscore.core.case import Failed
 from callscore.core.errors import StoreError, UsageError
-from callscore.store.address import open_store
+from callscore.store.address import StoreAddress, open_store, read_address
 from callscore.store.protocol import RunLedger, Store
 from command_server import NEVER_S
+from postgres_server import PostgresServer
 from run_cases import HEADER, cached_reply_for, item_for, work_for
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Path:
-    return tmp_path / "journal.db"
+@pytest.fixture(params=["file", "postgres"])
+def address(tmp_path: Path, request: pytest.FixtureRequest) -> StoreAddress:
+    if request.param == "file":
+        return tmp_path / "journal.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return read_address(server.new_store(), tmp_path)
 
 
 @pytest.fixture
-def store(address: Path) -> Iterator[Store]:
+def store(address: StoreAddress) -> Iterator[Store]:
     with open_store(address) as opened:
         yield opened
 
@@ -36,7 +40,9 @@ def keep(run: RunLedger, *numbers: int) -> None:
     asyncio.run(all_at_once())
 
 
-def test_a_kept_answer_is_found_by_its_key_in_every_later_run(store: Store, address: Path) -> None:
+def test_a_kept_answer_is_found_by_its_key_in_every_later_run(
+    store: Store, address: StoreAddress
+) -> None:
     run = store.open_run(HEADER)
     keep(run, 1)
     run.end("complete")
@@ -57,7 +63,9 @@ def test_the_first_answer_stays_when_another_run_pays_once_more(store: Store) ->
     assert store.find_reply(work_for(1).request.key) == cached_reply_for(1)
 
 
-def test_answers_of_judges_are_durable_and_paid_by_their_run(store: Store, address: Path) -> None:
+def test_answers_of_judges_are_durable_and_paid_by_their_run(
+    store: Store, address: StoreAddress
+) -> None:
     run = store.open_run(HEADER)
 
     async def all_at_once() -> None:
@@ -210,7 +218,7 @@ def test_settling_waits_for_what_was_noted(store: Store) -> None:
 
 
 def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_no_task_waiting(
-    store: Store, address: Path
+    store: Store, address: StoreAddress
 ) -> None:
     run = store.open_run(HEADER)
     lone = msgspec.structs.replace(item_for(1, paid=True), case_id="\ud800")
@@ -232,7 +240,7 @@ def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_no_task_waiting(
 
 def test_an_answer_of_a_concurrent_run_is_found_after_the_next_commit(
     store: Store,
-    address: Path,
+    address: StoreAddress,
 ) -> None:
     run = store.open_run(HEADER)
     keep(run, 1)
@@ -281,7 +289,7 @@ def test_what_may_still_be_billed_counts_as_spent(store: Store) -> None:
 
 
 def test_a_claimed_request_is_locked_for_other_openers_until_its_reply_is_stored(
-    store: Store, address: Path
+    store: Store, address: StoreAddress
 ) -> None:
     key, patience_s = work_for(1).request.key, NEVER_S
     run = store.open_run(HEADER)

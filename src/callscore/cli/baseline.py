@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
+from callscore.cli.options import STORE
 from callscore.config.baseline import DEFAULT_FILE
+from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 
@@ -27,13 +29,13 @@ def baseline() -> None:
     type=FILE,
     help=f"The file to write; {DEFAULT_FILE} next to the eval file, or in the current folder.",
 )
-@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 def set_baseline(
     run: str,
     models: tuple[str, ...],
     target: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
 ) -> None:
     """Write the values of a run to a small file that you can commit.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import decide_option, parse_pairs
+from callscore.cli.options import STORE, decide_option, parse_pairs
+from callscore.store.address import StoreAddress, as_option
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison
@@ -22,7 +23,7 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--results", type=FILE, nargs=2, metavar="A B", help="The results files of two scorecards."
 )
-@click.option("--store", type=FILE, help="The store of the runs (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the runs (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the runs, if it was moved.")
 @click.option(
     "--force", is_flag=True, help="Compare results that are not comparable, and label them."
@@ -51,7 +52,7 @@ def compare(
     first: str,
     second: str,
     results: tuple[Path, Path] | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
     force: bool,
     all_rows: bool,
@@ -78,14 +79,14 @@ def compare(
     from callscore.report.comparison_text import comparison_lines, comparison_markdown
     from callscore.store.files import check_targets
 
-    inputs = [Path(split_target(name)[0]) for name in (first, second)]
+    inputs: list[StoreAddress] = [Path(split_target(name)[0]) for name in (first, second)]
     inputs += [store or DEFAULT_STORE, *(results or ()), *([eval_file] if eval_file else ())]
     check_targets(map(output.path_unless_stdout, (json_file, markdown)), inputs)
     comparison = compare_models(
         first,
         second,
         results=results,
-        store=store,
+        store=None if store is None else as_option(store),
         eval_file=eval_file,
         force=force,
         all_rows=all_rows,

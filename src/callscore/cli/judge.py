@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import VariadicCommand, trust_option
+from callscore.cli.options import STORE, VariadicCommand, trust_option
 from callscore.config.score import default_embedder, judge_choice
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.evaluate.judge_validation import MetricCalibration
@@ -26,10 +27,10 @@ def judge() -> None:
 
 @judge.command()
 @click.argument("config", metavar="offline|FILE")
-@click.option("--store", type=FILE, help="Store the judge's replies here (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="Store the judge's replies here (.callscore/runs.db).")
 @click.option("--json", "json_file", type=FILE, help="Write the result as JSON.")
 @trust_option
-def check(config: str, store: Path | None, json_file: Path | None) -> None:
+def check(config: str, store: StoreAddress | None, json_file: Path | None) -> None:
     """Test a judge with changes that must, or must not, change its verdicts.
 
     Repeats, other orders and layouts, padding and rephrasing must not change a verdict; swapped

@@ -11,12 +11,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from callscore.core.consent import answer_yes, ask_user_with
+from callscore.store.address import StoreAddress, read_address
 
 if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
 
 
 FILE = click.Path(path_type=Path)
+
+
+class _Store(click.ParamType[StoreAddress]):
+    name = "path"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> StoreAddress:
+        return value if isinstance(value, StoreAddress) else read_address(value)
+
+
+STORE = _Store()
+"""A store: a file, or the URL of a PostgreSQL database."""
 _FILES = (
     click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout)."),
     click.option("--html", type=FILE, help="Write the report as one HTML file."),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import VariadicCommand, trust_option
+from callscore.cli.options import STORE, VariadicCommand, trust_option
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -50,7 +51,7 @@ def orchestration() -> None:
     help="Compares the argument values that code cannot: none, built-in rules (an estimate), or "
     "the models in a YAML file.",
 )
-@click.option("--store", type=PATH, help="Store the replies of judges here (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="Store the replies of judges here (.callscore/runs.db).")
 @click.option("--save-verdicts", type=PATH, help="Write the judge's verdicts as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
 @click.option(
@@ -78,7 +79,7 @@ def score(
     cards: tuple[Path, ...],
     mode: Literal["standard", "compat"],
     judge: str,
-    store: Path | None,
+    store: StoreAddress | None,
     save_verdicts: Path | None,
     verdicts: tuple[Path, ...],
     json_file: Path | None,

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.options import STORE
+from callscore.store.address import StoreAddress
+
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 POSITIVE = click.FloatRange(0, min_open=True)
@@ -59,7 +62,7 @@ POSITIVE = click.FloatRange(0, min_open=True)
     type=click.IntRange(2),
     help="How many models will be compared (those of the pilot; 2 without one).",
 )
-@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--json", "json_file", type=FILE, help="Write the plan as JSON (- for stdout).")
 def plan(
@@ -73,7 +76,7 @@ def plan(
     items: float,
     cost_per_1000: float | None,
     models: int | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
     json_file: Path | None,
 ) -> None:

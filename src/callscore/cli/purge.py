@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from callscore.cli.console import say
+from callscore.cli.options import STORE
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.store.run_records import RunRecord
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("run_ids", metavar="[RUN]...", nargs=-1, type=int)
 @click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=STORE,
     help="The store; by default .callscore/runs.db in the current folder.",
 )
 @click.option("--all", "every", is_flag=True, help="All runs.")
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def purge(
     run_ids: tuple[int, ...],
-    store: Path | None,
+    store: StoreAddress | None,
     every: bool,
     older_than: int | None,
     yes: bool,
@@ -41,13 +43,13 @@ def purge(
     The pages of the file are overwritten and released, so that it has no text of these runs. A
     later run pays for deleted replies again. With --all, or if no run is left, the redacted copies
     of the data next to the store are deleted too. Copies elsewhere (backups, reports, results) are
-    not deleted.
+    not deleted. In a PostgreSQL store the tables are rewritten (VACUUM FULL), and other processes
+    wait for them.
     """
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.report.numbers import show_count
-    from callscore.store.address import open_store
-    from callscore.store.purge import purge_runs
+    from callscore.store.address import open_store, purge_store
 
     path = store or DEFAULT_STORE
     if sum((bool(run_ids), every, older_than is not None)) != 1:
@@ -64,23 +66,25 @@ def purge(
         shown = show_count(len(chosen), "run")
         if not yes:
             click.confirm(f"Delete {shown} and their replies from {path}?", abort=True)
-        done = purge_runs(path, chosen)
+        done = purge_store(path, chosen)
         replies = "reply" if done.replies == 1 else "replies"
         freed = f"{done.bytes_freed:,} bytes freed"
         say(f"{path}: deleted {shown} and {done.replies} {replies}, {freed}")
+        if not isinstance(path, Path):
+            say("The server's write-ahead log, its replicas and backups still have the texts.")
     copies = remove_unused_copies(path, every=every)
     if copies:
         say(f"{copies_of(path)}: deleted {show_count(copies, 'redacted copy')}")
 
 
-def copies_of(store: Path) -> Path:
+def copies_of(store: StoreAddress) -> Path:
     """The folder of redacted copies next to a store."""
     from callscore.config.config import REDACTED
 
     return store.parent / REDACTED
 
 
-def remove_unused_copies(store: Path, *, every: bool) -> int:
+def remove_unused_copies(store: StoreAddress, *, every: bool) -> int:
     """Delete the redacted copies if `every` run was, or none is left; how many there were."""
     from callscore.config.redaction import remove_copies
     from callscore.store.address import open_store
@@ -104,7 +108,7 @@ class PurgeAfterRun:
     What an earlier run of this kind left when it was killed is deleted as well, before and after.
     """
 
-    def __init__(self, store: Path, *, wanted: bool) -> None:
+    def __init__(self, store: StoreAddress, *, wanted: bool) -> None:
         self._store = store
         self._wanted = wanted
 
@@ -120,14 +124,14 @@ class PurgeAfterRun:
 
     def _purge(self) -> None:
         """Delete every run that is not to be stored and that no living process holds."""
-        if not self._store.exists() or not self._store.stat().st_size:
+        store = self._store
+        if not store.exists() or (isinstance(store, Path) and not store.stat().st_size):
             return
-        from callscore.store.address import open_store
-        from callscore.store.purge import purge_runs
+        from callscore.store.address import open_store, purge_store
 
         with open_store(self._store, only_reading=True) as opened:
             ended = [
                 run.id for run in opened.runs() if run.header.unstored and run.status != "running"
             ]
         if ended:
-            purge_runs(self._store, ended)
+            purge_store(self._store, ended)

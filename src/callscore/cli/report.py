@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import decide_option, parse_pairs
+from callscore.cli.options import STORE, decide_option, parse_pairs, workers_option
+from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 
@@ -21,7 +22,7 @@ FILE = click.Path(path_type=Path)
     help="html, md, csv, xlsx, json, junit, dossier …; by default from the suffix of FILE.",
 )
 @click.option("-o", "--output", type=FILE, help="The file to write (- for stdout).")
-@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
+@click.option("--store", type=STORE, help="The store of the run (.callscore/runs.db).")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
 @click.option("--run", "run_id", type=int, help="A run of the eval file; by default its newest.")
 @decide_option
@@ -29,12 +30,13 @@ FILE = click.Path(path_type=Path)
 @click.option("--short", is_flag=True, help="The short form, if the format has one.")
 @click.option("--max-mb", type=click.FloatRange(min=0.1), help="Keep a page below this size.")
 @click.option("--sign", type=FILE, help="Sign a dossier with this private key (PEM).")
+@workers_option
 @click.option("--set", "other", multiple=True, help="An option of the format, as name=value.")
 def report(
     target: str,
     form: str | None,
     output: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     eval_file: Path | None,
     run_id: int | None,
     decide: tuple[str, ...],
@@ -42,6 +44,7 @@ def report(
     short: bool,
     max_mb: float | None,
     sign: Path | None,
+    workers: int | None,
     other: tuple[str, ...],
 ) -> None:
     """Write a report of a stored run or a scorecard.
@@ -56,13 +59,15 @@ def report(
     """
     import msgspec
 
+    from callscore.evaluate.block_scoring import Workers
     from callscore.export.report_file import STANDARD_OUTPUT, write_report
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
     from callscore.store.files import check_new_folder, check_targets
 
-    wanted = SourceRequest(target, store, eval_file, run_id, parse_pairs("--decide", decide))
+    read_as = parse_pairs("--decide", decide)
+    wanted = SourceRequest(target, store, eval_file, run_id, read_as, Workers(workers))
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
     if chosen.files is not None:

@@ -12,6 +12,7 @@ import click
 from callscore.cli.console import ignore_broken_pipe, say
 from callscore.cli.options import (
     FILE,
+    STORE,
     decide_option,
     output_options,
     parse_numbers,
@@ -23,6 +24,7 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.run_report import RunReport, publish_checks
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
+    from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
@@ -70,6 +73,12 @@ if TYPE_CHECKING:
     "--finish-invalid", is_flag=True, help="In a race, also complete models that are invalid."
 )
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --rescore: processes that score; by default one per core for large data.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
 @output_options
 @click.option(
@@ -90,7 +99,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
-@click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option("--store", type=STORE, help="Store replies here; overrides the file.")
 @click.option(
     "--no-store-text", is_flag=True, help="Delete the replies from the store when the run ends."
 )
@@ -112,6 +121,7 @@ def run(
     race: bool,
     finish_invalid: bool,
     rescore: int | None,
+    workers: int | None,
     dry_run: bool,
     targets: OutputPaths,
     json_file: Path | None,
@@ -121,7 +131,7 @@ def run(
     all_rows: bool,
     no_intervals: bool,
     junit: Path | None,
-    store: Path | None,
+    store: StoreAddress | None,
     no_store_text: bool,
     redact: bool,
     names: Path | None,
@@ -160,6 +170,7 @@ def run(
         export=export,
         trajectories=trajectories,
         on_scoring_result=tallies.append,
+        workers=_workers(workers, rescore),
     )
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
@@ -177,9 +188,20 @@ def run(
         end.finish(prepared, ran, report, tallies)
 
 
+def _workers(number: int | None, rescore: int | None) -> Workers:
+    """The processes that score: one while models are called."""
+    from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+
+    if rescore is not None:
+        return Workers(number)
+    if number is not None:
+        raise click.UsageError("--workers is for stored runs; expected it with --rescore")
+    return ONE_PROCESS
+
+
 def _load_config(
     eval_file: Path,
-    store: Path | None,
+    store: StoreAddress | None,
     redact: RedactOptions | None,
     no_intervals: bool,
     decide: tuple[str, ...],

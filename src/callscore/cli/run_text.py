@@ -13,6 +13,7 @@ from callscore.report.safe_text import plain
 from callscore.runner.estimate import Estimate
 from callscore.runner.preflight import Preflight
 from callscore.runner.prepare import PreparedRun
+from callscore.store.address import StoreAddress, as_option
 from callscore.store.recovery.salvage import SalvageResult
 from callscore.store.run_records import Failure, RunRecord
 
@@ -109,7 +110,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line per run, newest first."""
     headings = (
         *("run", "name", "status", "answered", "failed", "coverage"),
-        *("cost", "started (UTC)", "judging", "may be billed"),
+        *("cost", "started (UTC)", "judging", "may be billed", "paid again"),
     )
     rows = [
         (
@@ -123,6 +124,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             record.started_at[:16].replace("T", " "),
             show_money(record.judge_usd) if record.judge_usd else "",
             f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",
+            show_money(record.paid_again_usd) if record.paid_again_usd else "",
         )
         for record in records
     ]
@@ -172,7 +174,11 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
 
 
 def resume_command(
-    prepared: PreparedRun, store: Path | None, redact: bool, names: Path | None, rescore: int | None
+    prepared: PreparedRun,
+    store: StoreAddress | None,
+    redact: bool,
+    names: Path | None,
+    rescore: int | None,
 ) -> str:
     """The command that continues an interrupted run with the same data and the same limits."""
     options = prepared.options
@@ -184,7 +190,7 @@ def resume_command(
     weights = ",".join(f"{task}={weight:.17g}" for task, weight in options.weights.items())
     words += ["--weights", weights] if weights else []
     words += [word for path in options.labels for word in ("--labels", str(path))]
-    words += ["--store", str(store)] if store is not None else []
+    words += ["--store", as_option(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
     words += ["--mode", options.mode] if options.mode is not None else []
     words += ["--redact"] if redact else []

@@ -7,18 +7,22 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
+from callscore.cli.options import STORE
+from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 
 
 @click.command()
 @click.argument("eval_file", metavar="[EVAL.yaml]", required=False, type=FILE)
-@click.option("--store", type=FILE, help="The store, if no eval file names it.")
+@click.option("--store", type=STORE, help="The store, if no eval file names it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one run per line.")
 @click.option(
     "--salvage", type=FILE, help="Write the readable part of a damaged store to this file."
 )
-def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Path | None) -> None:
+def runs(
+    eval_file: Path | None, store: StoreAddress | None, as_json: bool, salvage: Path | None
+) -> None:
     """List runs with status, coverage and cost, newest first.
 
     Without a file or --store, it lists .callscore/runs.db in the current folder.
@@ -36,6 +40,8 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     if not path.exists():
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
     if salvage is not None:
+        if not isinstance(path, Path):
+            raise UsageError(f"{path}: --salvage needs a file; a database has its own tools")
         _salvage(path, salvage)
         path = salvage
     with open_store(path, only_reading=True) as opened:

@@ -12,6 +12,7 @@ import click
 from callscore.cli.form_summary import FormSummary
 from callscore.cli.options import (
     FILE,
+    STORE,
     VariadicCommand,
     decide_option,
     output_options,
@@ -24,6 +25,7 @@ from callscore.cli.options import (
     workers_option,
 )
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
+from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
 )
 @click.option("--benchmarks", is_flag=True, help="Also run the eleven optional benchmarks.")
 @click.option(
-    "--store", type=FILE, help="Where to store the replies of judges (.callscore/runs.db)."
+    "--store", type=STORE, help="Where to store the replies of judges (.callscore/runs.db)."
 )
 @output_options
 @weights_option
@@ -98,7 +100,7 @@ def score(
     judge: str,
     embedder: str | None,
     benchmarks: bool,
-    store: Path | None,
+    store: StoreAddress | None,
     targets: OutputPaths,
     json_file: Path | None,
     weights: tuple[str, ...],

@@ -25,6 +25,7 @@ from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape, TaskContributions
+from callscore.store.address import StoreAddress
 from callscore.suites.registry import Catalog
 
 EVAL_FILES = (".yaml", ".yml")
@@ -84,7 +85,7 @@ class ComparisonInput(NamedTuple):
 class SearchPaths(msgspec.Struct, frozen=True):
     """Where to find runs."""
 
-    store: Path | None = None
+    store: StoreAddress | None = None
     eval_file: Path | None = None
 
 
@@ -171,7 +172,9 @@ def _without_steps(results: Mapping[str, list[CaseResult]]) -> dict[str, list[Ca
     return {case: runs for case, runs in results.items() if runs[0].task != STEP_TASK}
 
 
-def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> ComparisonInput:
+def _load_run(
+    run_id: int, store: StoreAddress, eval_file: Path | None, label: str
+) -> ComparisonInput:
     results: dict[str, dict[str, list[CaseResult]]] = {}
     scored: list[ScoringResult] = []
 

@@ -37,6 +37,7 @@ from callscore.engine.api_call import api_function
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
 from callscore.stats.weighted_scores import ScoreKey
+from callscore.store.address import read_address
 from callscore.suites.registry import Catalog, template_of
 
 Comparable = str | os.PathLike[str] | int | Scorecard
@@ -77,7 +78,7 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
 
     Raises UsageError if the two are not comparable: other data, settings, judge or embedder.
     """
-    places = SearchPaths(_path(store), _path(eval_file))
+    places = SearchPaths(None if store is None else read_address(store), _path(eval_file))
     files = (None, None) if results is None else (_path(results[0]), _path(results[1]))
     (one, model_one), (other, model_other) = _load_inputs(first, second, places, files)
     one_model, other_model = _select_models((one, a or model_one), (other, b or model_other))

@@ -40,6 +40,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
+from callscore.store.address import StoreAddress, read_address
 from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
@@ -72,7 +73,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     """Files of recorded outputs, by the name of the replaying model."""
     repeats: int
     budget_usd: float | None
-    store: Path
+    store: StoreAddress
     gates: Sequence[GateEntry]
     scoring: ScoreConfig
     attempts: AttemptsEntry
@@ -85,7 +86,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     name any (S-14)."""
 
     @property
-    def files(self) -> Sequence[Path]:
+    def files(self) -> Sequence[StoreAddress]:
         """Every file that a run of this config reads; none may be overwritten."""
         recorded = [path for paths in self.recordings.values() for path in paths]
         prompts = self.scenario_settings.prompts
@@ -105,7 +106,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
 
 def load_eval(
     source: Path | Mapping[str, Any],
-    store: Path | None = None,
+    store: StoreAddress | None = None,
     redact: RedactOptions | None = None,
 ) -> EvalConfig:
     """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
@@ -122,7 +123,7 @@ def load_eval(
 
 
 def _read_config(
-    document: Document, store: Path | None, redact: RedactOptions | None
+    document: Document, store: StoreAddress | None, redact: RedactOptions | None
 ) -> EvalConfig:
     path = document.path
     if not isinstance(document.value, dict):
@@ -130,7 +131,7 @@ def _read_config(
     file = convert_entry(document, EvalFile, "", document.value)
     models, templates = _models(document, file)
     _check_values(document, file, {model.name for model in models})
-    kept = store or path.parent / (file.store or DEFAULT_STORE)
+    kept = store or _store(document, file)
     data = _read_data(document, file, kept.parent / REDACTED, redact)
     scenarios = data.scenarios
     if scenarios.settings.protocol == "public":
@@ -163,6 +164,13 @@ def _read_config(
         redaction=data.redaction,
         outside=data.outside,
     )
+
+
+def _store(document: Document, file: EvalFile) -> StoreAddress:
+    try:
+        return read_address(file.store or DEFAULT_STORE, document.path.parent)
+    except ConfigError as error:
+        raise document.error("store", str(error)) from None
 
 
 class _Data(NamedTuple):
@@ -221,7 +229,9 @@ def _outside(document: Document, files: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(path for path in real if not any(path.is_relative_to(i) for i in inside))
 
 
-def _scoring(document: Document, file: EvalFile, cases: Sequence[Path], store: Path) -> ScoreConfig:
+def _scoring(
+    document: Document, file: EvalFile, cases: Sequence[Path], store: StoreAddress
+) -> ScoreConfig:
     """How the file says that its cases are scored, checked."""
     judge = judge_of(document, "judge", file.judge)
     scoring = ScoreConfig(

@@ -22,7 +22,8 @@ NOTES = {
     "repeats": "How often every case is requested.",
     "benchmarks": "The eleven optional benchmarks: all or none.",
     "budget_usd": "Stop before more than this is spent.",
-    "store": "Where replies are stored; .callscore/runs.db next to this file by default.",
+    "store": "Where replies are stored: a file, or postgresql://USER@HOST/DATABASE; by default "
+    ".callscore/runs.db next to this file.",
     "gates": "Conditions for exit code 0.",
     "verdicts": "Verdicts of people or judges.",
     "labels": "Verdicts of people on a sample of judged items; they correct the judged values.",

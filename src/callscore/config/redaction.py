@@ -25,6 +25,7 @@ from callscore.privacy.finder import KINDS, REGIONS, DataKind, Finder
 from callscore.privacy.name_model import SpacyNameModel
 from callscore.privacy.redactor import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escape_json
+from callscore.store.address import StoreAddress
 from callscore.store.files import (
     Line,
     RecordFile,
@@ -65,7 +66,7 @@ class RedactOptions(msgspec.Struct, frozen=True):
         return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 
-def encode_option(redaction: Redaction | None, store: Path) -> str:
+def encode_option(redaction: Redaction | None, store: StoreAddress) -> str:
     """`--redact` and `--names` as they are stored with a run; empty without them."""
     if redaction is None or not redaction.by_option:
         return ""
@@ -74,7 +75,7 @@ def encode_option(redaction: Redaction | None, store: Path) -> str:
     return msgspec.json.encode({"names": path}).decode()
 
 
-def decode_option(stored: str, store: Path) -> RedactOptions | None:
+def decode_option(stored: str, store: StoreAddress) -> RedactOptions | None:
     """The options of a stored run; None if its eval file decides."""
     if not stored:
         return None

@@ -16,6 +16,7 @@ from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.scorecard import AS_RECOMMENDED, BY, Decide
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights
+from callscore.store.address import StoreAddress
 from callscore.store.files import RecordFile, Source, is_special
 from callscore.store.strict_yaml import Document
 from callscore.suites.registry import Catalog
@@ -49,7 +50,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """The embedder: a name, a model behind `/embeddings`, or an Embedder."""
     benchmarks: bool = False
     """Whether the optional second layer runs; verdicts on it in a file enable it too."""
-    store: Path | None = None
+    store: StoreAddress | None = None
     """Where the replies of judging models are stored, so that none is paid for twice."""
     settings: Mapping[str, Any] = {}
     weights: Mapping[str, float] = {}

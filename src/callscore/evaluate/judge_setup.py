@@ -14,11 +14,10 @@ from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.verdict_rules import DOCUMENT
 from callscore.evaluate.judging import JudgeRunner
 from callscore.providers.client_pool import ClientPool
+from callscore.store.address import StoreAddress
 from callscore.suites.registry import default_suite
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from callscore.evaluate.judge_client import JudgeCalls
     from callscore.judges.judge_prompt import Asking
 
@@ -104,7 +103,7 @@ def _asking(spec: JudgeSpec) -> Asking:
     return Asking(spec.items_per_request or MOST_ITEMS, spec.seed)
 
 
-def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
+def _own_calls(store: StoreAddress | None, stack: ExitStack) -> JudgeCalls:
     """Requests without a run, with their replies in a store."""
     from callscore.evaluate.judge_client import JudgeCalls
     from callscore.store.address import open_store

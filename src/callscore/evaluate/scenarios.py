@@ -32,6 +32,7 @@ from callscore.evaluate.given_verdicts import verdict_record
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.metric_score import merge_strata
+from callscore.store.address import StoreAddress
 from callscore.store.scenario_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
@@ -143,7 +144,7 @@ class OutputsJob(msgspec.Struct, frozen=True):
     recorded: RecordedOutputs
     verdicts: Sequence[Path] = ()
     judge: str | Judge | tuple[JudgeSpec, ...] = "none"
-    store: Path | None = None
+    store: StoreAddress | None = None
 
     @property
     def files(self) -> list[Path]:

@@ -44,7 +44,7 @@ from callscore.report.source import (
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
-from callscore.store.address import open_store
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
 from callscore.store.run_records import RunRecord
@@ -61,16 +61,18 @@ class SourceRequest(msgspec.Struct, frozen=True):
 
     target: str
     """The id of a run, an eval file (for its newest run), or a scorecard in JSON."""
-    store: Path | None = None
+    store: StoreAddress | None = None
     eval_file: Path | None = None
     """The eval file of the run, if the store does not name it or the file was moved."""
     run: int | None = None
     """A run of the eval file other than the newest."""
     decide: Mapping[str, Any] = {}
     """What the recommended model is chosen by, if not as in the file (C-138)."""
+    workers: Workers = ONE_PROCESS
+    """How many processes score a stored run again."""
 
     @property
-    def files(self) -> list[Path]:
+    def files(self) -> list[StoreAddress]:
         """The input files, which a report must not overwrite."""
         named = None if self.target.isdecimal() else Path(self.target)
         return [path for path in (named, self.store, self.eval_file) if path is not None]
@@ -98,13 +100,16 @@ def _read_as(source: ReportSource, decide: Decide) -> ReportSource:
 def _open_target(request: SourceRequest) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
-        with run_source(int(target), request.store or DEFAULT_STORE, request.eval_file) as source:
+        store = request.store or DEFAULT_STORE
+        with run_source(int(target), store, request.eval_file, request.workers) as source:
             yield source
     elif Path(target).suffix.lower() in (".yaml", ".yml"):
         config = load_eval(Path(target), request.store)
         run_id = request.run or newest_run(config)
-        with run_source(run_id, config.store, config.path) as source:
+        with run_source(run_id, config.store, config.path, request.workers) as source:
             yield source
+    elif (request.workers.number or 1) > 1:
+        raise UsageError(f"{target}: a scorecard is not scored again; expected no --workers")
     else:
         yield card_source(Path(target))
 
@@ -180,11 +185,21 @@ def source_of_outputs(
 
 
 @contextmanager
-def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
+def run_source(
+    run_id: int,
+    store: StoreAddress,
+    eval_file: Path | None = None,
+    workers: Workers = ONE_PROCESS,
+) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
     scored: list[ScoringResult] = []
     with DiskList(CaseView) as cases, StepCases() as steps:
-        options = RunOptions(on_case=cases.add, on_step=steps.add, on_scoring_result=scored.append)
+        options = RunOptions(
+            on_case=cases.add,
+            on_step=steps.add,
+            on_scoring_result=scored.append,
+            workers=workers,
+        )
         rescored = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(rescored.prepared, rescored.result, cases, steps)
         judged = {part: found for each in scored for part, found in each.judged_steps.items()}
@@ -206,7 +221,7 @@ class RescoredRun(NamedTuple):
 
 
 def rescore_run(
-    run_id: int, store: Path, eval_file: Path | None, options: RunOptions
+    run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
@@ -290,12 +305,12 @@ def newest_run(config: EvalConfig) -> int:
     return (same or runs)[0].id
 
 
-def _record(store: Path, run_id: int) -> RunRecord:
+def _record(store: StoreAddress, run_id: int) -> RunRecord:
     with open_store(store, only_reading=True) as opened:
         return opened.run(run_id)
 
 
-def _eval_file(record: RunRecord, store: Path) -> Path:
+def _eval_file(record: RunRecord, store: StoreAddress) -> Path:
     named = record.header.eval_file
     if not named:
         raise UsageError(f"run {record.id}: its store does not name the eval file; expected --eval")

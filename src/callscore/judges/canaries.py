@@ -19,7 +19,9 @@ from callscore.judges.rubric import Library
 LONGEST_TEXT, SHORTEST_TURN, TURNS = 160, 20, 5
 """Characters of a text of the case that is repeated, and how many short turns are drawn from."""
 SHORTEST_WORD = 5
+"""Letters; shorter words tell little about a case."""
 SALAD_WORDS, FEWEST_SALAD_WORDS = 14, 6
+"""With fewer words, as in scripts without spaces, characters are shuffled instead."""
 THINGS, PLACES = "canary_things", "canary_places"
 """Lists in the library, one entry per line."""
 NO_WORD = "the matter"

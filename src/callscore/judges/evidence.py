@@ -22,6 +22,7 @@ from callscore.metrics.text import contains, n2
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn is no evidence, unless it is the whole turn."""
 LONGEST_QUOTE = 300
+"""Characters; the same limit as in the contract that judges are sent."""
 NONE = "none"
 EXPECTED: Final = "expected_outcome"
 OUTPUT: Final = "model_output"

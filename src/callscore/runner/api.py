@@ -18,6 +18,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.engine.api_call import api_function
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import run_prepared
+from callscore.store.address import read_address
 
 
 @api_function
@@ -90,7 +91,10 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         trajectories=as_path(trajectories),
         accept_changed=accept_changed,
     )
-    loaded = load_eval(config if isinstance(config, Mapping) else Path(config), as_path(store))
+    loaded = load_eval(
+        config if isinstance(config, Mapping) else Path(config),
+        None if store is None else read_address(store),
+    )
     loaded = loaded.with_options(intervals=intervals, decide=decide or {})
     return _run(loaded, options, on_event, trust_config=trust_config)
 

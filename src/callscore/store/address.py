@@ -1,19 +1,59 @@
-"""Where a store is, and how it is opened."""
+"""Where a store is, and how it is opened and purged."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from callscore.core.errors import UsageError
-from callscore.store.journal import Journal
-from callscore.store.protocol import Store
+from callscore.store.postgres.url import DatabaseUrl, is_database, read_url
+
+if TYPE_CHECKING:  # a command that opens no store does not load SQLite
+    from callscore.store.protocol import Store
+    from callscore.store.purge import PurgeResult
+
+StoreAddress = Path | DatabaseUrl
+"""A file, or a PostgreSQL database."""
+LOCAL_FILES = ".callscore"
+"""The folder of the files that a machine keeps for a database, next to the eval file."""
 
 
-def open_store(address: Path, *, only_reading: bool = False) -> Store:
+def read_address(given: str | os.PathLike[str], folder: Path = Path()) -> StoreAddress:
+    """A store by its path in a folder, or by its URL; raises ConfigError."""
+    if isinstance(given, str) and is_database(given):
+        return read_url(given, folder / LOCAL_FILES)
+    return folder / given
+
+
+def as_option(address: StoreAddress) -> str:
+    """The store as an option of a command."""
+    return str(address) if isinstance(address, Path) else address.text
+
+
+def open_store(address: StoreAddress, *, only_reading: bool = False) -> Store:
     """Open a store, or create it; with `only_reading`, it must exist and may be read-only.
 
     Raises UsageError if there is no such store, StoreError if it cannot be used.
     """
     if only_reading and not address.exists():
         raise UsageError(f"{address}: no such store; expected one that `callscore run` has written")
-    return Journal(address, only_reading=only_reading)
+    if isinstance(address, Path):
+        from callscore.store.journal import Journal
+
+        return Journal(address, only_reading=only_reading)
+    from callscore.store.postgres.store import PostgresStore
+
+    return PostgresStore(address, only_reading=only_reading)
+
+
+def purge_store(address: StoreAddress, run_ids: Sequence[int]) -> PurgeResult:
+    """Delete runs with every reply that no other run uses; raises UsageError for a living one."""
+    if isinstance(address, Path):
+        from callscore.store.purge import purge_runs
+
+        return purge_runs(address, run_ids)
+    from callscore.store.postgres.store import purge_database
+
+    return purge_database(address, run_ids)

@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
+from callscore.store.address import StoreAddress
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -272,11 +273,11 @@ def with_line_number(line: Line) -> Line:
     return msgspec.structs.replace(line, number=number)
 
 
-def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+def check_targets(targets: Iterable[Path | None], inputs: Iterable[StoreAddress]) -> None:
     """Refuse files that cannot be written, before any work: inputs, folders, one file
     given twice.
     """
-    taken = {path.resolve(): "is read by this command" for path in inputs}
+    taken = {path.resolve(): "is read by this command" for path in inputs if isinstance(path, Path)}
     for target in targets:
         if target is None or is_special(target):
             continue

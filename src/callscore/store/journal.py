@@ -28,14 +28,15 @@ from callscore.store.connection import (
     open_read_only,
     transaction,
 )
+from callscore.store.group_commit import GroupCommit
 from callscore.store.leases import Leases, take_abandoned
 from callscore.store.reply_rows import (
     UNCERTAIN,
     AnswerRow,
-    GroupCommit,
     ItemRow,
     KeyIndex,
     Rows,
+    RowWriter,
     checksum,
     from_bytes,
     to_bytes,
@@ -250,7 +251,8 @@ class ReplyCache:
         except StoreError:
             self._leases.close()
             raise
-        self._commits = GroupCommit(self._connection, journal.path, self._keys)
+        self._writer = RowWriter(self._connection, journal.path, self._keys)
+        self._commits = GroupCommit(self._writer.write)
 
     def __enter__(self) -> Self:
         return self
@@ -303,9 +305,7 @@ class ReplyCache:
         self._keys.add(stored.key)
         judged = None if run_id is None else (stored.key, run_id)
         await self._commits.write_durably(Rows(_answer_row(stored), judged=judged))
-        return (
-            self._journal.find_reply(stored.key) if self._commits.superseded else None
-        ) or stored
+        return (self._journal.find_reply(stored.key) if self._writer.superseded else None) or stored
 
 
 class OpenRun(ReplyCache):
@@ -318,7 +318,7 @@ class OpenRun(ReplyCache):
     @property
     def superseded(self) -> bool:
         """Whether the journal may hold other replies than it was given: earlier ones are kept."""
-        return self._commits.superseded
+        return self._writer.superseded
 
     async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""

@@ -15,6 +15,7 @@ import msgspec
 from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import RunStatus
+from callscore.store.address import StoreAddress
 from callscore.store.connection import UnreadableRow
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
@@ -65,7 +66,7 @@ class Holder(msgspec.Struct, frozen=True):
         return f"process {self.pid} on {self.host} since {self.since}"
 
 
-_encode = msgspec.msgpack.Encoder().encode
+encode_holder = msgspec.msgpack.Encoder().encode
 _decode_holder = msgspec.msgpack.Decoder(Holder).decode
 _decode_race = msgspec.json.Decoder(RaceCard).decode
 
@@ -107,6 +108,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     """The most that may still be billed for lost attempts."""
     race: RaceCard | None = None
     """The `race` section of its scorecard, if it was a race."""
+    paid_again_usd: float = 0.0
+    """The part of the cost for requests that were sent again after their worker was lost."""
 
     @property
     def spent_usd(self) -> float:
@@ -129,20 +132,20 @@ class Failure(msgspec.Struct, frozen=True):
 
 def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
     """Every run, newest first."""
-    return [_record(row) for row in connection.execute(f"{_OF_RUN} ORDER BY runs.id DESC")]
+    return [record_of(row) for row in connection.execute(f"{_OF_RUN} ORDER BY runs.id DESC")]
 
 
 def find_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
     """A run by its number; None if it does not exist."""
     row = connection.execute(f"{_OF_RUN} WHERE runs.id = ?", (run_id,)).fetchone()
-    return None if row is None else _record(row)
+    return None if row is None else record_of(row)
 
 
 def find_unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
     """The unfinished run of this name that is most similar to this one."""
     sought = (header.name, header.config_hash, header.dataset_hash)
     row = connection.execute(_NEWEST_UNFINISHED, sought).fetchone()
-    return None if row is None else _record(row)
+    return None if row is None else record_of(row)
 
 
 def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool) -> int:
@@ -158,7 +161,7 @@ def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool)
             f"run {run_id} of {header.name!r}: the data has changed since it began; start a new "
             "run instead (replies to unchanged requests are stored and cost nothing)"
         )
-    connection.execute(_GO_ON, (header.total, _encode(this_process()), run_id))
+    connection.execute(_GO_ON, (header.total, encode_holder(this_process()), run_id))
     return int(run_id)
 
 
@@ -216,7 +219,7 @@ def record_race(
 def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
-    holder = _holder(raw)
+    holder = decode_holder(raw)
     if not has_ended(holder):
         raise UsageError(
             f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
@@ -237,16 +240,22 @@ def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
             header.redact,
             header.unstored,
             now(),
-            _encode(this_process()),
+            encode_holder(this_process()),
         ),
     )
     return int(cursor.lastrowid or 0)
 
 
-def _record(row: tuple[object, ...]) -> RunRecord:
+def record_of(
+    row: tuple[object, ...], *, is_held: bool = True, paid_again_usd: float = 0.0
+) -> RunRecord:
+    """The run in a row of the query for runs; raises UnreadableRow.
+
+    `is_held`: whether its holder may be alive, as far as the store knows.
+    """
     number, name, config_hash, dataset_hash, total, status, started, finished, raw = row[:9]
-    holder = _holder(raw) if isinstance(raw, bytes) else None
-    if status == "running" and (holder is None or has_ended(holder)):
+    holder = decode_holder(raw) if isinstance(raw, bytes) else None
+    if status == "running" and (holder is None or not is_held or has_ended(holder)):
         status = "broken off"
     fields = {
         "id": number,
@@ -270,6 +279,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
         "judge_usd": row[13],
         "uncertain_usd": row[14],
         "race": parse_race(row[16]),
+        "paid_again_usd": paid_again_usd,
     }
     try:
         record = msgspec.convert(fields, RunRecord)
@@ -280,7 +290,8 @@ def _record(row: tuple[object, ...]) -> RunRecord:
     return record
 
 
-def _holder(raw: bytes) -> Holder:
+def decode_holder(raw: bytes) -> Holder:
+    """The holder in these bytes; raises UnreadableRow."""
     try:
         return _decode_holder(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
@@ -295,7 +306,7 @@ def parse_race(raw: object) -> RaceCard | None:
         raise UnreadableRow(f"the race of a run cannot be read: {error}") from None
 
 
-def relative_to_store(path: Path, store: Path) -> str:
+def relative_to_store(path: Path, store: StoreAddress) -> str:
     """A path that stays valid if the file and the store are moved together."""
     try:
         return os.path.relpath(path.absolute(), store.absolute().parent)

@@ -1,0 +1,124 @@
+"""Connections to a PostgreSQL store: opened again when they break, with messages of our own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from callscore.core.errors import ConfigError, StoreError
+from callscore.store.postgres.url import DatabaseUrl
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+T = TypeVar("T")
+FIRST_WAIT_S, MOST_WAIT_S = 0.05, 1.0
+"""Between two attempts to reach the server."""
+READ_PATIENCE_S = 60.0
+_UNREACHABLE = ("08", "57P")
+"""SQLSTATE of a connection that broke, or of a server that stops or starts."""
+_REPEATED = ("40001", "40P01", "25P03")
+"""SQLSTATE of a transaction to repeat: conflict, deadlock, stopped for too long inside it."""
+
+
+def connect(url: DatabaseUrl) -> Connection:
+    """A connection in autocommit mode; raises StoreError.
+
+    It uses no prepared statements and no state of a session, so that a pooler may lie between.
+    """
+    try:
+        import psycopg
+    except ImportError:
+        raise ConfigError(
+            f"{url}: needs psycopg; expected: pip install 'callscore[postgres]'"
+        ) from None
+    milliseconds = int(url.lease_s * 500)
+    try:
+        return psycopg.connect(
+            "",
+            autocommit=True,
+            prepare_threshold=None,
+            application_name="callscore",
+            connect_timeout=max(2, int(url.lease_s / 3)),
+            tcp_user_timeout=milliseconds,  # a cut link is noticed before the lease ends
+            keepalives_idle=max(1, int(url.lease_s / 3)),
+            keepalives_interval=max(1, int(url.lease_s / 6)),
+            keepalives_count=2,
+            **url.parameters(),  # type: ignore[arg-type]
+        )
+    except (psycopg.Error, UnicodeError) as error:
+        raise store_error(url, error, "cannot be reached") from None
+
+
+def store_error(url: DatabaseUrl, error: BaseException, what: str) -> StoreError:
+    """An error without libpq's text, which may contain parameters: class, host and SQLSTATE."""
+    if isinstance(error, UnicodeError):
+        return StoreError(f"{url}: {what}: {error}")
+    state = getattr(error, "sqlstate", None)
+    shown = type(error).__name__ + (f", SQLSTATE {state}" if state else "")
+    return StoreError(f"{url}: {what}: {shown}")
+
+
+class Link:
+    """One connection, for one purpose. It is opened with its first use, and again if it broke."""
+
+    def __init__(self, url: DatabaseUrl, patience_s: float = READ_PATIENCE_S) -> None:
+        self.url = url
+        self._patience_s = patience_s
+        self._connection: Connection | None = None
+        self._lock = Lock()
+        self._given_up = Event()
+
+    def do(self, work: Callable[[Connection], T], on_outage: Callable[[], None] | None = None) -> T:
+        """The result of the work, repeated while the server cannot be reached; it may have been
+        carried out before the connection broke.
+
+        Raises StoreError for other errors, or when the patience ends.
+        """
+        import psycopg
+
+        until, wait = time.monotonic() + self._patience_s, FIRST_WAIT_S
+        with self._lock:
+            while True:
+                failure: StoreError
+                try:
+                    connection = self._connected()
+                except StoreError as error:
+                    failure, connection = error, None
+                try:
+                    if connection is not None:
+                        return work(connection)
+                except (psycopg.Error, UnicodeError) as error:
+                    failure = store_error(self.url, error, "cannot keep results")
+                    if not self._may_repeat(error):
+                        raise failure from None
+                if on_outage is not None:
+                    on_outage()
+                if self._given_up.is_set() or time.monotonic() + wait > until:
+                    raise failure from None
+                self._given_up.wait(wait)
+                wait = min(2 * wait, MOST_WAIT_S)
+
+    def _connected(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self.url)
+        return self._connection
+
+    def _may_repeat(self, error: BaseException) -> bool:
+        state = getattr(error, "sqlstate", None) or ""
+        broken = self._connection is None or self._connection.closed
+        return broken or state in _REPEATED or state.startswith(_UNREACHABLE)
+
+    def give_up(self) -> None:
+        """Make the next failure final."""
+        self._given_up.set()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._given_up.set()
+        if self._connection is not None:
+            self._connection.close()

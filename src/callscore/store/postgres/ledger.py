@@ -1,0 +1,216 @@
+"""Paid replies and a run in a PostgreSQL store, as the engine and the judges use them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from callscore.core.errors import StoreError
+from callscore.core.run import CachedReply, RunItem, RunStatus
+from callscore.store.group_commit import GroupCommit
+from callscore.store.postgres.connection import Link
+from callscore.store.postgres.membership import BEATS, Membership, take_over
+from callscore.store.postgres.rows import (
+    LockRequest,
+    Paid,
+    PostgresWriter,
+    Release,
+    Row,
+    UncertainCost,
+    stored_replies,
+)
+from callscore.store.postgres.spill import Spill
+from callscore.store.reply_rows import ItemRow, checksum, to_bytes
+
+if TYPE_CHECKING:
+    from callscore.store.postgres.connection import Connection
+    from callscore.store.postgres.store import PostgresStore
+
+T = TypeVar("T")
+FIRST_POLL_S, MAX_POLL_S = 0.02, 0.25
+"""Between two looks whether another worker has finished. NOTIFY would slow every commit down."""
+
+
+class PostgresReplies:
+    """Stored replies, shared by all workers; many are written in one commit."""
+
+    def __init__(self, store: PostgresStore, run_id: int | None = None) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._spill = Spill(store.url.parent)
+        self._writer = PostgresWriter(store.url, self._spill)
+        self._commits: GroupCommit[Row] = GroupCommit(self._writer.write)
+        self._known: dict[bytes, CachedReply] = {}
+        self._unanswered: set[bytes] = set()
+        """Requests of the current chunks: with a stored reply, and without one."""
+        self._held: dict[bytes, tuple[int, float]] = {}
+        """The requests in flight: the worker that claimed them, and what they may cost."""
+        self._asking = ThreadPoolExecutor(1, "asking")
+        self._link = Link(store.url)
+        self._took_over_at = time.monotonic()
+        self.member = Membership(store.url, run_id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left, and leave the store."""
+        try:
+            if self._writer.is_out:
+                self._writer.give_up()
+            self._commits.close()
+        except StoreError as error:
+            if not self._spill.unwritten:
+                raise
+            raise StoreError(
+                f"{error}; {self._spill.unwritten} paid replies are in {self._spill.path}: the "
+                "next `callscore run` or `work` in this folder stores them"
+            ) from None
+        finally:
+            self._asking.shutdown(wait=True)
+            self._writer.close()
+            self._link.close()
+            self._spill.close()
+            self.member.leave()
+
+    async def ask(self, work: Callable[[Connection], T]) -> T:
+        """The result of work with the database, without blocking the event loop."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._asking, partial(self._link.do, work))
+
+    def find_reply(self, key: bytes) -> CachedReply | None:
+        """The stored reply to this request, if there is one."""
+        if key in self._unanswered:
+            return None
+        return self._known.get(key) or self._store.find_reply(key)
+
+    async def look_up(self, keys: Sequence[bytes]) -> None:
+        """Read the replies to many requests at once, before they are asked for one by one."""
+        found = await self.ask(lambda connection: stored_replies(connection, keys))
+        self._known.update(found)
+        self._unanswered.update(key for key in keys if key not in found)
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """Drop what was read of requests that are answered now."""
+        self._unanswered.difference_update(keys)
+        for key in keys:
+            self._known.pop(key, None)
+
+    async def claim(
+        self, key: bytes, patience_s: float = 0.0, most_usd: float = 0.0
+    ) -> CachedReply | None:
+        """Lock a request until it is released; returns the reply if another worker has stored one.
+
+        While a living worker has the request in flight, wait for it, however long it takes.
+        """
+        wait = FIRST_POLL_S
+        while True:
+            claim = LockRequest(key, self.member.id, self._run_id, most_usd)
+            await self._commits.write_durably(claim)
+            if claim.is_held:
+                self._held[key] = claim.worker, most_usd
+            if claim.is_held or claim.found is not None:
+                return claim.found
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, MAX_POLL_S)
+            await self.take_over()
+
+    def release(self, key: bytes) -> None:
+        """Unlock the request; its reply, if any, is durable and has unlocked it."""
+        held = self._held.pop(key, None)
+        if held is not None:
+            self._commits.add(Release(key, held[0]))
+
+    async def take_over(self) -> None:
+        """Free what dead workers hold; at most once per heartbeat."""
+        now = time.monotonic()
+        if now >= self._took_over_at + self._store.url.lease_s / BEATS:
+            self._took_over_at = now
+            await self.ask(take_over)
+
+    def judge_keys(self, run_id: int) -> set[bytes]:
+        """The keys of the requests to judges that a run has paid for."""
+        return self._store.judge_keys(run_id)
+
+    async def keep_judge_reply(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
+        """Store a judge's paid reply, and the run that paid for it; returns the one that counts."""
+        await self._keep(self._paid(stored, run_id))
+        found = self._store.find_reply(stored.key) if self._writer.superseded else None
+        return found or stored
+
+    async def _keep(self, paid: Paid) -> None:
+        if self._writer.is_out:
+            self._spill.add([paid])
+        await self._commits.write_durably(paid)
+        self._held.pop(paid.key, None)
+
+    def _paid(self, stored: CachedReply, run_id: int | None, item: ItemRow | None = None) -> Paid:
+        key, reply = stored.key, to_bytes(stored.reply)
+        worker, most_usd = self._held.get(key, (self.member.id, 0.0))
+        answer = (key, reply, stored.cost_usd, stored.attempts, checksum(key, reply))
+        return Paid(answer, worker, run_id, most_usd, item)
+
+
+class PostgresRun(PostgresReplies):
+    """A run in progress: a `RunLedger` that other workers may share."""
+
+    def __init__(self, store: PostgresStore, run_id: int) -> None:
+        super().__init__(store, run_id)
+        self.id = run_id
+
+    @property
+    def superseded(self) -> bool:
+        """Whether the store may hold other replies than it was given: earlier ones are kept."""
+        return self._writer.superseded
+
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
+        """Store a paid reply and its item; returns when both are durable."""
+        await self._keep(self._paid(stored, self.id, self._item_row(item)))
+
+    async def note(self, item: RunItem) -> None:
+        """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
+        await self._commits.write_soon(self._item_row(item))
+
+    async def write_soon(self, row: Row) -> None:
+        """Write a row after all that was noted before."""
+        await self._commits.write_soon(row)
+
+    async def settle(self) -> None:
+        """Returns when everything is durable."""
+        await self._commits.settle()
+
+    def add_uncertain_cost(self, usd: float) -> None:
+        """Add the possible cost of a lost attempt; it is durable with the next commit."""
+        self._commits.add(UncertainCost(usd, self.member.id, self.id))
+
+    def charge_preflight(self, usd: float) -> None:
+        """Record what this run has paid for its preflight."""
+        self._store.charge_preflight(self.id, usd)
+
+    def drop(self) -> None:
+        """Release the run, and delete it if it has no results."""
+        self._store.drop_run(self.id)
+
+    def end(self, status: RunStatus) -> None:
+        """Write what is left, record how the run ended, and release it."""
+        self.close()
+        self._store.end_run(self.id, status)
+
+    def _item_row(self, item: RunItem) -> ItemRow:
+        return (
+            self.id,
+            item.case_id,
+            item.model,
+            item.run,
+            item.task,
+            item.key,
+            item.error,
+            int(item.paid),
+        )
