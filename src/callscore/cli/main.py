@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "purge": "Delete stored runs and their replies.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: HTML, tables, JUnit …",
+    "query": "Query a run with SQL: cases, replies, verdicts, results, metrics.",
     "verify": "Recompute every score of a dossier, offline, and list differences.",
     "judge": "Test a judge, and compare it with people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, rejections.",

@@ -59,6 +59,8 @@ class SourceRequest(msgspec.Struct, frozen=True):
     """A run of the eval file other than the newest."""
     decide: Mapping[str, Any] = {}
     """What the recommended model is chosen by, if not as in the file (C-138)."""
+    workers: Workers = ONE_PROCESS
+    """How many processes score a stored run again."""
 
     @property
     def files(self) -> list[StoreAddress]:
@@ -89,13 +91,16 @@ def _read_as(source: ReportSource, decide: Decide) -> ReportSource:
 def _open_target(request: SourceRequest) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
-        with run_source(int(target), request.store or DEFAULT_STORE, request.eval_file) as source:
+        store = request.store or DEFAULT_STORE
+        with run_source(int(target), store, request.eval_file, request.workers) as source:
             yield source
     elif Path(target).suffix.lower() in (".yaml", ".yml"):
         config = load_eval(Path(target), request.store)
         run_id = request.run or newest_run(config)
-        with run_source(run_id, config.store, config.path) as source:
+        with run_source(run_id, config.store, config.path, request.workers) as source:
             yield source
+    elif (request.workers.number or 1) > 1:
+        raise UsageError(f"{target}: a scorecard is not scored again; expected no --workers")
     else:
         yield card_source(Path(target))
 
@@ -169,12 +174,20 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
 
 @contextmanager
 def run_source(
-    run_id: int, store: StoreAddress, eval_file: Path | None = None
+    run_id: int,
+    store: StoreAddress,
+    eval_file: Path | None = None,
+    workers: Workers = ONE_PROCESS,
 ) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
     scored: list[ScoringResult] = []
     with DiskList(CaseView) as cases, StepCases() as steps:
-        options = RunOptions(on_case=cases.add, on_step=steps.add, on_scoring_result=scored.append)
+        options = RunOptions(
+            on_case=cases.add,
+            on_step=steps.add,
+            on_scoring_result=scored.append,
+            workers=workers,
+        )
         rescored = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(rescored.prepared, rescored.result, cases, steps)
         judged = {part: found for each in scored for part, found in each.judged_steps.items()}

@@ -18,6 +18,7 @@ from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
 from callscore.core.scenarios import Mode, OnStep
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnScoringResult
 from callscore.providers.client_pool import ClientPool
@@ -76,6 +77,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives every step of scenarios with the answers of one model, for a report."""
     on_scoring_result: OnScoringResult | None = None
     """Receives the tallies of calls, for a comparison."""
+    workers: Workers = ONE_PROCESS
+    """How many processes score a stored run again."""
 
     @property
     def output_folder(self) -> Path | None:
@@ -99,13 +102,10 @@ class RunOptions(msgspec.Struct, frozen=True):
                 raise UsageError(f"{name} is for scenarios only; expected data.orchestration")
 
 
-class ModelHandle(msgspec.Struct, frozen=True):
-    """A model with its price and its provider."""
+class PricedModel(msgspec.Struct, frozen=True):
+    """A model with its price."""
 
     spec: ModelSpec
-    provider: Provider
-    recordings: Recordings | None = None
-    """The files of a replaying model."""
 
     @property
     def online(self) -> bool:
@@ -121,6 +121,14 @@ class ModelHandle(msgspec.Struct, frozen=True):
         if cost is None or cost == reply.cost_usd:
             return reply
         return msgspec.structs.replace(reply, cost_usd=cost)
+
+
+class ModelHandle(PricedModel, frozen=True):
+    """A model with its price and its provider."""
+
+    provider: Provider
+    recordings: Recordings | None = None
+    """The files of a replaying model."""
 
 
 class PreparedRun(msgspec.Struct, frozen=True):
@@ -280,7 +288,8 @@ def open_sources(config: EvalConfig, options: RunOptions) -> list[CaseSource]:
     """Where cases come from; the suite of scenarios is imported only if there are some."""
     sources: list[CaseSource] = []
     if config.cases:
-        sources.append(CaseFiles(config.scoring, keep_content=options.on_case is not None))
+        keep_content, size = options.on_case is not None, options.workers.size
+        sources.append(CaseFiles(config.scoring, keep_content=keep_content, size=size))
     if config.scenarios:
         from callscore.store.scenario_files import SCENARIO_FILES
 

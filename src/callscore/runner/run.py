@@ -328,7 +328,8 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
                 f"run {run_id} was made with other data than {prepared.config.path} has now, "
                 "or with another --limit; expected the same data and --limit"
             )
-        replies = RunReplies(store, run_id, prepared.models, prepared.config.repeats)
+        config = prepared.config
+        replies = RunReplies(store, run_id, prepared.models, config.repeats, config.store)
         replies.end()
         cases = CaseStream(prepared.sources).reader()
         with ExitStack() as stack:
