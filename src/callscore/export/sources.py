@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -35,6 +34,7 @@ from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
+from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
@@ -213,12 +213,7 @@ def rescore_run(
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
-    redact = None
-    if record.header.redact:
-        from callscore.config.redaction import decode_option
-
-        redact = decode_option(record.header.redact, store)
-    config = load_eval(eval_file or _eval_file(record, store), store, redact)
+    config = config_of_run(record, store, eval_file)
     key = RunKey.parse(record.header.config_hash)
     same = key.fingerprint == config.fingerprint
     caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]
@@ -296,18 +291,6 @@ def newest_run(config: EvalConfig) -> int:
 def _record(store: StoreAddress, run_id: int) -> RunRecord:
     with open_store(store, only_reading=True) as opened:
         return opened.run(run_id)
-
-
-def _eval_file(record: RunRecord, store: StoreAddress) -> Path:
-    named = record.header.eval_file
-    if not named:
-        raise UsageError(f"run {record.id}: its store does not name the eval file; expected --eval")
-    path = Path(os.path.normpath(store.parent / named))
-    if not path.exists():
-        raise UsageError(
-            f"run {record.id}: {path}: no such file; expected --eval with the eval file of the run"
-        )
-    return path
 
 
 def title_of(card: Scorecard) -> str:
