@@ -123,12 +123,12 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
     tasks = {task for model in card.models for task in model.tasks}
     of_scenarios = _contributions_of_documents(card)
     if of_scenarios and tasks == {SCENARIO}:
-        steps = read_results(results, _without_usage) if results is not None else {}
+        steps = read_results(results, _as_compared) if results is not None else {}
         notes = [DECIMALS.format(label)]
         return ComparisonInput(label, card, catalog, of_scenarios, steps, notes)
     if results is None:
         return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
-    by_model = read_results(results, _without_usage)
+    by_model = read_results(results, _as_compared)
     criteria = catalog.spec_with(tasks).benchmarks.criteria if "option" in parts else ()
     contributions = {
         model: {
@@ -188,10 +188,13 @@ def _load_run(
     )
 
 
+def _as_compared(result: CaseResult) -> CaseResult:
+    """A result of a file: of a step, its scores only."""
+    return _without_usage(result) if result.task == STEP_TASK else result
+
+
 def _without_usage(result: CaseResult) -> CaseResult:
     """The result of a step with its scores only: tokens and times do not count as a change."""
-    if result.task != STEP_TASK:
-        return result
     scores = {
         slug: value
         for slug, value in result.metrics.items()
