@@ -283,13 +283,18 @@ def _call_models(prepared: PreparedRun) -> RunResult:
 
 
 def _print_summary(ran: RunResult) -> None:
-    from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
+    from callscore.cli.run_text import (
+        failure_lines,
+        rescored_line,
+        running_job_lines,
+        summary_lines,
+    )
 
     if ran.scored_again is not None:
         say(rescored_line(ran.scored_again), err=True)
         return
     lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
-    for line in [*lines, *failure_lines(ran.failures)]:
+    for line in [*lines, *failure_lines(ran.failures), *running_job_lines(ran.jobs)]:
         say(line, err=True)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import count, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import msgspec
 
@@ -39,15 +40,24 @@ MAX_IN_MEMORY = 256
 """In cases. A model that is further behind the fastest one reads the files separately."""
 
 
-class CasePrompt(NamedTuple):
+class CasePrompt(msgspec.Struct, frozen=True, dict=True):
     """A case with its prompt."""
 
     case: Case
-    prompt: Prompt
+    given: Prompt | None = None
+    """Its prompt; by default its task writes it, if it is needed: scoring needs none."""
     indexed: IndexedCase | None = None
     """The same case ready to be scored, if it is in a case file."""
     waits: bool = False
     """Whether it is asked only after the replies to earlier cases of its call."""
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The prompt, written once for all models."""
+        if self.given is not None:
+            return self.given
+        assert self.indexed is not None  # a case without a prompt of its own is of a case file
+        return self.indexed.loaded.task.prompt(self.case)
 
 
 OnLoaded = Callable[[str, LoadedCase], None]
@@ -203,8 +213,8 @@ class CaseFiles:
         return self._add_prompt(IndexedCase(self.positions[loaded.case.id], line, loaded))
 
     def _add_prompt(self, indexed: IndexedCase) -> CasePrompt:
-        task, case = indexed.loaded.task, indexed.loaded.case
-        return CasePrompt(case, task.prompt(case), indexed, case.id in self.waiting)
+        case = indexed.loaded.case
+        return CasePrompt(case, None, indexed, case.id in self.waiting)
 
     def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
         """All of them: the user's weights are about the tasks of case files."""
