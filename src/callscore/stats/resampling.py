@@ -86,10 +86,14 @@ def round_to_grid(sums: Floats) -> Floats:
 
     if not sums.size:
         return sums
-    largest = np.abs(sums).max(axis=1, keepdims=True) * sums.shape[1]
-    exponent = np.frexp(largest)[1]
-    grid = np.ldexp(1.0, exponent - 52)
-    return np.where(largest > 0, np.round(sums / grid) * grid, 0.0)
+    found = np.zeros_like(sums)
+    for line, rounded in zip(sums, found, strict=True):  # one at a time: a matrix may be large
+        largest = np.abs(line).max() * len(line)
+        if largest > 0:
+            grid = np.ldexp(1.0, np.frexp(largest)[1] - 52)
+            np.round(line / grid, out=rounded)
+            rounded *= grid
+    return found
 
 
 def multiply_exactly(sums: Floats, weights: Floats) -> Floats:
