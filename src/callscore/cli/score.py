@@ -154,7 +154,7 @@ def score(
         intervals=not no_intervals,
     )
     config = read_other_files(config)
-    form = FormSummary(config.cases, config)
+    form = FormSummary(config)
     card = _score(config, targets, redaction_choice(redact, names), form, workers)
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
