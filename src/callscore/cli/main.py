@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline.",
     "run": "Call models, store every reply, print the scores.",
     "runs": "List runs with status, coverage and cost.",
+    "batch": "List and cancel jobs at batch APIs.",
     "compare": "Compare two models call by call.",
     "plan": "Calculate how many calls a decision needs, and their cost.",
     "baseline": "Save the values of a run as a baseline for gates of later runs.",

@@ -24,7 +24,6 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.run_report import RunReport, publish_checks
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
+    from callscore.store.address import StoreAddress
 
 
 @click.command()
@@ -283,22 +283,31 @@ def _call_models(prepared: PreparedRun) -> RunResult:
 
 
 def _print_summary(ran: RunResult) -> None:
-    from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
+    from callscore.cli.run_text import (
+        failure_lines,
+        rescored_line,
+        running_job_lines,
+        summary_lines,
+    )
 
     if ran.scored_again is not None:
         say(rescored_line(ran.scored_again), err=True)
         return
     lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
-    for line in [*lines, *failure_lines(ran.failures)]:
+    for line in [*lines, *failure_lines(ran.failures), *running_job_lines(ran.jobs)]:
         say(line, err=True)
 
 
 def _show_estimate(prepared: PreparedRun) -> None:
     from callscore.cli.run_text import estimate_lines
+    from callscore.report.safe_text import plain
     from callscore.runner.estimate import dry_run
 
     for line in estimate_lines(len(prepared.survey.ids), dry_run(prepared)):
         say(line)
+    batches = [model.spec.name for model in prepared.models if model.spec.mode == "batch"]
+    if batches:
+        say(f"{', '.join(map(plain, batches))}: by the batch API, at half the price.")
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":

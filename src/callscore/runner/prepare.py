@@ -13,6 +13,7 @@ from callscore.app import NO_FILES, OutputPaths
 from callscore.config.config import EvalConfig
 from callscore.config.file import OFFLINE, PROVIDERS
 from callscore.config.scenarios import Departure, departures
+from callscore.core.batch import batch_price, batch_provider
 from callscore.core.case import Reply
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
@@ -211,9 +212,14 @@ class PreparedRun(msgspec.Struct, frozen=True):
             f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
+        batches = [
+            f"{model.spec.name}: asked by its batch API, at half the price of live requests"
+            for model in self.models
+            if model.spec.mode == "batch"
+        ]
         redaction = self.config.redaction
         redacted = [] if redaction is None else redaction.report.lines()
-        return [*redacted, *offline, *own, *map(str, self.departures)]
+        return [*redacted, *offline, *own, *batches, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:
@@ -233,6 +239,19 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 
+def _check_batches(config: EvalConfig, options: RunOptions) -> None:
+    """Refuse jobs that nothing would remember."""
+    if all(spec.mode == "live" for spec in config.models):
+        return
+    if options.unstored:
+        raise UsageError(
+            "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
+            "expected mode: live"
+        )
+    if not isinstance(config.store, Path):
+        raise UsageError("mode: batch keeps its jobs in a file; expected a file as `store`")
+
+
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
     if len(config.models) < 2:
@@ -245,6 +264,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
     """
     options.check_targets(config)
+    _check_batches(config, options)
     if not config.scenarios:
         options.refuse_scenario_options()
     if options.race:
@@ -325,6 +345,8 @@ def open_models(
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
                 provider = pool.provider(spec, sending=sending)
                 provider = provider if redacted is None else redacted(provider)
+                if sending and spec.mode == "batch":
+                    _ = batch_provider(provider).batch_api  # raises if its address has none
             if spec.name in config.prompts:
                 tasks = config.scoring.catalog.tasks()
                 provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
@@ -380,6 +402,12 @@ def _offline_provider(spec: ModelSpec) -> Provider | None:
 
 
 def price_of(spec: ModelSpec) -> Price | None:
+    """The price of a model in its mode: half of the live price in a batch."""
+    price = _live_price(spec)
+    return batch_price(price) if price is not None and spec.mode == "batch" else price
+
+
+def _live_price(spec: ModelSpec) -> Price | None:
     """The user's price, else the listed one; rules cost nothing; None if unknown."""
     if spec.price is not None:
         return spec.price
