@@ -249,7 +249,10 @@ def _bca_levels(replicates: Replicates, values: Floats, z: float) -> tuple[float
 
 @cache
 def expanded_z(calls: int, level: float = LEVEL) -> float:
-    """√(n / (n − 1)) · t quantile with n − 1 degrees of freedom        Hesterberg 2015"""
+    """√(n / (n − 1)) · t quantile with n − 1 degrees of freedom        Hesterberg 2015
+
+    Few calls widen the limits as Student's t does; without it they would cover too little.
+    """
     if calls < 2:
         return NORMAL.inv_cdf((1 + level) / 2)
     freedom = calls - 1
