@@ -199,14 +199,7 @@ def rescore_run(
     run_id: int, store: StoreAddress, eval_file: Path | None, options: RunOptions
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
-    record = _record(store, run_id)
-    redact = None
-    if record.header.redact:
-        from callscore.config.redaction import decode_option
-
-        redact = decode_option(record.header.redact, store)
-    config = load_eval(eval_file or _eval_file(record, store), store, redact)
-    key = RunKey.parse(record.header.config_hash)
+    config, key = config_of_run(run_id, store, eval_file)
     same = key.fingerprint == config.fingerprint
     caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]
     options = msgspec.structs.replace(options, limit=key.limit, weights=key.weights)
@@ -215,6 +208,20 @@ def rescore_run(
     if result.summary.status == "interrupted":
         raise KeyboardInterrupt
     return RescoredRun(prepared, result, _card_of(result), caveats)
+
+
+def config_of_run(
+    run_id: int, store: StoreAddress, eval_file: Path | None
+) -> tuple[EvalConfig, RunKey]:
+    """The eval file of a stored run as it is now, and what the run was started with."""
+    record = _record(store, run_id)
+    redact = None
+    if record.header.redact:
+        from callscore.config.redaction import decode_option
+
+        redact = decode_option(record.header.redact, store)
+    config = load_eval(eval_file or _eval_file(record, store), store, redact)
+    return config, RunKey.parse(record.header.config_hash)
 
 
 def _card_of(result: RunResult) -> Scorecard:
