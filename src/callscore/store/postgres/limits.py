@@ -67,7 +67,7 @@ RETURNING permits,
 """
 _NEW_BUCKET = """
 INSERT INTO callscore.buckets (account, kind, level, at, pause_until)
-VALUES (%(account)s, %(kind)s, %(capacity)s, clock_timestamp(), '-infinity') ON CONFLICT DO NOTHING
+VALUES (%(account)s, %(kind)s, %(capacity)s, clock_timestamp(), 'epoch') ON CONFLICT DO NOTHING
 """
 _PAUSE = """
 UPDATE callscore.buckets
@@ -212,6 +212,8 @@ class PostgresBucket:
         if self._level >= amount - 1e-9:
             return 0.0
         if self._asking is None or self._asking.done():
+            if self._asking is not None:
+                self._asking.result()  # raises what went wrong
             self._asking = asyncio.get_running_loop().create_task(self._take(amount - self._level))
         return self._look_again_s
 
