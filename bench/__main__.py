@@ -36,6 +36,7 @@ BENCHES = (
         "hops",
     ),
     "export",
+    "workers",
 )
 
 

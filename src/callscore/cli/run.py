@@ -24,7 +24,6 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.run_report import RunReport, publish_checks
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +34,11 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
+    from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
+    from callscore.store.address import StoreAddress
 
 
 @click.command()
@@ -72,6 +73,12 @@ if TYPE_CHECKING:
     "--finish-invalid", is_flag=True, help="In a race, also complete models that are invalid."
 )
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --rescore: processes that score; by default one per core for large data.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
 @output_options
 @click.option(
@@ -114,6 +121,7 @@ def run(
     race: bool,
     finish_invalid: bool,
     rescore: int | None,
+    workers: int | None,
     dry_run: bool,
     targets: OutputPaths,
     json_file: Path | None,
@@ -162,6 +170,7 @@ def run(
         export=export,
         trajectories=trajectories,
         on_scoring_result=tallies.append,
+        workers=_workers(workers, rescore),
     )
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
@@ -177,6 +186,17 @@ def run(
         ran = _run(prepared, rescore, again)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
+
+
+def _workers(number: int | None, rescore: int | None) -> Workers:
+    """The processes that score: one while models are called."""
+    from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+
+    if rescore is not None:
+        return Workers(number)
+    if number is not None:
+        raise click.UsageError("--workers is for stored runs; expected it with --rescore")
+    return ONE_PROCESS
 
 
 def _load_config(
@@ -263,22 +283,31 @@ def _call_models(prepared: PreparedRun) -> RunResult:
 
 
 def _print_summary(ran: RunResult) -> None:
-    from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
+    from callscore.cli.run_text import (
+        failure_lines,
+        rescored_line,
+        running_job_lines,
+        summary_lines,
+    )
 
     if ran.scored_again is not None:
         say(rescored_line(ran.scored_again), err=True)
         return
     lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
-    for line in [*lines, *failure_lines(ran.failures)]:
+    for line in [*lines, *failure_lines(ran.failures), *running_job_lines(ran.jobs)]:
         say(line, err=True)
 
 
 def _show_estimate(prepared: PreparedRun) -> None:
     from callscore.cli.run_text import estimate_lines
+    from callscore.report.safe_text import plain
     from callscore.runner.estimate import dry_run
 
     for line in estimate_lines(len(prepared.survey.ids), dry_run(prepared)):
         say(line)
+    batches = [model.spec.name for model in prepared.models if model.spec.mode == "batch"]
+    if batches:
+        say(f"{', '.join(map(plain, batches))}: by the batch API, at half the price.")
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":

@@ -25,7 +25,6 @@ from callscore.cli.options import (
     workers_option,
 )
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scorer import OnProgress
+    from callscore.store.address import StoreAddress
     from callscore.store.files import Source
 
 
@@ -154,7 +154,7 @@ def score(
         intervals=not no_intervals,
     )
     config = read_other_files(config)
-    form = FormSummary(config.cases, config)
+    form = FormSummary(config)
     card = _score(config, targets, redaction_choice(redact, names), form, workers)
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"

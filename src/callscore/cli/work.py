@@ -35,9 +35,10 @@ def work(run: str, store: StoreAddress | None, eval_file: Path | None, log: Path
     from callscore.config.config import load_eval
     from callscore.core.errors import UsageError
     from callscore.core.run import Event
-    from callscore.export.sources import config_of_run
     from callscore.runner.log import EventLog
     from callscore.runner.prepare import RunOptions, prepare
+    from callscore.runner.run_key import RunKey
+    from callscore.runner.stored_runs import config_of_run
     from callscore.runner.work import open_shared_store, work_on
 
     if run.isdecimal():
@@ -52,8 +53,10 @@ def work(run: str, store: StoreAddress | None, eval_file: Path | None, log: Path
         store = config.store
         with open_shared_store(store) as opened:
             run_id = opened.newest_running(config.name)
-    open_shared_store(store).close()
-    config, key = config_of_run(run_id, store, eval_file)
+    with open_shared_store(store) as opened:
+        record = opened.run(run_id)
+    config = config_of_run(record, store, eval_file)
+    key = RunKey.parse(record.header.config_hash)
     options = RunOptions(limit=key.limit, weights=key.weights)
     view = LiveView()
     with ExitStack() as stack:

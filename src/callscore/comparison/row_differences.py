@@ -1,4 +1,7 @@
-"""Differences of two models, row by row, on the calls that both answered: intervals, tests."""
+"""Differences of two models, row by row, on the calls that both answered: intervals, tests.
+
+If people have labelled answers of both, the Final is compared as they would judge it (STATS §5).
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from callscore.comparison.labelled_pairs import LabelledPair, labelled_pair
 from callscore.core.comparison import RowDifference
-from callscore.stats.bands import are_significant
+from callscore.evaluate.bands import add_people
+from callscore.evaluate.corrections import ModelCorrection
 from callscore.stats.claims import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
@@ -19,6 +22,7 @@ from callscore.stats.differences import (
     PairOfValues,
     ResampledDifference,
     ResampledModels,
+    are_significant,
     difference_interval,
     discordant_calls,
     holm_adjust,
@@ -27,21 +31,75 @@ from callscore.stats.differences import (
     sign_flip_p,
     subtract,
 )
+from callscore.stats.intervals import Interval
+from callscore.stats.label_corrections import LabelCorrection, label_matrix
 from callscore.stats.matrix import (
     ALL_CALLS,
     CallMatrix,
+    ColumnKey,
     ResamplingUnits,
     call_matrix,
     group_calls,
     make_units,
 )
 from callscore.stats.power import calls_for_difference, detectable_difference, spread_of
-from callscore.stats.resampling import ModelValues, Replicates, round_to_grid
+from callscore.stats.resampling import ModelValues, Replicates
 from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
+
+
+class LabelledPair(NamedTuple):
+    """How the values of both models are corrected."""
+
+    first: ModelCorrection
+    second: ModelCorrection
+
+    @property
+    def matrices(self) -> Sequence[CallMatrix]:
+        """What is resampled together with the calls of both."""
+        return [group_calls(side.labels.matrix) for side in self]
+
+    def corrected(self, sums: Sequence[Floats]) -> Sequence[ModelValues]:
+        """All values of both models from their sums, then those of their labels."""
+        return [
+            side.corrected(own, of_labels)
+            for side, own, of_labels in zip(self, sums[:2], sums[2:], strict=True)
+        ]
+
+    def concerns(self, key: ScoreKey) -> bool:
+        """Whether a label changes a value: of a row, or of a score that a row counts in."""
+        blocks = {block for side in self for block in side.labels.rows}
+        if key[0] == "row":
+            return any(slug == key[1] for _, slug in blocks)
+        if key[0] in ("task", "part"):
+            return any(task == key[1] for task, _ in blocks)
+        return key[0] != "cost"
+
+    def claim(self, judged: Interval | None, key: ScoreKey, alpha: float) -> Interval | None:
+        """The limits of second − first, from those of the judge at α/2."""
+        first, second = (side.difference(key, alpha / 4) for side in self)
+        return add_people(judged, first, second)
+
+
+def labelled_pair(
+    contributions: Collection[Contributions],
+    matrices: Sequence[CallMatrix],
+    shape: ModelShape,
+) -> LabelledPair | None:
+    """The labels of both models on the calls that they share; None if one has too few."""
+    found = []
+    for at, (of_model, matrix) in enumerate(zip(contributions, matrices, strict=True)):
+        labels = label_matrix(of_model, shape, matrix.units, matrix)
+        if labels is None:
+            return None
+        given = ClaimInput(shape, matrix, matrix.sums.max(axis=1, initial=0.0))
+        correction = LabelCorrection(labels, matrix.place, shape)
+        found.append(ModelCorrection(at, given, labels, correction))
+    return LabelledPair(*found)
+
 
 SEED = 16_068
 FINAL: ScoreKey = ("zeroed",)
@@ -150,7 +208,8 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
     one, other = call_matrix(first, shape, units), call_matrix(second, shape, units)
     places = [place for place in one.place if place in other.place]
     place = {name: at for at, name in enumerate(places)}
-    sums = [matrix.sums[[matrix.place[name] for name in places]] for matrix in (one, other)]
+    sums = [_lines_at(matrix, places) for matrix in (one, other)]
+    del one, other
     answered = [np.zeros(units.size, bool), np.zeros(units.size, bool)]
     both = np.zeros(units.size, bool)
     for task in shape.tasks:
@@ -167,7 +226,9 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
                 of_model[line, ~shared] = 0.0
     common = np.flatnonzero(both)
     calls = ResamplingUnits(units.calls[common], len(common))
-    matrices = [CallMatrix(calls, place, of_model[:, common]) for of_model in sums]
+    if len(common) < units.size:
+        sums = [of_model[:, common] for of_model in sums]
+    matrices = [CallMatrix(calls, place, of_model) for of_model in sums]
     return PairedCalls(
         shape,
         matrices[0],
@@ -177,6 +238,14 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
         int((answered[1] & ~both).sum()),
         labelled_pair((first, second), matrices, shape),
     )
+
+
+def _lines_at(matrix: CallMatrix, places: Sequence[ColumnKey]) -> Floats:
+    """These lines of a matrix; the matrix itself, not a copy, if they are all of it in order."""
+    if list(matrix.place) == list(places):
+        return matrix.sums
+    lines: Floats = matrix.sums[[matrix.place[name] for name in places]]
+    return lines
 
 
 def row_differences(
@@ -274,8 +343,8 @@ def _sign_flip_p(
     pair: PairedCalls, lines: Mapping[ScoreKey, Sequence[int]]
 ) -> Mapping[ScoreKey, float | None]:
     return sign_flip_p(
-        round_to_grid(pair.first.sums),
-        round_to_grid(pair.second.sums),
+        pair.first.sums,
+        pair.second.sums,
         lambda sums: scores(pair.shape, pair.first.place, sums),
         lines,
         SEED,
@@ -292,7 +361,8 @@ def _row_difference(
     first, second = models
     gap, calls = subtract(first, second), _calls_behind(pair, key)
     bounds = difference_interval(gap, calls, name.unit)
-    is_discordant = discordant_calls(_differences(pair, _sum_indices(key, pair)))
+    gaps = (pair.second.sums[at] - pair.first.sums[at] for at in _sum_indices(key, pair))
+    is_discordant = discordant_calls(gaps, pair.calls)
     spread = spread_of(gap.jackknife, calls)
     excludes = bounds is not None and (bounds.low > 0 or bounds.high < 0)
     sides = _discordant_counts(pair, key)
@@ -334,11 +404,6 @@ def _calls_behind(pair: PairedCalls, key: ScoreKey) -> int:
         lines = [(task, "", "cases") for task in pair.shape.zeroed]
     counts = [int((sums[place[line]] > 0).sum()) for line in lines if line in place]
     return min(counts, default=pair.calls)
-
-
-def _differences(pair: PairedCalls, lines: Sequence[int]) -> Floats:
-    gaps: Floats = pair.second.sums[list(lines)] - pair.first.sums[list(lines)]
-    return gaps
 
 
 def _discordant_counts(pair: PairedCalls, key: ScoreKey) -> tuple[int, int] | None:

@@ -16,7 +16,6 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import IntervalMethod
-from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.run import Survey
 from callscore.core.scorecard import CaseResult, TaskScore
 
@@ -242,6 +241,23 @@ class ScenarioScorer(Protocol):
         ...
 
 
+class RecordedFolder(NamedTuple):
+    """Recorded outputs of one language, and the cards of their agents."""
+
+    lang: str
+    outputs: Path
+    cards: Path
+
+
+class OutputsScorer(ScenarioScorer, Protocol):
+    """A scorer of recorded outputs."""
+
+    @property
+    def folders(self) -> Sequence[RecordedFolder]:
+        """One folder per part."""
+        ...
+
+
 class RaceScorer(ScenarioScorer, Protocol):
     """A scorer for a race, which scores scenario by scenario during the run."""
 
@@ -369,7 +385,7 @@ class ScenarioSuite(Protocol):
         recorded: RecordedOutputs,
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
-    ) -> ScenarioScorer:
+    ) -> OutputsScorer:
         """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         ...
 
@@ -381,14 +397,6 @@ class ScenarioSuite(Protocol):
 
     def read_result(self, document: Json) -> tuple[str, ScenarioScore]:
         """The model of a result file, and its scenarios again; raises DataError."""
-        ...
-
-    def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
-        """How `simulated` makes the expected outcome of a step worse."""
-        ...
-
-    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
-        """How `baseline` answers the prompt of a step."""
         ...
 
     def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:

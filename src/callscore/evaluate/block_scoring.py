@@ -16,13 +16,15 @@ from callscore.evaluate.cases import (
     BlockReader,
     CaseReader,
     Contradictions,
+    DividedFeed,
     IndexedCase,
     load_case,
     tasks_for,
 )
 from callscore.evaluate.judging import JudgedBlock, JudgeRunner
 from callscore.evaluate.line_buffer import LineBuffer
-from callscore.evaluate.reply_source import EmbeddedReplies, RecordedReplies
+from callscore.evaluate.model_identity import ModelIdentities
+from callscore.evaluate.reply_source import ReplySource
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import (
     CasePass,
@@ -75,6 +77,8 @@ class BlockContext(NamedTuple):
     config: ScoreConfig
     size: BlockSize
     wanted: Wanted
+    is_checked: bool
+    """Whether every case was read before."""
 
 
 class BlockWork(NamedTuple):
@@ -97,6 +101,8 @@ class BlockResult(msgspec.Struct):
     unused_labels: int
     substitutes: SubstituteCounts
     judged: JudgedBlock | None
+    answered_by: ModelIdentities | None
+    """The names under which the models replied, if the store has them."""
     results: bytes
     records: bytes
     verdicts: bytes
@@ -134,12 +140,13 @@ def score_blocks(
         number = count_workers(config, workers, feed.plan.selected)
         if number <= 1 or sinks.lines is None:
             return ScoringPass(config, sinks, feed, inputs, workers.size).finish()
-        return _score_in_processes(config, sinks, feed, inputs, workers._replace(number=number))
+        return score_in_processes(config, sinks, feed, inputs, workers._replace(number=number))
 
 
-def _score_in_processes(
-    config: ScoreConfig, sinks: Sinks, feed: CaseReader, inputs: ScoringInputs, workers: Workers
+def score_in_processes(
+    config: ScoreConfig, sinks: Sinks, feed: DividedFeed, inputs: ScoringInputs, workers: Workers
 ) -> ScoringResult:
+    """Score the blocks of a feed in several processes."""
     from callscore.processes.pool import ProcessPool  # slow to import
 
     assert sinks.lines is not None and workers.number is not None
@@ -156,7 +163,7 @@ def _score_in_processes(
     pool: ProcessPool[BlockWork, BlockResult] = ProcessPool(
         workers.number,
         open_block_scorer,
-        BlockContext(config, workers.size, wanted),
+        BlockContext(config, workers.size, wanted, feed.is_checked),
         workers.method,
     )
     with pool:
@@ -169,21 +176,20 @@ def _score_in_processes(
 
 def _part(inputs: ScoringInputs, block: CaseBlock) -> ScoringInputs:
     """The inputs of one block."""
-    first, end, source = block.first, block.end, inputs.source
-    assert isinstance(source, RecordedReplies | EmbeddedReplies)  # those of files
+    first, end = block.first, block.end
     given, labels = inputs.given, inputs.labels
     if given.lines is not None:
         given = msgspec.structs.replace(given, lines=given.lines.between(first, end), unused=0)
     if labels.lines is not None:
         labels = msgspec.structs.replace(labels, lines=labels.lines.between(first, end), unused=0)
-    return ScoringInputs(source.between(first, end), inputs.cases, given, labels)
+    return ScoringInputs(inputs.source.between(first, end), inputs.cases, given, labels)
 
 
 class JoinedBlocks:
     """Adds blocks in their order, and writes their lines."""
 
     def __init__(
-        self, config: ScoreConfig, sinks: Sinks, feed: CaseReader, inputs: ScoringInputs
+        self, config: ScoreConfig, sinks: Sinks, feed: DividedFeed, inputs: ScoringInputs
     ) -> None:
         self._sinks, self._feed, self._inputs = sinks, feed, inputs
         self._tasks = tasks_for(config)
@@ -205,6 +211,9 @@ class JoinedBlocks:
         self._scorer.substitutes.join(block.substitutes)
         if block.judged is not None and self._sinks.judge_runner is not None:
             self._sinks.judge_runner.join(block.judged)
+        answered_by = identities_of(self._inputs.source)
+        if block.answered_by is not None and answered_by is not None:
+            answered_by.join(block.answered_by)
 
     def _write(self, block: BlockResult) -> None:
         sinks = self._sinks
@@ -232,6 +241,12 @@ class JoinedBlocks:
         )
 
 
+def identities_of(source: ReplySource) -> ModelIdentities | None:
+    """The names under which the models of a source replied; files do not have them."""
+    found = getattr(source, "answered_by", None)
+    return found if isinstance(found, ModelIdentities) else None
+
+
 def open_block_scorer(context: BlockContext) -> Callable[[BlockWork], BlockResult]:
     """A function that scores one block after another; judge and embedder are opened once."""
     config = context.config
@@ -244,7 +259,13 @@ def open_block_scorer(context: BlockContext) -> Callable[[BlockWork], BlockResul
     tasks = tasks_for(config)
 
     def score(work: BlockWork) -> BlockResult:
-        reader = BlockReader(config, tasks, work.cases)
+        reader = BlockReader(
+            config,
+            tasks,
+            work.cases,
+            is_checked=context.is_checked,
+            keeps_content=context.wanted.views,
+        )
         lines = BlockLines(context.wanted)
         with closing(work.inputs):
             scoring = BlockPass(context, lines.sinks(judge_runner), reader, work)
@@ -310,6 +331,7 @@ class BlockPass(CasePass):
             unused_labels=self._inputs.labels.unused,
             substitutes=self._scorer.substitutes.counts,
             judged=runner.take_block() if runner is not None else None,
+            answered_by=identities_of(self._inputs.source),
             results=lines.results.take(),
             records=lines.records.take(),
             verdicts=lines.verdicts.take(),

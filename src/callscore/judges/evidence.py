@@ -15,21 +15,23 @@ import msgspec
 
 from callscore.core.case import JsonObject
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.word_lists import split_words, stems
+from callscore.core.lazy import lazy_regex
+from callscore.judges.offline.word_lists import split_words, stem, stems
 from callscore.judges.rubric import Place, Side
 from callscore.metrics.text import contains, n2
 
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn is no evidence, unless it is the whole turn."""
 LONGEST_QUOTE = 300
+"""Characters; the same limit as in the contract that judges are sent."""
 NONE = "none"
 EXPECTED: Final = "expected_outcome"
 OUTPUT: Final = "model_output"
 SIDES: Sequence[Side] = (EXPECTED, OUTPUT)
-_TURN = re.compile(
+_TURN = lazy_regex(
     r"(?:transcript\W{0,3})?(?:turn[\s_#:-]{0,3}|t)([0-9]{1,6})(?![0-9])", re.IGNORECASE
 )
-_BLOCK = re.compile(
+_BLOCK = lazy_regex(
     r"(?:the\s+)?(transcript|turns?|expected_outcome|model_output|claim|items?)(?![a-z0-9_])",
     re.IGNORECASE,
 )
@@ -40,10 +42,10 @@ _PLACES: Mapping[str, Place] = {
     EXPECTED: "field",
     OUTPUT: "answer",
 }
-_KEY_IN_QUOTES = re.compile(r"\[(['\"])([^'\"\]]*)\1\]")
-_INDEX_AFTER_DOT = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
-_LAST_STEP = re.compile(r"(?:\.[^.\[\]]*|\[[^\[\]]*\])\Z")
-_SENTENCE_END = re.compile(r"(?<=[.!?।。！？])\s*")
+_KEY_IN_QUOTES = lazy_regex(r"\[(['\"])([^'\"\]]*)\1\]")
+_INDEX_AFTER_DOT = lazy_regex(r"\.(\d+)(?=[.\[]|\Z)")
+_LAST_STEP = lazy_regex(r"(?:\.[^.\[\]]*|\[[^\[\]]*\])\Z")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?।。！？])\s*")
 _SHORTEST_WORD = 4
 """Letters of a word that two texts share; shorter ones occur everywhere."""
 
@@ -122,7 +124,7 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
         """
         if cited != NONE and (path := self.field(side, cited)) is not None:
             return path
-        if found := self._field_with(side, [n2(text) for text in texts if text]):
+        if texts and (found := self._field_with(side, [n2(text) for text in texts if text])):
             return found
         path, fields = plain_path(cited, side), self._fields(side)
         while path and path not in fields:
@@ -141,14 +143,20 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
                 return path
         return None
 
-    def citation_fault(self, given: Citation, needed: Sequence[Side], texts: Sequence[str]) -> str:
-        """Why the fields that a verdict names are invalid; empty if they are valid."""
+    def check_fields(
+        self, given: Citation, needed: Sequence[Side], texts: Sequence[str]
+    ) -> tuple[Citation, str]:
+        """The citation with its fields as they are stored, and why they are invalid if they are."""
+        stored, problem = [], ""
         for side, cited in zip(SIDES, (given.expected_field, given.output_field), strict=True):
-            if side in needed and self._fields(side) and not self.cited_field(side, cited, texts):
-                if cited == NONE:
-                    return f"{side}_field must name the field that this verdict rests on"
-                return f"{side}_field names a field that {side} does not have"
-        return ""
+            path = self.cited_field(side, cited, texts if side in needed else ())
+            stored.append(path or NONE)
+            if path or problem or side not in needed or not self._fields(side):
+                continue
+            problem = f"{side}_field names a field that {side} does not have"
+            if cited == NONE:
+                problem = f"{side}_field must name the field that this verdict rests on"
+        return Citation(given.quote, given.quote_from, *stored), problem
 
     def find_evidence(
         self, given: Citation, places: Sequence[Place], own: OwnTexts
@@ -229,12 +237,15 @@ def shares_word(one: str, other: str) -> bool:
 
 
 def _stems_in(text: str) -> frozenset[str]:
-    return frozenset(
-        form
-        for word in split_words(n2(text))
-        if len(word) >= _SHORTEST_WORD or word.isdecimal() or not word.isascii()
-        for form in stems(word)
-    )
+    normal = n2(text)
+    words = split_words(normal)
+    if normal.isascii():
+        return frozenset(map(stem, filter(_is_telling, words)))
+    return frozenset(form for word in words if _is_telling(word) for form in stems(word))
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= _SHORTEST_WORD or word.isdecimal() or not word.isascii()
 
 
 def _find_quote(quote: str, source: _Source) -> Evidence | None:

@@ -14,7 +14,6 @@ from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import (
     Event,
-    ModelSummary,
     OnEvent,
     Progress,
     RaceRound,
@@ -42,6 +41,8 @@ from callscore.stats.race import Race, RaceRules
 if TYPE_CHECKING:
     from callscore.engine.loop import Shutdown
 
+LEAST_BATCH = 200
+"""The fewest requests of a round that is sent in batches: a job of ten takes as long."""
 WorkByModel = Mapping[str, Sequence[Work]]
 SendRound = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]
 """Sends the requests of a round, by model, and reports progress to a callback."""
@@ -74,21 +75,16 @@ class _Rounds:
         """Emit an event; progress includes the earlier rounds."""
         if isinstance(event, Progress) and self._total is not None:
             earlier = self._total.models.get(event.model)
-            event = event if earlier is None else _add_earlier(event, earlier)
+            event = event if earlier is None else event.after(earlier)
         self._emit(event)
 
 
-def _add_earlier(event: Progress, earlier: ModelSummary) -> Progress:
-    done = earlier.answered + earlier.failed
-    return msgspec.structs.replace(
-        event,
-        done=event.done + done,
-        total=event.total + done,
-        failed=event.failed + earlier.failed,
-        cached=event.cached + earlier.cached,
-        spend_usd=event.spend_usd + earlier.spend_usd,
-        unpriced=event.unpriced + earlier.unpriced,
-    )
+def _least_round(prepared: PreparedRun, pool: RacePool) -> int:
+    """The fewest blocks of a round: with a model in batches, those of LEAST_BATCH requests."""
+    if all(model.spec.mode == "live" for model in prepared.models):
+        return 1
+    fewest = min(pool.requests(block.calls) for block in pool.schedule.blocks)
+    return -(-LEAST_BATCH // max(1, fewest * prepared.config.repeats))
 
 
 class Contest:
@@ -112,6 +108,7 @@ class Contest:
             alpha=race.alpha,
             margin=race.margin,
             clear_margin=scoring.decide.margin,
+            least_round=_least_round(prepared, pool),
             gates=self._gates.rates,
             call_gates=self._gates.calls,
             tolerance=scoring.checked_settings().call_gate_tolerance,

@@ -1,4 +1,8 @@
-"""Floors: what a trivial answer would score, and which models are no better (C-135)."""
+"""Floors: what a trivial answer would score, and which models are no better (C-135).
+
+The usual mark of a question is that of the other calls, and gates remove no strategy, so that a
+floor does not jump as calls are added.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from callscore.scorecard.formula import TaskFormula, task_score
 from callscore.scorecard.tally import TaskTally
 
 WIDTH_95 = 1.96
+"""Standard errors on either side of a 95 % interval."""
 
 
 def with_floor(score: TaskScore, floor: Floor | None, formula: TaskFormula) -> TaskScore:
