@@ -82,6 +82,7 @@ def test_an_outage_longer_than_the_lease_costs_nothing(tmp_path: Path) -> None:
         assert not unwritten(tmp_path)
 
 
+@pytest.mark.slow
 def test_paid_replies_of_an_outage_outlive_their_process(tmp_path: Path) -> None:
     with postgres_server() as server, shared_trial(tmp_path, server, CASES) as trial:
         run = trial.start_run()

@@ -121,7 +121,7 @@ class SharedBudget(SpendingLimit, Protocol):
     """A budget that workers share."""
 
     def begin(self, slots: int) -> None:
-        """Start without an allowance, for so many requests at once."""
+        """Start without an allowance; `slots`: requests at once."""
         ...
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from callscore.store.postgres.ledger import PostgresRun
 
 AHEAD = 2
-"""An allowance is for so many requests per slot."""
+"""Requests per slot in an allowance."""
 FIRST_POLL_S, MAX_POLL_S = 0.02, 0.25
 HELD_S = 0.25
 """Permits for this time are taken at once, and not used later."""
