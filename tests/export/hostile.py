@@ -53,6 +53,7 @@ KEPT = frozenset(
         "style",
         "of",
         "mode",
+        "then",
     }
 )
 """Keys whose values are words of ours: no text from outside gets there."""
