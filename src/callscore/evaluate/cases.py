@@ -89,8 +89,12 @@ def load_case(
     return LoadedCase(case, task, reference, suite, content)
 
 
-def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
-    """The tasks, with the settings of a config."""
+def tasks_for(
+    config: ScoreConfig, names: Mapping[str, Sequence[str]] | None = None
+) -> Mapping[str, Task[Any, Any]]:
+    """The tasks, with the settings of a config, and the names in its files if not given by suite"""
+    if names is not None:
+        return config.catalog.tasks(lambda suite: names[suite.name])
     return config.catalog.tasks(NamesInData(config.case_sources))
 
 
@@ -301,9 +305,15 @@ class BlockReader:
     skipped: Sequence[str] = ()
 
     def __init__(
-        self, config: ScoreConfig, tasks: Mapping[str, Task[Any, Any]], block: CaseBlock
+        self,
+        config: ScoreConfig,
+        tasks: Mapping[str, Task[Any, Any]],
+        block: CaseBlock,
+        sources: Sequence[Source] = (),
     ) -> None:
+        """`sources` has the lines of the block if the files are elsewhere."""
         self._config = config
+        self._sources = sources or config.case_sources
         self._tasks = tasks
         self._block = block
         self._content: list[bytes] = []
@@ -322,7 +332,7 @@ class BlockReader:
         """Read the lines of the block once."""
         config, block = self._config, self._block
         for position, line in zip(
-            range(block.first, block.end), lines_of(config.case_sources, block.start), strict=False
+            range(block.first, block.end), lines_of(self._sources, block.start), strict=False
         ):
             loaded = load_case(line, self._tasks)
             if not config.tasks or loaded.case.task in config.tasks:
