@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
 
@@ -81,7 +82,7 @@ def run_console(session: str) -> None:
     """Run every `$ callscore …` line; where output follows, it must be what was printed."""
     for block in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
         command, _, expected = block.partition("\n")
-        program, *args = command.split()
+        program, *args = shlex.split(command)
         assert program == "callscore"
         done = run(*args)
         assert done.returncode == 0, done.stderr

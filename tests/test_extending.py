@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -527,6 +528,34 @@ def test_a_scenario_that_cannot_be_read_is_named(
     (tmp_path / "eval.yaml").write_text(text.replace("{booking: scenarios}", data))
     done = run("run", "eval.yaml", env=env, cwd=tmp_path)
     assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+
+
+def test_a_dossier_has_the_prompt_of_every_step_with_the_replies_before_it(tmp_path: Path) -> None:
+    env = _installed_scenarios(tmp_path)
+    for command in (
+        "run eval.yaml --json card.json",
+        "report eval.yaml --format dossier -o run.zip",
+        "verify run.zip",
+    ):
+        done = run(*command.split(), env=env, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert "8 prompts" in done.stdout, "two first steps, and three later ones of two models"
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    lines = [json.loads(line) for line in files["prompts.jsonl"].splitlines()]
+    assert [(line["case_id"], line.get("model")) for line in lines] == [
+        ("cancel/1", None),
+        *(("cancel/2", model) for model in ("gold", "noisy")),
+        ("table/1", None),
+        *((f"table/{step}", model) for step in (2, 3) for model in ("gold", "noisy")),
+    ]
+    outputs = files["outputs.jsonl"].replace(b"ask_date", b"ask_data")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        for name, content in {**files, "outputs.jsonl": outputs}.items():
+            archive.writestr(name, content)
+    done = run("verify", "other.zip", env=env, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "prompts.jsonl: case 'table/2': is not the prompt that is sent for it" in done.stdout
 
 
 def test_scenarios_of_another_package_are_replayed_gated_and_not_overwritten(

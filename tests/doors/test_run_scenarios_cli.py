@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.scenario.protocol import bundled_protocol
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote_model
@@ -126,6 +127,16 @@ def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -
     path = eval_file(tmp_path, [PERFECT])
     for option, value in (("--mode", "compat"), ("--export", "x"), ("--trajectories", "x.md")):
         assert f"{option} is for scenarios only" in refused("run", path, option, value)
+
+
+def test_labels_of_steps_are_refused_and_named_as_verdicts(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    label = {"case_id": "EN/1#4", "model": "p", "run": 1, "metric": METRIC, "item": "a"}
+    (tmp_path / "labels.jsonl").write_text(json.dumps({**label, "verdict": OFFERED[0]}))
+    for data in (SCENARIOS, ["cases.jsonl", SCENARIOS]):
+        path = eval_file(tmp_path, [PERFECT], data=data, judge="offline")
+        said = refused("run", path, "--labels", tmp_path / "labels.jsonl")
+        assert "expected it in `verdicts`" in said
 
 
 def test_compat_takes_no_judge(tmp_path: Path) -> None:

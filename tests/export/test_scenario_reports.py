@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from callscore.suites.orchestration.step_views import to_json_value
 from commands import run
 from eval_files import cases_file, eval_file
 from export.hostile import PAYLOADS, hostile_source
-from scenario_runs import PERFECT, SCENARIOS, STEPS
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS
 
 RULES = {"name": "rules", "provider": "baseline"}
 
@@ -235,3 +236,56 @@ def test_scenarios_named_twice_are_refused(tmp_path: Path) -> None:
     done = run("run", config)
     assert done.returncode == 2
     assert "data[1]: a second {orchestration" in done.stderr
+
+
+def _dossier_of_outputs(folder: Path, *options: object) -> Path:
+    """Recorded outputs in two languages, scored with a judge, as a dossier."""
+    sample = SAMPLES / "orchestration"
+    for lang in ("EN", "KO"):
+        shutil.copytree(sample / "outputs" / "sample-small", folder / "outputs" / lang)
+        shutil.copytree(sample / "cards" / "EN", folder / "cards" / lang)
+    outputs, cards = folder / "outputs", folder / "cards"
+    done = run(
+        *("orchestration", "score", outputs / "EN", outputs / "KO", "--model", "small"),
+        *("--cards", cards / "EN", cards / "KO", "--dossier", folder / "run.zip", *options),
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "run.zip"
+
+
+@pytest.mark.parametrize("judge", ["none", "offline"])
+def test_a_dossier_of_recorded_outputs_verifies_without_their_folders(
+    tmp_path: Path, judge: str
+) -> None:
+    made = _dossier_of_outputs(tmp_path, "--judge", judge)
+    shutil.rmtree(tmp_path / "outputs")
+    shutil.rmtree(tmp_path / "cards")
+    done = run("verify", made)
+    assert done.returncode == 0, done.stdout
+    assert "42 results of 42 steps of scenarios, and document 001" in done.stdout
+
+
+def test_a_changed_output_in_a_dossier_is_found(tmp_path: Path) -> None:
+    verdicts = SAMPLES / "orchestration" / "verdicts.jsonl"
+    made = _dossier_of_outputs(tmp_path, "--verdicts", verdicts)
+    with ZipFile(made) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    assert files["step_verdicts.jsonl"]
+    lines = [json.loads(line) for line in files["scenarios.jsonl"].splitlines()]
+    (output, *_) = [line for line in lines if line["kind"] == "outputs"]
+    recording = json.loads(output["text"])
+    recording["runs"][0]["answers"][-1]["tool_calls"] = []
+    output["text"] = json.dumps(recording)
+    changed = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    with ZipFile(made, "w") as archive:
+        for name, content in {**files, "scenarios.jsonl": changed}.items():
+            archive.writestr(name, content)
+    done = run("verify", made)
+    assert done.returncode == 1
+    assert "step_results.jsonl: case 'EN/" in done.stdout
+
+
+def test_a_dossier_of_recorded_outputs_needs_their_steps(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="mode `compat` does not record them"):
+        _dossier_of_outputs(tmp_path, "--mode", "compat")
+    assert not (tmp_path / "run.zip").exists()

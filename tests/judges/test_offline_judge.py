@@ -19,6 +19,7 @@ from callscore.judges.offline.judge import (
     RECALL,
     OfflineJudge,
 )
+from callscore.judges.offline.word_lists import find_words, split_words
 from callscore.judges.probes import MASTER_KEYS
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text
@@ -264,3 +265,21 @@ def test_layout_does_not_matter(said: str) -> None:
 )
 def test_what_is_no_layout_stays(said: str) -> None:
     assert strip_markup(said) == said
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (
+            "I don't, I can’t: 3.5 snake_case",
+            ["I", "don't", "I", "can't", "3", "5", "snake", "case"],
+        ),
+        ("'quoted' o'clock's", ["quoted", "o'clock's"]),
+        ("मैंने कार्ड बदला", ["मैंने", "कार्ड", "बदला"]),
+        ("naïve · 返金 ’ café’s", ["naïve", "返金", "café's"]),
+    ],
+)
+def test_words_are_split_alike_with_and_without_a_low_line(written: str, words: list[str]) -> None:
+    assert split_words(written) == words
+    assert split_words(f"{written} _") == words
+    assert [word for _, word in find_words(written)] == words

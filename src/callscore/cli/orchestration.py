@@ -14,9 +14,9 @@ from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
-    from callscore.core.scenarios import OnStep
+    from callscore.core.scenarios import OnStep, OutputsScorer
     from callscore.core.scorecard import Scorecard
-    from callscore.evaluate.scenarios import OutputsJob
+    from callscore.evaluate.scenarios import OutputsJob, VerdictsByPart
     from callscore.runner.run import RunResult
 
 PATH = click.Path(path_type=Path)
@@ -61,6 +61,9 @@ def orchestration() -> None:
     help="Write the result file (- for stdout); for several languages also one file each.",
 )
 @click.option("--html", type=PATH, help="Write the report as one HTML file.")
+@click.option(
+    "--dossier", type=PATH, help="Write everything that the scores follow from, to be verified."
+)
 @click.option("--records", type=PATH, help="Write one JSON line per step, model, run and metric.")
 @click.option("--model", default="", help="Name of the model; by default from the folder.")
 @trust_option
@@ -81,6 +84,7 @@ def score(
     verdicts: tuple[Path, ...],
     json_file: Path | None,
     html: Path | None,
+    dossier: Path | None,
     records: Path | None,
     model: str,
     lang: tuple[str, ...],
@@ -90,7 +94,7 @@ def score(
 
     \b
     callscore orchestration score runs/EN --cards cards/EN --json result.json
-    callscore orchestration score runs/EN --cards cards/EN --html report.html
+    callscore orchestration score runs/EN --cards cards/EN --html report.html --dossier run.zip
     callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO --json both.json
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
@@ -108,8 +112,9 @@ def score(
     job = OutputsJob(recorded, verdicts, judge_choice(judge), store or DEFAULT_STORE)
     if records is not None and mode == "compat":
         raise UsageError("compat has no records of single steps; expected --mode standard")
-    check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
-    scored = _score(job, OutputPaths(records=records, save_verdicts=save_verdicts, html=html))
+    check_targets((path_unless_stdout(json_file), save_verdicts, records, html, dossier), job.files)
+    targets = OutputPaths(records=records, save_verdicts=save_verdicts, html=html)
+    scored = _score(job, targets, dossier)
     document = scored.document()
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
@@ -121,23 +126,34 @@ def score(
         output.require_complete(scored)
 
 
-def _score(job: OutputsJob, targets: OutputPaths) -> Scorecard:
+def _score(job: OutputsJob, targets: OutputPaths, dossier: Path | None) -> Scorecard:
     """Score the job, and write the requested files."""
     from callscore.app import open_sinks
     from callscore.core.scenarios import ScenarioSinks
     from callscore.evaluate.scenarios import score_outputs
 
     with open_sinks(targets) as sinks:
-        if targets.html is None:
+        if targets.html is None and dossier is None:
             return score_outputs([job], ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
-        from callscore.export.report_file import write_reports
+        from callscore.export.report_file import write_report, write_reports
+        from callscore.export.scenario_archive import archive_outputs
         from callscore.export.sources import source_of_outputs
         from callscore.export.step_cases import StepCases
+        from callscore.report.formats import report_format
+        from callscore.report.source import ReportOptions, ScenarioArchive
+
+        archives: list[ScenarioArchive] = []
+
+        def archive(scorer: OutputsScorer, judged: VerdictsByPart) -> None:
+            archives.append(archive_outputs(job, scorer, judged))
 
         with StepCases() as steps:
             wanted = ScenarioSinks(on_record=sinks.on_record, on_step=steps.add)
-            scored = score_outputs([job], wanted, sinks.on_verdict)
-            write_reports(source_of_outputs(job, scored, steps), targets)
+            scored = score_outputs([job], wanted, sinks.on_verdict, archive)
+            source = source_of_outputs(job, scored, steps, archives[0])
+            write_reports(source, targets)
+            if dossier is not None:
+                write_report(source, report_format("dossier"), ReportOptions(), dossier)
         return scored
 
 

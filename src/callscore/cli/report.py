@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from callscore.cli.console import say
-from callscore.cli.options import STORE, decide_option, parse_pairs
+from callscore.cli.options import STORE, decide_option, parse_pairs, workers_option
 from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
@@ -30,6 +30,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--short", is_flag=True, help="The short form, if the format has one.")
 @click.option("--max-mb", type=click.FloatRange(min=0.1), help="Keep a page below this size.")
 @click.option("--sign", type=FILE, help="Sign a dossier with this private key (PEM).")
+@workers_option
 @click.option("--set", "other", multiple=True, help="An option of the format, as name=value.")
 def report(
     target: str,
@@ -43,6 +44,7 @@ def report(
     short: bool,
     max_mb: float | None,
     sign: Path | None,
+    workers: int | None,
     other: tuple[str, ...],
 ) -> None:
     """Write a report of a stored run or a scorecard.
@@ -57,13 +59,15 @@ def report(
     """
     import msgspec
 
+    from callscore.evaluate.block_scoring import Workers
     from callscore.export.report_file import STANDARD_OUTPUT, write_report
     from callscore.export.sources import SourceRequest, open_source
     from callscore.report.formats import report_format
     from callscore.report.source import ReportOptions
     from callscore.store.files import check_new_folder, check_targets
 
-    wanted = SourceRequest(target, store, eval_file, run_id, parse_pairs("--decide", decide))
+    read_as = parse_pairs("--decide", decide)
+    wanted = SourceRequest(target, store, eval_file, run_id, read_as, Workers(workers))
     chosen = report_format(_format_name(form, output))
     place = output or STANDARD_OUTPUT
     if chosen.files is not None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
+    from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
@@ -72,6 +73,12 @@ if TYPE_CHECKING:
     "--finish-invalid", is_flag=True, help="In a race, also complete models that are invalid."
 )
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --rescore: processes that score; by default one per core for large data.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
 @output_options
 @click.option(
@@ -114,6 +121,7 @@ def run(
     race: bool,
     finish_invalid: bool,
     rescore: int | None,
+    workers: int | None,
     dry_run: bool,
     targets: OutputPaths,
     json_file: Path | None,
@@ -162,6 +170,7 @@ def run(
         export=export,
         trajectories=trajectories,
         on_scoring_result=tallies.append,
+        workers=_workers(workers, rescore),
     )
     sending = not dry_run and rescore is None
     config = _load_config(eval_file, store, redaction_choice(redact, names), no_intervals, decide)
@@ -177,6 +186,17 @@ def run(
         ran = _run(prepared, rescore, again)
         end = _RunEnd(json_file, junit, all_rows=all_rows, is_complete=require_complete)
         end.finish(prepared, ran, report, tallies)
+
+
+def _workers(number: int | None, rescore: int | None) -> Workers:
+    """The processes that score: one while models are called."""
+    from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
+
+    if rescore is not None:
+        return Workers(number)
+    if number is not None:
+        raise click.UsageError("--workers is for stored runs; expected it with --rescore")
+    return ONE_PROCESS
 
 
 def _load_config(
@@ -263,13 +283,18 @@ def _call_models(prepared: PreparedRun) -> RunResult:
 
 
 def _print_summary(ran: RunResult) -> None:
-    from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
+    from callscore.cli.run_text import (
+        failure_lines,
+        rescored_line,
+        running_job_lines,
+        summary_lines,
+    )
 
     if ran.scored_again is not None:
         say(rescored_line(ran.scored_again), err=True)
         return
     lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
-    for line in [*lines, *failure_lines(ran.failures)]:
+    for line in [*lines, *failure_lines(ran.failures), *running_job_lines(ran.jobs)]:
         say(line, err=True)
 
 

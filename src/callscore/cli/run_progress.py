@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from callscore.cli.console import say
-from callscore.core.run import Event, Progress, RaceRound, Stopping, Waiting
+from callscore.core.run import Event, JobNews, Progress, RaceRound, Stopping, Waiting
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
@@ -40,6 +40,8 @@ class LiveView:
         """Handle an event; progress and a shutdown are shown."""
         if isinstance(event, RaceRound):
             self._show_round(event)
+        if isinstance(event, JobNews):
+            self._say([_job_line(event)])
         if isinstance(event, Stopping):
             self._show_stopping(event)
         if isinstance(event, Waiting):
@@ -137,6 +139,13 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
     waiting = f"waiting for {requests}{': ' + to_whom if to_whom else ''}"
     at_most = f"{stopping.at_most_s:g} s at most (Ctrl-C again drops them)"
     return [*kept, f"stopping: nothing more is sent; {waiting}; {at_most}"]
+
+
+def _job_line(news: JobNews) -> str:
+    """What has become of a job at a batch API."""
+    of = show_count(news.requests, "request")
+    said = f": {plain(news.text, 200)}" if news.text else ""
+    return f"{plain(news.model, 40)}: batch job {plain(news.job, 80)} ({of}) {news.state}{said}"
 
 
 def _race_line(race: RaceRound) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+from callscore.core.batch import BatchJob
 from callscore.core.run import ModelSummary, RunSummary
 from callscore.report.layout import align_columns
 from callscore.report.numbers import show_count, show_money
@@ -171,6 +174,38 @@ def failure_lines(failures: Sequence[Failure]) -> list[str]:
         f"{plain(found.model)}: {show_count(found.number, 'request')} failed: {plain(found.why)}"
         for found in failures
     ]
+
+
+def running_job_lines(jobs: Sequence[BatchJob]) -> list[str]:
+    """The jobs that a run leaves at batch APIs."""
+    if not jobs:
+        return []
+    reserved = show_money(math.fsum(job.reserved_usd for job in jobs))
+    number = show_count(len(jobs), "batch job")
+    end = f"callscore batch cancel {jobs[0].run_id}"
+    return [
+        f"{number} left at the vendor, up to {reserved} in all; a resumed run collects the "
+        f"results, `{end}` ends them:",
+        *job_lines(jobs),
+    ]
+
+
+def job_lines(jobs: Sequence[BatchJob]) -> list[str]:
+    """The jobs at batch APIs, one line each."""
+    headings = ("run", "model", "job", "state", "requests", "up to", "planned (UTC)")
+    rows = [
+        (
+            str(job.run_id),
+            job.model,
+            job.remote_id or f"(token {job.token})",
+            job.state,
+            str(job.requests),
+            show_money(job.reserved_usd),
+            f"{datetime.fromtimestamp(job.planned_at, UTC):%Y-%m-%d %H:%M}",
+        )
+        for job in jobs
+    ]
+    return align_columns(headings, rows)
 
 
 def resume_command(

@@ -1,4 +1,7 @@
-"""Differences of two models, row by row, on the calls that both answered: intervals, tests."""
+"""Differences of two models, row by row, on the calls that both answered: intervals, tests.
+
+If people have labelled answers of both, the Final is compared as they would judge it (STATS §5).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from callscore.comparison.labelled_pairs import LabelledPair, labelled_pair
 from callscore.core.comparison import RowDifference
+from callscore.evaluate.bands import add_people
+from callscore.evaluate.corrections import ModelCorrection
 from callscore.stats.bands import are_significant
 from callscore.stats.claims import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
@@ -27,6 +31,8 @@ from callscore.stats.differences import (
     sign_flip_p,
     subtract,
 )
+from callscore.stats.intervals import Interval
+from callscore.stats.label_corrections import LabelCorrection, label_matrix
 from callscore.stats.matrix import (
     ALL_CALLS,
     CallMatrix,
@@ -42,6 +48,57 @@ from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
+
+
+class LabelledPair(NamedTuple):
+    """How the values of both models are corrected."""
+
+    first: ModelCorrection
+    second: ModelCorrection
+
+    @property
+    def matrices(self) -> Sequence[CallMatrix]:
+        """What is resampled together with the calls of both."""
+        return [group_calls(side.labels.matrix) for side in self]
+
+    def corrected(self, sums: Sequence[Floats]) -> Sequence[ModelValues]:
+        """All values of both models from their sums, then those of their labels."""
+        return [
+            side.corrected(own, of_labels)
+            for side, own, of_labels in zip(self, sums[:2], sums[2:], strict=True)
+        ]
+
+    def concerns(self, key: ScoreKey) -> bool:
+        """Whether a label changes a value: of a row, or of a score that a row counts in."""
+        blocks = {block for side in self for block in side.labels.rows}
+        if key[0] == "row":
+            return any(slug == key[1] for _, slug in blocks)
+        if key[0] in ("task", "part"):
+            return any(task == key[1] for task, _ in blocks)
+        return key[0] != "cost"
+
+    def claim(self, judged: Interval | None, key: ScoreKey, alpha: float) -> Interval | None:
+        """The limits of second − first, from those of the judge at α/2."""
+        first, second = (side.difference(key, alpha / 4) for side in self)
+        return add_people(judged, first, second)
+
+
+def labelled_pair(
+    contributions: Collection[Contributions],
+    matrices: Sequence[CallMatrix],
+    shape: ModelShape,
+) -> LabelledPair | None:
+    """The labels of both models on the calls that they share; None if one has too few."""
+    found = []
+    for at, (of_model, matrix) in enumerate(zip(contributions, matrices, strict=True)):
+        labels = label_matrix(of_model, shape, matrix.units, matrix)
+        if labels is None:
+            return None
+        given = ClaimInput(shape, matrix, matrix.sums.max(axis=1, initial=0.0))
+        correction = LabelCorrection(labels, matrix.place, shape)
+        found.append(ModelCorrection(at, given, labels, correction))
+    return LabelledPair(*found)
+
 
 SEED = 16_068
 FINAL: ScoreKey = ("zeroed",)

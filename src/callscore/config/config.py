@@ -53,6 +53,8 @@ REDACTED = "redacted"
 """The folder with redacted copies of case files and scenarios, next to the store."""
 NOT_IN_HASH = ("store", "budget_usd", "attempts", "decide")
 """Keys that change no score."""
+NOT_IN_HASH_OF_MODEL = ("limits", "mode", "then")
+"""Keys of a model that change no reply; a run can be resumed in another mode."""
 ABOUT = ("pool", "future")
 """What a race is about: this data set, or future calls."""
 
@@ -467,7 +469,8 @@ def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Templates]) -> 
     """Hash of the file's content, without limits, retries, the store and how results are read."""
     kept = {key: value[key] for key in value if key not in NOT_IN_HASH}
     kept["models"] = [
-        {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
+        {key: entry[key] for key in entry if key not in NOT_IN_HASH_OF_MODEL}
+        for entry in value["models"]
     ]
     if prompts:
         kept["prompts"] = {

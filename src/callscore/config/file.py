@@ -172,7 +172,8 @@ def refuse_unknown_suite(document: Document, part: str, name: str) -> None:
 def _unknown(key: str, known: Sequence[str]) -> str:
     if key.casefold().replace("-", "_") in _SECRET_KEYS and "api_key_env" in known:
         return "a secret does not belong in this file; expected api_key_env or api_key_file"
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(key, known, n=3, cutoff=0.6)
+    near.sort(key=lambda name: sorted(name) != sorted(key))  # swapped letters come first
     hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
     return f"unknown key; {hint}"
 

@@ -262,13 +262,10 @@ def _value(model: ModelScore, of: str) -> float | None:
         return model.final.score if of == FINAL else model.cost.per_1000_calls
     if of == BLOCKERS:
         return sum(blocker.gating for blocker in model.blockers)
-    task, _, metric = of.partition(".")
-    score = model.tasks.get(task)
-    if score is None:
-        return None
-    if not metric:
-        return score.score
-    found = score.metrics.get(of)
+    if "." not in of:
+        score = model.tasks.get(of)
+        return score.score if score is not None else None
+    found = model.metric(of)
     return found.value if found is not None else None
 
 
@@ -279,13 +276,12 @@ def _blocked(model: ModelScore, of: str) -> str:
 
 def _limits(model: ModelScore, of: str) -> SureLimits | None:
     """The claim limits of a value; of a cost or a count, which have no worst value, its interval"""
-    task = model.tasks.get(of.partition(".")[0])
-    metric = task.metrics.get(of) if task is not None else None
+    metric = model.metric(of)
     if metric is not None:
         return _limits_of_metric(metric)
     if of == COST:
         return _limits_of_cost(model.cost)
-    scored = model.final if of == FINAL else task
+    scored = model.final if of == FINAL else model.tasks.get(of.partition(".")[0])
     limits = None if scored is None else _claim(scored)
     return None if scored is None or limits is None else SureLimits(*limits, scored.calls)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from callscore.config.file import OFFLINE, PROVIDERS, ModelEntry, convert_entry
 from callscore.config.score import BUILT_IN_JUDGES, default_embedder, known_judges
+from callscore.core.batch import PROVIDERS as BATCH_PROVIDERS
 from callscore.core.errors import ConfigError
 from callscore.core.plugins import plugin_names
 from callscore.core.run import JudgeSpec, ModelSpec
@@ -44,6 +45,7 @@ def read_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
     """The model as the engine uses it; raises ConfigError without printing a secret."""
     _check_name(document, part, entry)
     _check_provider(document, part, entry)
+    _check_mode(document, part, entry)
     _check_secrets(document, part, entry)
     if entry.base_url is not None:
         _check_url(document, f"{part}.base_url", entry.base_url, entry.allow_http)
@@ -80,6 +82,16 @@ def _check_provider(document: Document, part: str, entry: ModelEntry) -> None:
         raise document.error(f"{part}.provider", f"unknown provider; {hint}")
     if entry.provider not in OFFLINE and not entry.model:
         raise document.error(f"{part}.model", "missing; expected the provider's name of the model")
+
+
+def _check_mode(document: Document, part: str, entry: ModelEntry) -> None:
+    if entry.mode == "batch" and entry.provider not in BATCH_PROVIDERS:
+        expected = ", ".join(BATCH_PROVIDERS)
+        raise document.error(
+            f"{part}.mode", f"batch: {entry.provider} has no batch API; expected one of {expected}"
+        )
+    if entry.mode == "live" and entry.then != "live":
+        raise document.error(f"{part}.then", f"{entry.then}; expected it with mode: batch only")
 
 
 def _check_secrets(document: Document, part: str, entry: ModelEntry) -> None:
@@ -251,5 +263,9 @@ def _model(document: Document, part: str, entry: Any) -> ModelSpec:
         raise document.error(
             f"{part}.provider" if part else "provider",
             f"{found.provider} replies from cases and cannot judge; expected an API",
+        )
+    if found.mode != "live":
+        raise document.error(
+            f"{part}.mode" if part else "mode", "batch is for models under test; expected live"
         )
     return read_model(document, part, found)

@@ -55,6 +55,10 @@ class ModelSpec(msgspec.Struct, frozen=True):
     allow_http: bool = False
     api: str | None = None
     """Which API of the provider, or which version of it; None for the default."""
+    mode: Literal["live", "batch"] = "live"
+    """Request by request, or many at once by the batch API of the provider, at half the price."""
+    then: Literal["live", "batch", "stop"] = "live"
+    """Batch only: what happens to requests that a job has left without a final answer."""
 
     @property
     def account(self) -> tuple[str, str, str]:
@@ -173,6 +177,19 @@ class Progress(msgspec.Struct, frozen=True):
     elapsed_s: float = 0.0
     """Since the first request could be sent."""
 
+    def after(self, earlier: ModelSummary) -> Progress:
+        """The progress with that of an earlier part of the same run."""
+        done = earlier.answered + earlier.failed
+        return msgspec.structs.replace(
+            self,
+            done=self.done + done,
+            total=self.total + done,
+            failed=self.failed + earlier.failed,
+            cached=self.cached + earlier.cached,
+            spend_usd=self.spend_usd + earlier.spend_usd,
+            unpriced=self.unpriced + earlier.unpriced,
+        )
+
 
 class Waiting(msgspec.Struct, frozen=True):
     """The preflight waits for models: their names, and what each of them is doing."""
@@ -186,6 +203,17 @@ class Stopping(msgspec.Struct, frozen=True):
 
     in_flight: int
     at_most_s: float
+
+
+class JobNews(msgspec.Struct, frozen=True):
+    """A job at a batch API has reached a state, or there is something to say about it."""
+
+    model: str
+    job: str
+    """Its id at the vendor, or the token that marks it there."""
+    state: str
+    requests: int
+    text: str = ""
 
 
 class RaceRound(msgspec.Struct, frozen=True):
@@ -206,7 +234,7 @@ class RaceRound(msgspec.Struct, frozen=True):
     """`race of scenarios`, if the run has a race of calls too."""
 
 
-Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting
+Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound | Waiting | JobNews
 """What happens in a run, as `on_event` receives it."""
 OnEvent = Callable[[Event], None]
 
@@ -282,10 +310,13 @@ class Ledger(Protocol):
         """The stored reply to this request, if there is one."""
         ...
 
-    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
+    async def claim(
+        self, key: bytes, patience_s: float, most_usd: float
+    ) -> CachedReply | Failed | None:
         """Lock a request until it is released; returns the reply if another process has stored one.
 
-        If this process is killed meanwhile, up to `most_usd` may be billed.
+        It fails if a batch job has the request in flight. If this process is killed meanwhile, up
+        to `most_usd` may be billed.
         """
         ...
 

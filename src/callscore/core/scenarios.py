@@ -242,6 +242,23 @@ class ScenarioScorer(Protocol):
         ...
 
 
+class RecordedFolder(NamedTuple):
+    """Recorded outputs of one language, and the cards of their agents."""
+
+    lang: str
+    outputs: Path
+    cards: Path
+
+
+class OutputsScorer(ScenarioScorer, Protocol):
+    """A scorer of recorded outputs."""
+
+    @property
+    def folders(self) -> Sequence[RecordedFolder]:
+        """One folder per part."""
+        ...
+
+
 class RaceScorer(ScenarioScorer, Protocol):
     """A scorer for a race, which scores scenario by scenario during the run."""
 
@@ -369,7 +386,7 @@ class ScenarioSuite(Protocol):
         recorded: RecordedOutputs,
         verdicts: Sequence[GivenVerdict],
         files: ScenarioFiles,
-    ) -> ScenarioScorer:
+    ) -> OutputsScorer:
         """The scorer of recorded outputs; raises DataError or UsageError if they are unusable."""
         ...
 

@@ -381,6 +381,11 @@ class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     origin: str = ""
     """The provider, if no model was asked in the run: `simulated`, `baseline` or `replay`."""
 
+    def metric(self, slug: str) -> MetricScore | None:
+        """The row of a metric, by its slug `task.metric`; None if the task was not run."""
+        task = self.tasks.get(slug.partition(".")[0])
+        return task.metrics.get(slug) if task is not None else None
+
 
 FINAL = "Final Score"
 """The heading of a Final Score over every task of the framework."""

@@ -41,6 +41,7 @@ def ends_in_loop(text: str) -> bool:
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_INTEGER_DIGITS = 4_300
+"""The limit of Python itself: longer ones take quadratic time to read."""
 
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for a text that is not the expected JSON."""

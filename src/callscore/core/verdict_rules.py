@@ -24,6 +24,7 @@ RECORD_KEYS = ("metric", "score", "expected_outcome_reference", "model_output_ob
 NOT_CITED = "citation_not_found"
 """A flag, with the metric: a citation that is neither a field nor found; its score counts."""
 SAME_SCORE = 1e-9
+"""Scores of a judge are decimal fractions: 0.1 + 0.2 is 0.3."""
 
 
 class FiveKeyRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ MODEL = "sentence-transformers/LaBSE"
 INSTALL = "pip install 'callscore[labse]'"
 BATCH = 32
 SMALL_FILE = 1_000_000
+"""Bytes; of larger files, the weights, name and size are hashed."""
 _TAGS = """
 af am ar as az be bg bn bo bs ca ceb co cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu
 ha haw he hi hmn hr ht hu hy id ig is it ja jv ka kk km kn ko ku ky la lb lo lt lv mg mi mk ml

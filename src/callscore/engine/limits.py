@@ -329,7 +329,7 @@ class Budget:
         """
         if self._limit is None:
             return True
-        while self._spent + self._reserved + most_usd > self._limit:
+        while not self.fits(most_usd):
             if not self._in_flight:
                 return False
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -338,6 +338,16 @@ class Budget:
         self._in_flight += 1
         self._reserved += most_usd
         return True
+
+    def fits(self, most_usd: float) -> bool:
+        """Whether the amount could be reserved now."""
+        return self._limit is None or self._spent + self._reserved + most_usd <= self._limit
+
+    def take(self, most_usd: float) -> None:
+        """Reserve an amount that is owed already, whether it fits or not."""
+        if self._limit is not None:
+            self._in_flight += 1
+            self._reserved += most_usd
 
     def settle(self, most_usd: float, spent_usd: float) -> None:
         """End a reservation with the actual cost."""

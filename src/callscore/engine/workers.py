@@ -158,7 +158,10 @@ class _Run:
         try:
             patience_s = self._options.attempt_s + self._options.case_s
             found = await self._ledger.claim(key, patience_s, queue.most_usd(work.request))
-            if found is not None:
+            if isinstance(found, Failed):
+                answer = found
+                await self._note(queue, Completed(work, answer))
+            elif found is not None:
                 answer = found.reply
                 await self._note(queue, Completed(work, answer, cached=True))
             else:

@@ -16,13 +16,15 @@ from callscore.evaluate.cases import (
     BlockReader,
     CaseReader,
     Contradictions,
+    DividedFeed,
     IndexedCase,
     load_case,
     tasks_for,
 )
 from callscore.evaluate.judging import JudgedBlock, JudgeRunner
 from callscore.evaluate.line_buffer import LineBuffer
-from callscore.evaluate.reply_source import EmbeddedReplies, RecordedReplies
+from callscore.evaluate.model_identity import ModelIdentities
+from callscore.evaluate.reply_source import ReplySource
 from callscore.evaluate.scorer import Sinks
 from callscore.evaluate.scoring_pass import (
     CasePass,
@@ -81,6 +83,8 @@ class BlockContext(NamedTuple):
     config: ScoreConfig
     size: BlockSize
     wanted: Wanted
+    is_checked: bool
+    """Whether every case was read before."""
     names: Mapping[str, Sequence[str]] | None = None
     """By suite, the names in all case files, for machines that do not have these."""
     judged_by: Sequence[str | None] | None = None
@@ -109,6 +113,8 @@ class BlockResult(msgspec.Struct):
     unused_labels: int
     substitutes: SubstituteCounts
     judged: JudgedBlock | None
+    answered_by: ModelIdentities | None
+    """The names under which the models replied, if the store has them."""
     results: bytes
     records: bytes
     verdicts: bytes
@@ -150,12 +156,13 @@ def score_blocks(
             if number <= 1 or sinks.lines is None:
                 return ScoringPass(config, sinks, feed, inputs, workers.size).finish()
             workers = workers._replace(number=number)
-        return _score_in_processes(config, sinks, feed, inputs, workers)
+        return score_in_processes(config, sinks, feed, inputs, workers)
 
 
-def _score_in_processes(
-    config: ScoreConfig, sinks: Sinks, feed: CaseReader, inputs: ScoringInputs, workers: Workers
+def score_in_processes(
+    config: ScoreConfig, sinks: Sinks, feed: DividedFeed, inputs: ScoringInputs, workers: Workers
 ) -> ScoringResult:
+    """Score the blocks of a feed in several processes, or on the nodes of a cluster."""
     assert sinks.lines is not None
     wanted = Wanted(
         results=sinks.lines.results is not None,
@@ -167,7 +174,7 @@ def _score_in_processes(
     blocks = list(feed.plan.blocks(inputs.cases))
     works = (BlockWork(block, _part(inputs, block)) for block in blocks)
     joined = JoinedBlocks(config, sinks, feed, inputs)
-    context = BlockContext(config, workers.size, wanted)
+    context = BlockContext(config, workers.size, wanted, feed.is_checked)
     with _pool(workers, context, feed.tasks, sinks.judge_runner) as pool:
         found = pool.results(works, lambda work: work.cases.place)
         for block, result in zip(blocks, found, strict=True):
@@ -195,21 +202,20 @@ def _pool(
 
 def _part(inputs: ScoringInputs, block: CaseBlock) -> ScoringInputs:
     """The inputs of one block."""
-    first, end, source = block.first, block.end, inputs.source
-    assert isinstance(source, RecordedReplies | EmbeddedReplies)  # those of files
+    first, end = block.first, block.end
     given, labels = inputs.given, inputs.labels
     if given.lines is not None:
         given = msgspec.structs.replace(given, lines=given.lines.between(first, end), unused=0)
     if labels.lines is not None:
         labels = msgspec.structs.replace(labels, lines=labels.lines.between(first, end), unused=0)
-    return ScoringInputs(source.between(first, end), inputs.cases, given, labels)
+    return ScoringInputs(inputs.source.between(first, end), inputs.cases, given, labels)
 
 
 class JoinedBlocks:
     """Adds blocks in their order, and writes their lines."""
 
     def __init__(
-        self, config: ScoreConfig, sinks: Sinks, feed: CaseReader, inputs: ScoringInputs
+        self, config: ScoreConfig, sinks: Sinks, feed: DividedFeed, inputs: ScoringInputs
     ) -> None:
         self._sinks, self._feed, self._inputs = sinks, feed, inputs
         self._tasks = tasks_for(config)
@@ -231,6 +237,9 @@ class JoinedBlocks:
         self._scorer.substitutes.join(block.substitutes)
         if block.judged is not None and self._sinks.judge_runner is not None:
             self._sinks.judge_runner.join(block.judged)
+        answered_by = identities_of(self._inputs.source)
+        if block.answered_by is not None and answered_by is not None:
+            answered_by.join(block.answered_by)
 
     def _write(self, block: BlockResult) -> None:
         sinks = self._sinks
@@ -258,6 +267,12 @@ class JoinedBlocks:
         )
 
 
+def identities_of(source: ReplySource) -> ModelIdentities | None:
+    """The names under which the models of a source replied; files do not have them."""
+    found = getattr(source, "answered_by", None)
+    return found if isinstance(found, ModelIdentities) else None
+
+
 def open_block_scorer(context: BlockContext) -> Callable[[BlockWork], BlockResult]:
     """A function that scores one block after another; judge and embedder are opened once."""
     config = context.config
@@ -272,7 +287,14 @@ def open_block_scorer(context: BlockContext) -> Callable[[BlockWork], BlockResul
     tasks = tasks_for(config, context.names)
 
     def score(work: BlockWork) -> BlockResult:
-        reader = BlockReader(config, tasks, work.cases, work.sources)
+        reader = BlockReader(
+            config,
+            tasks,
+            work.cases,
+            work.sources,
+            is_checked=context.is_checked,
+            keeps_content=context.wanted.views,
+        )
         lines = BlockLines(context.wanted)
         with closing(work.inputs):
             scoring = BlockPass(context, lines.sinks(judge_runner), reader, work)
@@ -346,6 +368,7 @@ class BlockPass(CasePass):
             unused_labels=self._inputs.labels.unused,
             substitutes=self._scorer.substitutes.counts,
             judged=runner.take_block() if runner is not None else None,
+            answered_by=identities_of(self._inputs.source),
             results=lines.results.take(),
             records=lines.records.take(),
             verdicts=lines.verdicts.take(),

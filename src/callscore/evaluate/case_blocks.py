@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from callscore.config.score import ScoreConfig
-from callscore.core.blocks import BlockSize
+from callscore.core.blocks import BLOCK, BlockSize
 from callscore.store.files import BEGIN, Block, LineStart
 
 
@@ -30,7 +30,7 @@ class CaseBlock(NamedTuple):
 class BlockPlan:
     """Where the blocks of selected cases begin, noted while all cases are read once."""
 
-    def __init__(self, config: ScoreConfig, size: BlockSize) -> None:
+    def __init__(self, config: ScoreConfig, size: BlockSize = BLOCK) -> None:
         self._sources = config.case_sources
         self._tasks = frozenset(config.tasks)
         self._limit = config.limit

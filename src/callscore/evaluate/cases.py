@@ -247,6 +247,8 @@ class CaseFeed(Protocol):
 class CaseReader:
     """The selected cases of a job, read and checked one at a time."""
 
+    is_checked = False
+
     def __init__(self, config: ScoreConfig, size: BlockSize = BLOCK) -> None:
         self._config = config
         index = CaseIndex(config, size)
@@ -299,10 +301,23 @@ class CaseReader:
         self._contradictions += contradictions
 
 
-class BlockReader:
-    """The selected cases of one block, read and checked one at a time."""
+class DividedFeed(CaseFeed, Protocol):
+    """The cases of a job that several processes read, a block each."""
 
-    skipped: Sequence[str] = ()
+    @property
+    def plan(self) -> BlockPlan:
+        """Where the blocks begin."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether every case was read before, so that blocks are read faster."""
+
+    def join(self, content: bytes, contradictions: Contradictions) -> None:
+        """Add the cases of the next block, which were read elsewhere."""
+
+
+class BlockReader:
+    """The selected cases of one block, read one at a time."""
 
     def __init__(
         self,
@@ -310,12 +325,16 @@ class BlockReader:
         tasks: Mapping[str, Task[Any, Any]],
         block: CaseBlock,
         sources: Sequence[Source] = (),
+        *,
+        is_checked: bool,
+        keeps_content: bool,
     ) -> None:
         """`sources` has the lines of the block if the files are elsewhere."""
         self._config = config
         self._sources = sources or config.case_sources
         self._tasks = tasks
         self._block = block
+        self._is_checked, self._keeps_content = is_checked, keeps_content
         self._content: list[bytes] = []
         self.found = Contradictions()
 
@@ -334,9 +353,11 @@ class BlockReader:
         for position, line in zip(
             range(block.first, block.end), lines_of(self._sources, block.start), strict=False
         ):
-            loaded = load_case(line, self._tasks)
+            checked = self._is_checked and not self._keeps_content
+            loaded = load_case(line, self._tasks, checked=checked)
             if not config.tasks or loaded.case.task in config.tasks:
-                self.found.check(loaded, line)
                 indexed = IndexedCase(position, line, loaded)
-                indexed.add_to(self)
+                if not self._is_checked:
+                    self.found.check(loaded, line)
+                    indexed.add_to(self)
                 yield indexed

@@ -202,7 +202,8 @@ class JudgeClient:
         assert self._calls.cache is not None  # checked by the caller
         options, call = self._calls.billing.options, work.request
         patience_s = options.attempt_s + options.case_s
-        return await self._calls.cache.claim(call.key, patience_s, queue.most_usd(call))
+        found = await self._calls.cache.claim(call.key, patience_s, queue.most_usd(call))
+        return None if isinstance(found, Failed) else found  # no judge is asked in a batch
 
     def _why_not(self, queue: ModelQueue) -> str:
         """Why nothing more is sent to this judge; empty if requests may be sent."""

@@ -94,6 +94,15 @@ class ModelIdentities:
         if len(names) > MOST_NAMES:
             del names[max(names)]
 
+    def join(self, other: ModelIdentities) -> None:
+        """Add the counts of other replies."""
+        for counts, more in ((self._names, other._names), (self._forms, other._forms)):
+            for model, found in more.items():
+                counts.setdefault(model, Counter()).update(found)
+        for names in self._names.values():
+            while len(names) > MOST_NAMES:
+                del names[max(names)]
+
     def identity(self, model: str) -> tuple[str, ...]:
         """The names other than the requested one, for the model's identity (R-26)."""
         names, asked = self._names.get(model, ()), self._asked.get(model, "")

@@ -31,12 +31,22 @@ CaseReplies = Mapping[str, Mapping[int, Reply | Failed]]
 class ReplySource(Protocol):
     """Provides the replies of the models; a run has one that reads its journal."""
 
-    models: Sequence[str]
-    labels: Mapping[str, str]
-    """The label of a provider that is not a real model."""
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of the models."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The label of a provider that is not a real model."""
+        ...
 
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every reply to a case; `position` is its number among all cases."""
+        ...
+
+    def between(self, first: int, end: int) -> ReplySource:
+        """The replies to the cases from position `first` to before `end`, for another process."""
         ...
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from callscore.core.scenarios import (
     GivenVerdict,
     Json,
     OpenStep,
+    OutputsScorer,
     RaceScorer,
     RecordedOutputs,
     ScenarioPart,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 NO_SINKS = ScenarioSinks()
 VerdictsByPart = Mapping[ScenarioPart, StepVerdicts]
+OnJudged = Callable[[OutputsScorer, VerdictsByPart], None]
+"""Receives the scorer of recorded outputs, and what a judge decided about them."""
 
 
 def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
@@ -154,6 +157,7 @@ def score_outputs(
     jobs: Sequence[OutputsJob],
     sinks: ScenarioSinks = NO_SINKS,
     on_verdict: Callable[[VerdictRecord], None] | None = None,
+    on_judged: OnJudged | None = None,
 ) -> Scorecard:
     """The scorecard of recorded outputs, with one model per job."""
     from callscore.config.score import ScoreConfig
@@ -161,12 +165,15 @@ def score_outputs(
 
     scores: dict[str, ScenarioScore] = {}
     for job in jobs:
-        scores |= _score_job(job, sinks, on_verdict)
+        scores |= _score_job(job, sinks, on_verdict, on_judged)
     return scorecard(ScoreConfig(cases=()), scenario_tallies(scores), None)
 
 
 def _score_job(
-    job: OutputsJob, sinks: ScenarioSinks, on_verdict: Callable[[VerdictRecord], None] | None
+    job: OutputsJob,
+    sinks: ScenarioSinks,
+    on_verdict: Callable[[VerdictRecord], None] | None,
+    on_judged: OnJudged | None,
 ) -> Mapping[str, ScenarioScore]:
     """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
@@ -175,6 +182,8 @@ def _score_job(
     if on_verdict is not None:
         for record in verdict_records(judged):
             on_verdict(record)
+    if on_judged is not None:
+        on_judged(scorer, judged)
     return scorer.scores(judged, sinks)
 
 

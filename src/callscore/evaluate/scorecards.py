@@ -126,11 +126,12 @@ def scorecard(
         return card
     from callscore.evaluate.scenarios import add_documents, restrict_to_language
 
-    return add_documents(
+    card = add_documents(
         card,
         result.scenarios,
         lambda language: scorecard(config, restrict_to_language(result, language), None),
     )
+    return with_decision(card, spec, config.decide)  # it also depends on the judge of the steps
 
 
 def decide_again(config: ScoreConfig, card: Scorecard) -> Scorecard:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from callscore.core.case import Prompt
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import parts_of
 from callscore.core.strict_json import DECODE_ERRORS
@@ -71,6 +72,8 @@ class CaseComparison:
         self._file = results.name
         self._prompts = prompts
         self._prompt_lines = iter(()) if prompts is None else _lines(prompts.lines)
+        self._prompts_of = None if prompts is None else prompts.build.read_in_order()
+        self._prompts_missing = 0
         self.differences: dict[str, list[str]] = {}
         self.cases = self.results = self.prompts_checked = 0
         self.has_unjudged = False
@@ -91,7 +94,7 @@ class CaseComparison:
         stored_results = {(line.get("model"), line.get("run")): line for line in stored}
         for key in dict.fromkeys((*recomputed, *stored_results)):
             self._compare_results(view.case.id, key, stored_results.get(key), recomputed.get(key))
-        self._compare_prompt(view)
+        self._compare_prompts(view)
 
     def _compare_results(
         self,
@@ -119,26 +122,32 @@ class CaseComparison:
                 for path, one, other in find_differences(stored.get(name), recomputed[name], name):
                     self._add(self._file, f"{place}: {_describe_difference(path, one, other)}")
 
-    def _compare_prompt(self, view: CaseView) -> None:
-        line = next(self._prompt_lines, None)
-        if self._prompts is None or line is None:
+    def _compare_prompts(self, view: CaseView) -> None:
+        if self._prompts_of is None or self.cases > MAX_PROMPTS:
             return
-        self.prompts_checked += 1
-        prompt = self._prompts.build(view.case)
-        if line != msgspec.json.decode(prompt_line(view.case.id, prompt)):
-            self._add(PROMPTS, f"case {view.case.id!r}: is not the prompt that is sent for it")
+        for sent in self._prompts_of(view):
+            line = next(self._prompt_lines, None)
+            if line is None:
+                self._prompts_missing += 1
+                continue
+            self.prompts_checked += 1
+            if line != msgspec.json.decode(prompt_line(view.case.id, sent)):
+                self._add(PROMPTS, f"case {view.case.id!r}: is not the prompt that is sent for it")
+            self._compare_instructions(view.case.task, sent.prompt)
+
+    def _compare_instructions(self, task: str, prompt: Prompt) -> None:
+        assert self._prompts is not None  # checked by the caller
         sent = [message.content for message in prompt.messages if message.role == "system"]
-        if sent and self._prompts.instructions.get(view.case.task) != sent[0]:
-            what = f"the instructions of task {view.case.task!r} are not those that are sent"
+        if sent and self._prompts.instructions.get(task) != sent[0]:
+            what = f"the instructions of task {task!r} are not those that are sent"
             if what not in self.differences.get(INSTRUCTIONS, ()):
                 self._add(INSTRUCTIONS, what)
 
     def finish(self) -> None:
         """Report lines of the dossier without a case, and missing prompt lines."""
-        prompts, checked = self._prompts, self.prompts_checked
-        expected = min(self.cases, MAX_PROMPTS)
-        if prompts is not None and prompts.build.context() and checked < expected:
-            self._add(PROMPTS, f"has {checked} lines for {self.cases} cases")
+        prompts, missing = self._prompts, self._prompts_missing
+        if prompts is not None and prompts.build.context() and missing:
+            self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
             self._add(self._file, f"case {case_id!r}: is not among the cases")
         for line in self._prompt_lines:

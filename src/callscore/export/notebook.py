@@ -101,8 +101,7 @@ def _metric(card: Scorecard, metric: str | None) -> Picture:
     row = rows[metric]
     unit, bars = "fraction", []
     for model in card.models:
-        task = model.tasks.get(metric.partition(".")[0])
-        score = task if task is None or row.kind == "task" else task.metrics.get(metric)
+        score = model.tasks.get(metric) if row.kind == "task" else model.metric(metric)
         value = getattr(score, "score" if row.kind == "task" else "value", None)
         unit = getattr(score, "unit", unit)
         tone = TONES.get(getattr(score, "rating", None) or "", "plain")

@@ -15,6 +15,9 @@ from callscore.core.judging import Verdict
 from callscore.core.languages import LANGUAGE, UNKNOWN_LANGUAGE, language_of
 from callscore.core.scenarios import (
     GivenVerdict,
+    OutputsScorer,
+    RecordedFolder,
+    RecordedOutputs,
     RunData,
     ScenarioData,
     ScenarioFiles,
@@ -25,7 +28,12 @@ from callscore.core.scenarios import (
 )
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.model_identity import ModelIdentities
-from callscore.evaluate.scenarios import VerdictsByPart, read_step_verdicts, scenario_tallies
+from callscore.evaluate.scenarios import (
+    OutputsJob,
+    VerdictsByPart,
+    read_step_verdicts,
+    scenario_tallies,
+)
 from callscore.evaluate.scoring_pass import ScoringResult
 from callscore.report.dossier import SCENARIOS, STEP_OUTPUTS, STEP_VERDICTS
 from callscore.report.source import ScenarioArchive
@@ -39,7 +47,7 @@ ROOT = Path("/dossier/scenarios")
 
 
 class ArchivedFile(msgspec.Struct, frozen=True):
-    """A file of a folder of scenarios: a scenario, a card, or the user's prompts."""
+    """A file of a folder of scenarios: a scenario, recorded outputs, a card, or own prompts."""
 
     kind: str
     part: int
@@ -64,6 +72,8 @@ class ArchiveSettings(msgspec.Struct, frozen=True):
     settings: ScenarioSettings
     repeats: int
     judges: Sequence[ArchivedJudge] = ()
+    recorded: str = ""
+    """The model of recorded outputs, which are archived as they are; empty for a run."""
 
 
 class ArchivedVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -123,25 +133,59 @@ def archive_scenarios(prepared: PreparedRun, judged: VerdictsByPart) -> Scenario
     config = prepared.config
     if not config.scenarios:
         return None
-    judges = [
-        ArchivedJudge(part.model, language_of(Path(part.folder)), found.judge, found.judging)
-        for part, found in judged.items()
-    ]
     # The free run of `history: own` has no score, and its replies are in no report.
     settings = msgspec.structs.replace(config.scenario_settings, history="gold", prompts=None)
-
-    def verdicts() -> Iterator[ArchivedVerdict]:
-        for given in read_step_verdicts(config.scoring.verdicts):
-            yield ArchivedVerdict(given.case_id, given.run, given.verdict, given.model)
-        for part, found in judged.items():
-            for (case_id, run, _), verdict in found.verdicts.items():
-                yield ArchivedVerdict(case_id, run, verdict, part.model, judged=True)
-
+    judges = _judges(judged, lambda part: language_of(Path(part.folder)))
     return ScenarioArchive(
         msgspec.to_builtins(ArchiveSettings(settings, config.repeats, judges)),
         lambda: map(msgspec.to_builtins, _files_of(prepared)),
-        lambda: map(msgspec.to_builtins, verdicts()),
+        lambda: map(msgspec.to_builtins, _verdicts(config.scoring.verdicts, judged)),
     )
+
+
+def archive_outputs(
+    job: OutputsJob, scorer: OutputsScorer, judged: VerdictsByPart
+) -> ScenarioArchive:
+    """Recorded outputs with their cards, and the verdicts on them."""
+    settings = ScenarioSettings(mode=job.recorded.mode)
+    judges = _judges(judged, lambda part: part.folder)
+    archived = ArchiveSettings(settings, 1, judges, scorer.parts[0].model)
+    return ScenarioArchive(
+        msgspec.to_builtins(archived),
+        lambda: map(msgspec.to_builtins, _files_in(scorer.folders)),
+        lambda: map(msgspec.to_builtins, _verdicts(job.verdicts, judged)),
+    )
+
+
+def _judges(
+    judged: VerdictsByPart, language: Callable[[ScenarioPart], str]
+) -> Sequence[ArchivedJudge]:
+    return [
+        ArchivedJudge(part.model, language(part), found.judge, found.judging)
+        for part, found in judged.items()
+    ]
+
+
+def _verdicts(paths: Sequence[Path], judged: VerdictsByPart) -> Iterator[ArchivedVerdict]:
+    for given in read_step_verdicts(paths):
+        yield ArchivedVerdict(given.case_id, given.run, given.verdict, given.model)
+    for part, found in judged.items():
+        for (case_id, run, _), verdict in found.verdicts.items():
+            yield ArchivedVerdict(case_id, run, verdict, part.model, judged=True)
+
+
+def _files_in(folders: Sequence[RecordedFolder]) -> Iterator[ArchivedFile]:
+    for number, folder in enumerate(folders):
+        for kind, paths in (
+            ("cards", SCENARIO_FILES.card_files(folder.cards)),
+            ("outputs", SCENARIO_FILES.output_files(folder.outputs)),
+        ):
+            for path in paths:
+                try:
+                    text = SCENARIO_FILES.read_whole(path).decode()
+                except UnicodeDecodeError:
+                    raise DataError("is not UTF-8, as a dossier is", place=str(path)) from None
+                yield ArchivedFile(kind, number, folder.lang, path.name, text)
 
 
 def _files_of(prepared: PreparedRun) -> Iterator[ArchivedFile]:
@@ -203,6 +247,20 @@ class ArchivedScenarios:
         """The tallies of all models, from files, replies and verdicts."""
         settings = msgspec.structs.replace(self._settings.settings, prompts=self._prompts)
         files = ScenarioFiles(self._in, self._in, self._in, self._bytes, self._texts.__getitem__)
+        given = [
+            GivenVerdict(each.case_id, each.run, each.model, each.verdict)
+            for each in self._verdicts
+            if not each.judged
+        ]
+        if self._settings.recorded:
+            outputs = RecordedOutputs(
+                [each.scenarios for each in self._folders.values()],
+                [each.cards for each in self._folders.values()],
+                settings.mode,
+                self._settings.recorded,
+            )
+            scorer = scenario_suite().open_outputs(outputs, given, files)
+            return scenario_tallies(scorer.scores(self._judged(), sinks))
         cases = scenario_suite().open_cases([*self._folders.values()], settings, None, files)
         cases.survey()
         online = [model for model in self._models if model.provider not in OFFLINE]
@@ -216,11 +274,6 @@ class ArchivedScenarios:
                     names.count(model, reply.model, reply.asked_as)
             return found
 
-        given = [
-            GivenVerdict(each.case_id, each.run, each.model, each.verdict)
-            for each in self._verdicts
-            if not each.judged
-        ]
         data = RunData(
             [model.name for model in self._models],
             stored,
@@ -241,12 +294,18 @@ class ArchivedScenarios:
                 of_part = by_part.setdefault((each.model, lang), {})
                 of_part[each.case_id, each.run, each.verdict.item] = each.verdict
         return {
-            ScenarioPart(judge.model, str(self._folders[judge.lang].scenarios)): StepVerdicts(
+            ScenarioPart(judge.model, self._folder_of(judge)): StepVerdicts(
                 by_part.get((judge.model, judge.lang), {}), judge.judge, judge.judging
             )
             for judge in self._settings.judges
             if judge.lang in self._folders
         }
+
+    def _folder_of(self, judge: ArchivedJudge) -> str:
+        """The folder of a part; recorded outputs are named by their language."""
+        if self._settings.recorded:
+            return judge.lang
+        return str(self._folders[judge.lang].scenarios)
 
     def _replies(self, position: int) -> dict[int, Reply | Failed]:
         outputs = [

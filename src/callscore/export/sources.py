@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,10 +12,11 @@ import msgspec
 from callscore.app import NO_FILES, OutputPaths, score_files
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
-from callscore.core.case import Case, Prompt
+from callscore.core.case import Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.scorecard import Decide, Scorecard
 from callscore.core.strict_json import DECODE_ERRORS
+from callscore.core.task import EarlierReply
 from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob, read_documents
@@ -31,10 +31,19 @@ from callscore.export.provenance import (
 from callscore.export.scenario_archive import archive_scenarios
 from callscore.export.step_cases import CombinedCases, StepCases
 from callscore.report.decision_lines import with_decision
-from callscore.report.source import Cases, CaseView, ReportSource
+from callscore.report.source import (
+    Answer,
+    Cases,
+    CaseView,
+    PromptsOfCase,
+    ReportSource,
+    ScenarioArchive,
+    SentPrompt,
+)
 from callscore.runner.prepare import PreparedRun, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.runner.run_key import RunKey
+from callscore.runner.stored_runs import config_of_run
 from callscore.store.address import StoreAddress, open_store
 from callscore.store.disk_list import DiskList
 from callscore.store.files import open_for_reading
@@ -59,6 +68,8 @@ class SourceRequest(msgspec.Struct, frozen=True):
     """A run of the eval file other than the newest."""
     decide: Mapping[str, Any] = {}
     """What the recommended model is chosen by, if not as in the file (C-138)."""
+    workers: Workers = ONE_PROCESS
+    """How many processes score a stored run again."""
 
     @property
     def files(self) -> list[StoreAddress]:
@@ -89,13 +100,16 @@ def _read_as(source: ReportSource, decide: Decide) -> ReportSource:
 def _open_target(request: SourceRequest) -> Iterator[ReportSource]:
     target = request.target
     if target.isdecimal():
-        with run_source(int(target), request.store or DEFAULT_STORE, request.eval_file) as source:
+        store = request.store or DEFAULT_STORE
+        with run_source(int(target), store, request.eval_file, request.workers) as source:
             yield source
     elif Path(target).suffix.lower() in (".yaml", ".yml"):
         config = load_eval(Path(target), request.store)
         run_id = request.run or newest_run(config)
-        with run_source(run_id, config.store, config.path) as source:
+        with run_source(run_id, config.store, config.path, request.workers) as source:
             yield source
+    elif (request.workers.number or 1) > 1:
+        raise UsageError(f"{target}: a scorecard is not scored again; expected no --workers")
     else:
         yield card_source(Path(target))
 
@@ -154,7 +168,9 @@ def scored_source(
         )
 
 
-def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportSource:
+def source_of_outputs(
+    job: OutputsJob, card: Scorecard, steps: Cases, archive: ScenarioArchive | None = None
+) -> ReportSource:
     """Return the source for recorded scenarios that were just scored; `steps` holds their steps."""
     return ReportSource(
         card,
@@ -163,18 +179,27 @@ def source_of_outputs(job: OutputsJob, card: Scorecard, steps: Cases) -> ReportS
         steps,
         absent=[] if len(steps) else [NO_STEPS],
         provenance=provenance_of_outputs(job),
+        scenarios=archive,
         documents={} if card.documents is msgspec.UNSET else card.documents,
     )
 
 
 @contextmanager
 def run_source(
-    run_id: int, store: StoreAddress, eval_file: Path | None = None
+    run_id: int,
+    store: StoreAddress,
+    eval_file: Path | None = None,
+    workers: Workers = ONE_PROCESS,
 ) -> Iterator[ReportSource]:
     """Score a stored run again from its stored replies, without sending requests, and yield it."""
     scored: list[ScoringResult] = []
     with DiskList(CaseView) as cases, StepCases() as steps:
-        options = RunOptions(on_case=cases.add, on_step=steps.add, on_scoring_result=scored.append)
+        options = RunOptions(
+            on_case=cases.add,
+            on_step=steps.add,
+            on_scoring_result=scored.append,
+            workers=workers,
+        )
         rescored = rescore_run(run_id, store, eval_file, options)
         source = source_of_run(rescored.prepared, rescored.result, cases, steps)
         judged = {part: found for each in scored for part, found in each.judged_steps.items()}
@@ -200,12 +225,7 @@ def rescore_run(
 ) -> RescoredRun:
     """Score a stored run again from its stored replies, writing to the sinks in `options`."""
     record = _record(store, run_id)
-    redact = None
-    if record.header.redact:
-        from callscore.config.redaction import decode_option
-
-        redact = decode_option(record.header.redact, store)
-    config = load_eval(eval_file or _eval_file(record, store), store, redact)
+    config = config_of_run(record, store, eval_file)
     key = RunKey.parse(record.header.config_hash)
     same = key.fingerprint == config.fingerprint
     caveats = [] if same else [EVAL_FILE_CHANGED.format(config.path)]
@@ -285,21 +305,33 @@ def _record(store: StoreAddress, run_id: int) -> RunRecord:
         return opened.run(run_id)
 
 
-def _eval_file(record: RunRecord, store: StoreAddress) -> Path:
-    named = record.header.eval_file
-    if not named:
-        raise UsageError(f"run {record.id}: its store does not name the eval file; expected --eval")
-    path = Path(os.path.normpath(store.parent / named))
-    if not path.exists():
-        raise UsageError(
-            f"run {record.id}: {path}: no such file; expected --eval with the eval file of the run"
-        )
-    return path
-
-
 def title_of(card: Scorecard) -> str:
     """Return the title of a report."""
     return f"{card.title} scorecard · {card.framework}"
+
+
+class _AnsweredCase:
+    """A case that later ones of its call depend on, with the replies to it."""
+
+    def __init__(self, view: CaseView) -> None:
+        self._case = view.case
+        self._replies = {
+            (answer.model, answer.run): Reply(
+                answer.text,
+                answer.finish_reason,
+                answer.input_tokens,
+                answer.output_tokens,
+                answer.cost_usd,
+                answer.tool_calls,
+            )
+            for answer in view.answers
+            if answer.text is not None
+        }
+
+    def reply_of(self, answer: Answer) -> EarlierReply | None:
+        """The reply of the same model in the same run."""
+        reply = self._replies.get((answer.model, answer.run))
+        return None if reply is None else EarlierReply(self._case, reply)
 
 
 class TaskPromptBuilder:
@@ -313,9 +345,27 @@ class TaskPromptBuilder:
             self._names = lambda suite: tuple(names.get(suite.name, ()))
         self._tasks = config.catalog.tasks(self._names)
 
-    def __call__(self, case: Case) -> Prompt:
-        """Return the prompt that a model is sent for a case."""
-        return self._tasks[case.task].prompt(case)
+    def read_in_order(self) -> PromptsOfCase:
+        """Return a function that is called with every case, in the order of the file."""
+        calls: dict[str | int, list[_AnsweredCase]] = {}
+
+        def prompts_of(view: CaseView) -> Iterator[SentPrompt]:
+            case, task = view.case, self._tasks[view.case.task]
+            if not task.needs_earlier_replies or case.call_id is None:
+                yield SentPrompt(task.prompt(case))
+                return
+            before = calls.setdefault(case.call_id, [])
+            if not before:
+                yield SentPrompt(task.prompt(case))
+            for answer in view.answers if before else ():
+                of_run = [each.reply_of(answer) for each in before]
+                earlier = [reply for reply in of_run if reply is not None]
+                if len(earlier) == len(before) and answer.result.status != "not_run":
+                    prompt = task.prompt_after(case, earlier)
+                    yield SentPrompt(prompt, answer.model, answer.run)
+            before.append(_AnsweredCase(view))
+
+        return prompts_of
 
     def context(self) -> Mapping[str, Any]:
         """Return the names in the whole data set by suite, including cases that were not asked."""

@@ -1,4 +1,11 @@
-"""Amazon: Contact Lens, Transcribe, Call and Post Call Analytics, Bedrock Data Automation."""
+"""Amazon: Contact Lens, Transcribe, Call and Post Call Analytics, Bedrock Data Automation.
+
+The schemas: Contact Lens in docs.aws.amazon.com/connect/latest/adminguide/, page
+`contact-lens-example-output-files.html`; Transcribe in docs.aws.amazon.com/transcribe/latest/dg/,
+page `diarization-output-batch.html`. Transcribe writes times as strings (`"4.87"`), and punctuation
+has none. Contact Lens has real-time segments in place of a transcript, and roles of its own:
+`CUSTOM_BOT`, `SYSTEM`, `SUPERVISOR`.
+"""
 
 from __future__ import annotations
 
@@ -323,6 +330,7 @@ def read_post_call_analytics(source: Source, context: ImportContext) -> ImportIt
     ]
     jobs = [one.get("TranscribeJobInfo") for one in analytics.source_information]
     names = [job.get("TranscriptionJobName") for job in jobs if isinstance(job, dict)]
+    # a recording without a GUID in its name has the text "None"
     guid = analytics.guid if analytics.guid not in (None, "None", "") else None
     call_id = guid or next((name for name in names if isinstance(name, str)), "")
     categories = [one.get("Name") for one in analytics.categories_detected if one.get("Instances")]

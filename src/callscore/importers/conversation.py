@@ -229,6 +229,7 @@ _LANGUAGE_NAMES = {
 }  # fmt: skip
 _NO_LANGUAGE = frozenset(("", "und", "mul", "multi", "auto", "unknown", "none", "default"))
 LANGUAGE_LETTERS = 25
+"""Letters that are enough to detect a language; with fewer, none is named."""
 LANGUAGE_MARGIN = 10.0
 """How much likelier (as a logarithm) the language must be than the next."""
 LANGUAGE_SAMPLE = 4_000

@@ -153,7 +153,11 @@ def is_genesys(source: Source) -> bool:
 
 
 def read_genesys(source: Source, context: ImportContext) -> ImportIterator:
-    """Read the conversation of a Genesys file; `startTimeMs` can be an offset or a date."""
+    """Read the conversation of a Genesys file; `startTimeMs` can be an offset or a date.
+
+    The schema is at developer.genesys.cloud/analyticsdatamanagement/speechtextanalytics/, page
+    `transcript-url`.
+    """
     file = convert(source.json, Genesys, source.name)
     turns = [
         _phrase_turn(phrase, f"$.transcripts[{outer}].phrases[{inner}]")
@@ -263,7 +267,11 @@ def _is_gong_call(value: Mapping[str, Any]) -> bool:
 
 
 def read_gong(source: Source, context: ImportContext) -> ImportIterator:
-    """Read the calls of Gong, one turn per monologue; times are milliseconds."""
+    """Read the calls of Gong, one turn per monologue; times are milliseconds.
+
+    The transcript has ids of speakers only. Who they are is in `parties` of another endpoint,
+    `/v2/calls/extensive`; without it, nothing says who is the agent.
+    """
     for record in read_records(source, _is_gong_call, Gong):
         if isinstance(record, SkippedPart):
             yield record
@@ -474,6 +482,7 @@ def _decode_body(body: Any, encoding: str | None) -> Any:
             body = raw.decode()
         except (binascii.Error, UnicodeDecodeError, ValueError):
             return None
+    # writers leave `encoding` out, which the draft tolerates (draft-ietf-vcon-vcon-core)
     if encoding == "json" or body[:1] in "{[":
         try:
             return msgspec.json.decode(body)

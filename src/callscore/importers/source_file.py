@@ -159,6 +159,7 @@ WRAPPERS = ("call", "calls", "data", "message", "conversation", "conversations",
             "callTranscripts", "session", "sessions", "report", "result", "results")  # fmt: skip
 """Keys under which a webhook or an export has the object."""
 MAX_WRAPPERS = 4
+"""Wrappers inside each other."""
 RecordTest = Callable[[Mapping[str, Any]], bool]
 
 

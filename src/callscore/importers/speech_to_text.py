@@ -19,7 +19,7 @@ from callscore.importers.source_file import Source, convert, has_items, has_reco
 from callscore.importers.times import TimedWord, join_words, milliseconds, parse_duration
 
 TICKS_PER_SECOND = 10_000_000
-"""Azure counts in ticks of 100 nanoseconds."""
+"""Azure counts in ticks of 100 nanoseconds (its page "Get speech recognition results")."""
 NO_SPEAKERS = "the file names no speakers; its turns have no role"
 
 
@@ -177,6 +177,8 @@ class AssemblyAI(msgspec.Struct):
 _ASSEMBLYAI_KEYS = frozenset(("audio_url", "acoustic_model", "speech_model", "speech_models",
                               "language_model", "language_code", "audio_duration"))  # fmt: skip
 DELETED = "deleted by user"
+"""A deleted transcript stays `completed`: its text is "Deleted by user.", and so is its URL
+(assemblyai.com/docs/pre-recorded-audio/delete-transcripts)."""
 
 
 def is_assemblyai(source: Source) -> bool:
@@ -362,6 +364,7 @@ def read_speechmatics(source: Source, context: ImportContext) -> ImportIterator:
     words = []
     for one in file.results:
         best = one.alternatives[0] if one.alternatives else _SpeechmaticsWord()
+        # UU is a speaker that was not identified
         speaker = best.speaker if best.speaker not in (None, "UU") else one.channel
         attached = one.type == "punctuation" and one.attaches_to != "next"
         words.append(TimedWord(best.content, speaker or "", one.start_time, one.end_time,

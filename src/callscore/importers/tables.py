@@ -23,6 +23,7 @@ from callscore.importers.source_file import ZIP_ERRORS, Source, missing_extra
 
 MAX_CELLS = 5_000_000
 MAX_MEMORY = 2_000_000_000
+"""Bytes that the child process may take."""
 _TRIAL = f"""
 import io, sys
 from python_calamine import CalamineError, CalamineWorkbook

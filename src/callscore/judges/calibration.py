@@ -30,15 +30,18 @@ from callscore.stats.intervals import Interval
 from callscore.stats.prediction_powered import CorrectedMean, prediction_powered_mean, rogan_gladen
 
 KAPPA_NEEDED = 0.70
+"""Of κ, quadratically weighted if the words have an order (STATS §5)."""
 KAPPA_LIMIT_NEEDED = 0.40
 """The least lower limit of kappa (STATS §5)."""
 LABELS_NEEDED = 100
+"""Labelled items per metric (STATS §5)."""
 RARER_NEEDED = 30
 """Labelled items of the rarer class, passes or failures (STATS §5)."""
 BELOW_PEOPLE = 0.10
 """How far a judge's kappa may be below the agreement of people among themselves."""
-ALPHA_NEEDED = 0.67
 RATERS_FOR_ALPHA = 3
+ALPHA_NEEDED = 0.67
+"""Of Krippendorff's α, as κ compares two raters only (STATS §5)."""
 
 
 class LabelledItem(msgspec.Struct, frozen=True):

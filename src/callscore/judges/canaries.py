@@ -19,7 +19,9 @@ from callscore.judges.rubric import Library
 LONGEST_TEXT, SHORTEST_TURN, TURNS = 160, 20, 5
 """Characters of a text of the case that is repeated, and how many short turns are drawn from."""
 SHORTEST_WORD = 5
+"""Letters; shorter words tell little about a case."""
 SALAD_WORDS, FEWEST_SALAD_WORDS = 14, 6
+"""With fewer words, as in scripts without spaces, characters are shuffled instead."""
 THINGS, PLACES = "canary_things", "canary_places"
 """Lists in the library, one entry per line."""
 NO_WORD = "the matter"
@@ -116,10 +118,14 @@ def _foreign_words(
     texts = [text for item in items for text in (item.text, item.against)]
     texts += (turn.text for turn in judge_request.turns)
     texts += (str(judge_request.expected_outcome), str(judge_request.model_output))
-    known = {word for text in texts for word in split_words(text.casefold())}
+    told = "\n".join(texts).casefold().replace("’", "'")
     return {
         f"{{{name}}}": random.choice(
-            [entry for entry, words in _entries(library.prompts[listed]) if known.isdisjoint(words)]
+            [
+                entry
+                for entry, words in _entries(library.prompts[listed])
+                if not any(word in told and word in split_words(told) for word in words)
+            ]
             or [f"No. {random.randrange(10**9, 10**10)}"]
         )
         for name, listed in (("thing", THINGS), ("place", PLACES))

@@ -22,6 +22,7 @@ from callscore.metrics.text import contains, n2
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn is no evidence, unless it is the whole turn."""
 LONGEST_QUOTE = 300
+"""Characters; the same limit as in the contract that judges are sent."""
 NONE = "none"
 EXPECTED: Final = "expected_outcome"
 OUTPUT: Final = "model_output"
@@ -122,7 +123,7 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
         """
         if cited != NONE and (path := self.field(side, cited)) is not None:
             return path
-        if found := self._field_with(side, [n2(text) for text in texts if text]):
+        if texts and (found := self._field_with(side, [n2(text) for text in texts if text])):
             return found
         path, fields = plain_path(cited, side), self._fields(side)
         while path and path not in fields:
@@ -141,14 +142,20 @@ class QuoteSources(msgspec.Struct, frozen=True, dict=True):
                 return path
         return None
 
-    def citation_fault(self, given: Citation, needed: Sequence[Side], texts: Sequence[str]) -> str:
-        """Why the fields that a verdict names are invalid; empty if they are valid."""
+    def check_fields(
+        self, given: Citation, needed: Sequence[Side], texts: Sequence[str]
+    ) -> tuple[Citation, str]:
+        """The citation with its fields as they are stored, and why they are invalid if they are."""
+        stored, problem = [], ""
         for side, cited in zip(SIDES, (given.expected_field, given.output_field), strict=True):
-            if side in needed and self._fields(side) and not self.cited_field(side, cited, texts):
-                if cited == NONE:
-                    return f"{side}_field must name the field that this verdict rests on"
-                return f"{side}_field names a field that {side} does not have"
-        return ""
+            path = self.cited_field(side, cited, texts if side in needed else ())
+            stored.append(path or NONE)
+            if path or problem or side not in needed or not self._fields(side):
+                continue
+            problem = f"{side}_field names a field that {side} does not have"
+            if cited == NONE:
+                problem = f"{side}_field must name the field that this verdict rests on"
+        return Citation(given.quote, given.quote_from, *stored), problem
 
     def find_evidence(
         self, given: Citation, places: Sequence[Place], own: OwnTexts

@@ -21,8 +21,11 @@ from callscore.judges.prompt_blocks import LONGEST_TEXT
 
 INJECTION_SUSPECTED = "injection_suspected"
 REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06
+"""Characters, and the share of them that is left after compression."""
 DEBRIS_KINDS = 4
+"""Notations of which there is debris in one text, as in suffixes that were optimised."""
 FOREIGN_LETTERS = 8
+"""Letters of an alphabet that are more than a name in it."""
 
 _GOOD = (
     r"(?:supported(?:_by_\w+)?|preserved|as_described|stated|native|same_name|followed|verified|"

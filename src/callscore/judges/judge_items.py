@@ -28,7 +28,7 @@ _OPENERS = (
     "reason",
     "correct",
 )
-"""Phrases without content that are known to pass with judges (JUDGE §1)."""
+"""Phrases without content that are known to pass with judges; code decides them (docs/judge.md)."""
 _LONGEST_FIRST = sorted(_OPENERS, key=len, reverse=True)
 _OPENING_WORDS = frozenset(word for opener in _OPENERS for word in opener.split())
 _WORD = re.compile(r"[^\W_]+")

@@ -177,6 +177,7 @@ def comparison_text(asked: JudgeItem, has_answer: bool) -> str:
 
 
 MOST_ITEMS = 60
+"""Items of one request, unless `items_per_request` is set."""
 MOST_TURNS_LISTED = 100
 """Turns that the schema lists by name; APIs limit the size of a schema."""
 _CASE, _ITEMS = encode_json("case"), encode_json("items")

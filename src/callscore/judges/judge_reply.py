@@ -11,10 +11,8 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.judging import Verdict
 from callscore.judges.evidence import (
-    EXPECTED,
     LONGEST_QUOTE,
     NONE,
-    OUTPUT,
     Citation,
     Evidence,
     QuoteSources,
@@ -22,7 +20,6 @@ from callscore.judges.evidence import (
 )
 from callscore.judges.judge_items import JudgeItem
 from callscore.judges.judge_prompt import KEYS, OUTPUT_FIELD, JudgePrompt
-from callscore.judges.rubric import Side
 
 QUOTE_UNRELATED = "quote_unrelated"
 """A flag: the quote occurs letter by letter, but has no word of the claim."""
@@ -211,21 +208,8 @@ def _check_entry(
         return found
     texts = (own.claim, own.answer, own.against, found.quote)
     needed = rubric.rests_on.get(entry.verdict, ())
-    problem = sources.citation_fault(cited, needed, texts)
+    fields, problem = sources.check_fields(cited, needed, texts)
     if problem and asked.canary is None:  # a canary's own text is in no field
         return problem
-    fields = msgspec.structs.replace(
-        cited,
-        expected_field=_field(sources, EXPECTED, cited.expected_field, needed, texts),
-        output_field=_field(sources, OUTPUT, cited.output_field, needed, texts),
-    )
     is_unrelated = bool(found.quote) and not shares_word(found.quote, own.claim)
     return VerdictEntry(entry.verdict, fields, found, is_unrelated)
-
-
-def _field(
-    sources: QuoteSources, side: Side, cited: str, needed: Sequence[Side], texts: Sequence[str]
-) -> str:
-    """The field that a verdict cites, as it is stored."""
-    path = sources.cited_field(side, cited, texts if side in needed else ())
-    return path or NONE

@@ -41,6 +41,7 @@ SAME_VERDICT = "every item got the same verdict"
 WRONG_CANARY = "an item with a known verdict got another one"
 WRONG_WHERE_ADDRESSED = f"{WRONG_CANARY}, where a text seems to address the judge"
 ITEM_CUT = "item_cut"
+# Of `send_with_retries`, for judges without a client; in a run, the engine repeats requests.
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -202,8 +203,13 @@ class _Session:
         """Whether this reply belongs to a random sample of this share; deterministic per reply."""
         if self._request.repeat:
             return False
+        return self._drawn < share
+
+    @cached_property
+    def _drawn(self) -> float:
+        """A number from 0 to 1 that depends on the request only."""
         seed = fingerprint(encode_json("audit"), encode_json(msgspec.to_builtins(self._request)))
-        return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < share
+        return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES)
 
     async def rejudge(self, judge: Judge) -> None:
         """Send the same request to the same judge again, and count the verdicts that change."""

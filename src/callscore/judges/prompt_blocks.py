@@ -19,6 +19,7 @@ from callscore.judges.evidence import leaves_of
 from callscore.judges.rubric import Rubric
 
 NONCE_BYTES, NONCE_LETTERS = 16, 28
+"""14 pairs of 26 letters hold the 128 bits of the hash: no text has the nonce by chance (C-103)."""
 LONGEST_TEXT = 20_000
 """Characters of a text that a judge reads; an output may be very long."""
 CUT = " [the rest was cut]"

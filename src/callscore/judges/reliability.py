@@ -1,7 +1,7 @@
-"""Tests a judge with changes of items that must, or must not, change the verdict (JUDGE §5).
+"""Tests a judge with changes of items that must, or must not, change the verdict.
 
-Two tests of JUDGE §5 are elsewhere: prompts never name the author of an output, and `calibration`
-measures the agreement with people.
+`docs/judge.md`, "Test and calibrate a judge", lists the tests with their limits. Two are elsewhere:
+prompts never name the author of an output, and `calibration` measures the agreement with people.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from callscore.judges.llm import HALVED, JudgeUsage
 from callscore.judges.probes import Change, ProbeCase, ProbeItem
 from callscore.judges.rubric import Library, Rubric, built_in_library
 
+# Single words decide gates, so these may change least. No limit is 0: models are not
+# deterministic at temperature 0, either.
 REPEATS = 5
 FLIPS_ALLOWED, GATE_FLIPS_ALLOWED = 0.02, 0.005
 CHANGES_ALLOWED, REPHRASED_ALLOWED = 0.02, 0.05

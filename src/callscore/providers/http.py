@@ -6,7 +6,7 @@ import io
 import os
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -100,6 +100,49 @@ class Http:
         except (aiohttp.ClientError, OSError) as error:
             return _connection_failure(endpoint, error)
 
+    async def call(
+        self,
+        method: str,
+        endpoint: Endpoint,
+        headers: Mapping[str, str],
+        data: bytes | BinaryIO | aiohttp.FormData | None = None,
+        into: BinaryIO | None = None,
+    ) -> HttpResponse | AttemptFailed:
+        """Send or get what may be large: `data` may be a file, and a body with status 200 goes
+        `into` a file. The time between two parts is limited, not the whole.
+
+        `not_sent` says that there was no connection, and so nothing was sent.
+        """
+        session = self._session or self._open()
+        timeout = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=self._seconds)
+        try:
+            async with session.request(
+                method,
+                endpoint.url,
+                data=data,
+                headers=headers,
+                proxy=endpoint.proxy,
+                allow_redirects=False,
+                timeout=timeout,
+            ) as response:
+                if into is None or response.status != 200:
+                    read = await self._read(response)
+                    if read is None:
+                        message = f"{endpoint.host} sent more than {self._max_bytes} bytes"
+                        return AttemptFailed("unreadable", message, response.status)
+                    return HttpResponse(response.status, response.headers, read)
+                async for part in response.content.iter_any():
+                    into.write(part)
+                return HttpResponse(response.status, response.headers, b"")
+        except TimeoutError:
+            message = f"{endpoint.host}: no answer within {self._seconds:g} s"
+            return AttemptFailed("timeout", message)
+        except aiohttp.ClientConnectorError as error:
+            failed = _connection_failure(endpoint, error)
+            return failed if failed.kind == "not_found" else _not_sent(failed)
+        except (aiohttp.ClientError, OSError) as error:
+            return _connection_failure(endpoint, error)
+
     def _open(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             limit=0,
@@ -125,6 +168,10 @@ class Http:
                 return None
             parts.append(part)
         return b"".join(parts)
+
+
+def _not_sent(failed: AttemptFailed) -> AttemptFailed:
+    return msgspec.structs.replace(failed, kind="not_sent")
 
 
 def proxy_for(url: URL) -> URL | None:

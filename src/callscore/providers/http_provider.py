@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
+from callscore.core.batch import BatchApi, BatchLine
 from callscore.core.case import Prompt, Reply, ToolCall
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec
@@ -46,6 +47,7 @@ class HttpProvider:
     def __init__(self, spec: ModelSpec, apis: Sequence[Api], access: Access, http: Http) -> None:
         self.name = spec.name
         self._requests = Requests(spec.model, apis[0].wire_format, apis[0].endpoint.url)
+        self._model = spec.model
         self._variants = RequestVariants(apis)
         self._access = access
         self._http = http
@@ -90,6 +92,36 @@ class HttpProvider:
         secrets = (*self._access.secrets, token) if token else self._access.secrets
         reply = _without_secrets(_with_known_counts(reply), secrets, asked_as)
         return ProviderResponse(reply, reported.requests, reported.tokens, reported.reset_s)
+
+    @property
+    def batch_api(self) -> BatchApi:
+        """The batch API of the model; raises ConfigError if its address has none."""
+        from callscore.providers.batch_http import BatchHttp, make_batch_api
+
+        api = self._variants.api(self._variants.newest)
+        http = BatchHttp(api.endpoint, self._access, self._http)
+        return make_batch_api(api.wire_format, self._model, http)
+
+    def batch_body(self, request: ProviderRequest) -> bytes:
+        """The body in the best form that the API has not refused yet."""
+        return self._variants.body(request, self._variants.first(request))
+
+    def read_line(self, line: BatchLine) -> ProviderResponse | AttemptFailed:
+        """The reply in a result of a batch, as if it had come live."""
+        if line.failure is not None:
+            message = excerpt(line.failure.message, self._access.secrets)
+            return msgspec.structs.replace(line.failure, message=message)
+        host = self._access.endpoint.host
+        answer = HttpResponse(line.status, {}, line.body)
+        if line.status != 200:
+            return self._on_error(answer, server_error(line.body), host)
+        # the job may be of an earlier session, which knew better which API the model needs
+        read = [api.wire_format.read(line.body) for api in self._variants.apis]
+        reply = next((found for found in read if isinstance(found, Reply)), read[0])
+        if isinstance(reply, AttemptFailed):
+            return self._unreadable(reply, answer, host)
+        reply = _without_secrets(_with_known_counts(reply), self._access.secrets, None)
+        return ProviderResponse(reply)
 
     async def close(self) -> None:
         """Close connections."""

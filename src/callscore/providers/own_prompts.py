@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from callscore.core.batch import BatchApi, BatchLine, batch_provider
 from callscore.core.case import Case, Prompt
 from callscore.core.prompt_template import PromptTemplate, case_values
 from callscore.core.provider import (
@@ -52,6 +53,19 @@ class PromptedProvider:
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once."""
         return await self._provider.attempt(request)
+
+    @property
+    def batch_api(self) -> BatchApi:
+        """The batch API of the real provider."""
+        return batch_provider(self._provider).batch_api
+
+    def batch_body(self, request: ProviderRequest) -> bytes:
+        """The body of a request in a batch."""
+        return batch_provider(self._provider).batch_body(request)
+
+    def read_line(self, line: BatchLine) -> ProviderResponse | AttemptFailed:
+        """The reply in a result of a batch."""
+        return batch_provider(self._provider).read_line(line)
 
     async def close(self) -> None:
         """Close connections."""

@@ -57,7 +57,7 @@ class RequestVariants:
     """
 
     def __init__(self, apis: Sequence[Api]) -> None:
-        self._apis = apis
+        self.apis = apis
         self._api = 0
         self._alternating = False
         self._forms: dict[tuple[int, bytes], int] = {}
@@ -68,7 +68,12 @@ class RequestVariants:
 
     def api(self, variant: Variant) -> Api:
         """The API of a form."""
-        return self._apis[variant.api]
+        return self.apis[variant.api]
+
+    @property
+    def newest(self) -> Variant:
+        """The API that has worked, whatever the form."""
+        return Variant(self._api)
 
     def first(self, request: ProviderRequest) -> Variant:
         """The best form that was not refused yet."""
@@ -77,7 +82,7 @@ class RequestVariants:
     def _at(self, api: int, prompt: Prompt | None) -> Variant:
         if prompt is None or prompt.schema is None:
             return Variant(api, 0, self._alternating)
-        forms = self._apis[api].wire_format.forms(prompt)
+        forms = self.apis[api].wire_format.forms(prompt)
         form = self._forms.get((api, self._digest(prompt.schema)))
         if form is None:
             form = next((n for n, f in enumerate(forms) if self._is_known(api, f)), len(forms))
@@ -95,7 +100,7 @@ class RequestVariants:
         if prompt is None:
             return None
         if (
-            variant.api + 1 < len(self._apis)
+            variant.api + 1 < len(self.apis)
             and status in _OTHER_API
             and _NAMES_RESPONSES.search(said)
         ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from callscore.core.case import JsonObject
@@ -33,12 +33,12 @@ def fits_strict_mode(schema: JsonObject) -> bool:
 
     Providers refuse a request with any other schema, so such a schema is sent as a hint.
     """
-    return fits_output_format(schema) and all(_requires_all(part) for part in _parts(schema))
+    return schema.get("type") == "object" and _fits(schema, requires_all=True)
 
 
 def fits_output_format(schema: JsonObject) -> bool:
     """Whether an output format accepts the schema, bounds aside: every object closed."""
-    return schema.get("type") == "object" and all(_is_closed(part) for part in _parts(schema))
+    return schema.get("type") == "object" and _fits(schema)
 
 
 def without_bounds(schema: Any) -> Any:
@@ -61,25 +61,19 @@ def _without_bounds_of_members(members: Any) -> Any:
     return {name: without_bounds(inner) for name, inner in members.items()}
 
 
-def _is_closed(part: Mapping[str, Any]) -> bool:
-    if _UNSUPPORTED & part.keys():
+def _fits(part: Mapping[str, Any], *, requires_all: bool = False) -> bool:
+    """Whether every object in a schema is closed, and requires all its properties."""
+    if not _UNSUPPORTED.isdisjoint(part):
         return False
+    properties = part.get("properties", ())
     is_object = part.get("type") == "object" or "properties" in part
-    return not is_object or part.get("additionalProperties") is False
-
-
-def _requires_all(part: Mapping[str, Any]) -> bool:
-    return set(part.get("required", ())) == set(part.get("properties", ()))
-
-
-def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """The schema and every schema inside it."""
-    if not isinstance(schema, Mapping):
-        return
-    yield schema
+    if is_object and part.get("additionalProperties") is not False:
+        return False
+    if requires_all and set(part.get("required", ())) != set(properties):
+        return False
+    inner = [part.get("items"), *(part.get("anyOf") or ())]
     for name in _OF_SCHEMAS:
-        for inner in (schema.get(name) or {}).values():
-            yield from _parts(inner)
-    for inner in schema.get("anyOf") or ():
-        yield from _parts(inner)
-    yield from _parts(schema.get("items"))
+        inner += (part.get(name) or {}).values()
+    return all(
+        _fits(each, requires_all=requires_all) for each in inner if isinstance(each, Mapping)
+    )

@@ -74,8 +74,7 @@ class Figure(NamedTuple):
 def figure_of(model: ModelScore, row: TemplateRow) -> Figure | None:
     """Return the figure of a row; None if its task or the benchmarks were not run."""
     slug, _, name = row.key.partition("/")
-    task = model.tasks.get(slug.partition(".")[0])
-    metric = task.metrics.get(slug) if task is not None else None
+    metric = model.metric(slug)
     if metric is not None and name != PLAIN:
         return Figure((metric.secondary or {}).get(name))
     owner = metric or model.benchmarks.criteria.get(slug)
@@ -105,8 +104,7 @@ def corrected_row(row: TemplateRow, models: Sequence[ModelScore]) -> ScorecardRo
 
 def _corrected(row: TemplateRow, model: ModelScore) -> Corrected | None:
     if row.kind == "metric":
-        task = model.tasks.get(row.key.partition(".")[0])
-        metric = task.metrics.get(row.key) if task is not None else None
+        metric = model.metric(row.key)
         return metric.corrected if metric is not None else None
     if row.kind == "task":
         found = model.tasks.get(row.key)
@@ -116,8 +114,7 @@ def _corrected(row: TemplateRow, model: ModelScore) -> Corrected | None:
 
 
 def _unit(row: TemplateRow, models: Sequence[ModelScore]) -> str:
-    tasks = [model.tasks.get(row.key.partition(".")[0]) for model in models]
-    metrics = [task.metrics.get(row.key) for task in tasks if task is not None]
+    metrics = [model.metric(row.key) for model in models]
     return next((metric.unit for metric in metrics if metric is not None), "fraction")
 
 

@@ -16,7 +16,6 @@ from typing import IO, Any
 
 import msgspec
 
-from callscore.core.case import Prompt
 from callscore.core.errors import UsageError
 from callscore.core.judging import Verdict
 from callscore.core.run import Price
@@ -33,6 +32,7 @@ from callscore.report.source import (
     ReportOptions,
     ReportSource,
     ScenarioArchive,
+    SentPrompt,
 )
 
 _ENCODE = msgspec.json.Encoder(order="sorted").encode
@@ -156,9 +156,10 @@ def archived_line(record: Mapping[str, Any], *, without_text: bool) -> bytes:
     return escape_json(msgspec.json.encode(record)) + b"\n"
 
 
-def prompt_line(case_id: str, prompt: Prompt) -> bytes:
-    """Return a line with the hash of the prompt of a case."""
-    return _line({"case_id": case_id, "sha256": sha256(_ENCODE(prompt))})
+def prompt_line(case_id: str, sent: SentPrompt) -> bytes:
+    """Return a line with the hash of the prompt of a case, and the only model that is sent it."""
+    only = {"model": sent.model, "run": sent.run} if sent.run else {}
+    return _line({"case_id": case_id, "sha256": sha256(_ENCODE(sent.prompt)), **only})
 
 
 def result_line(answer: Answer) -> bytes:
@@ -234,16 +235,16 @@ def _write_lines(
     """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
+    prompts_of = None if source.prompts is None else source.prompts.read_in_order()
     for number, view in enumerate(source.cases):
         _check_scored(view)
         if view.case.task == SCENARIO:
             _write_step(view, files, prices, without_text=without_text)
             continue
         files[CASES].write(case_line(view, without_text=without_text))
-        if source.prompts is not None and number < MAX_PROMPTS:
-            prompt = source.prompts(view.case)
-            files[PROMPTS].write(prompt_line(view.case.id, prompt))
-            for message in prompt.messages:
+        for sent in () if prompts_of is None or number >= MAX_PROMPTS else prompts_of(view):
+            files[PROMPTS].write(prompt_line(view.case.id, sent))
+            for message in sent.prompt.messages:
                 if message.role == "system":
                     instructions.setdefault(view.case.task, message.content)
         for answer in view.answers:
@@ -264,10 +265,6 @@ def _write_step(
     without_text: bool,
 ) -> None:
     """Write the replies to a step of a scenario; the step itself is in its scenario."""
-    if STEP_OUTPUTS not in files:
-        raise UsageError(
-            "a dossier of scenarios is made of a stored run; expected one of `callscore run`"
-        )
     for answer in view.answers:
         line = step_output_line(answer, prices.get(answer.model), without_text=without_text)
         files[STEP_OUTPUTS].write(line)

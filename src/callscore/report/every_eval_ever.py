@@ -1,4 +1,7 @@
-"""Every Eval Ever: one record and one file of samples per model, in a zip."""
+"""Every Eval Ever: one record and one file of samples per model, in a zip.
+
+The schema is in github.com/evaleval/every_eval_ever.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inspect: one evaluation log per model, in a zip; `inspect view` shows the extracted folder."""
+"""Inspect: one evaluation log per model, in a zip; `inspect view` shows the extracted folder.
+
+The fields are those of `EvalLog` (inspect.aisi.org.uk/eval-logs.html).
+"""
 
 from __future__ import annotations
 

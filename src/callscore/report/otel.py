@@ -1,4 +1,8 @@
-"""OpenTelemetry: `gen_ai.evaluation.result` events as OTLP JSON lines, one line per answer."""
+"""OpenTelemetry: `gen_ai.evaluation.result` events as OTLP JSON lines, one line per answer.
+
+The names of the attributes are those of the semantic conventions for generative AI
+(opentelemetry.io/docs/specs/semconv/gen-ai/), the lines those of the file exporter of OTLP.
+"""
 
 from __future__ import annotations
 

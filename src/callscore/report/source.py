@@ -144,11 +144,24 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: Mapping[str, str] = {}
 
 
+class SentPrompt(NamedTuple):
+    """What models are sent for a case."""
+
+    prompt: Prompt
+    model: str = ""
+    """The only model that is sent it, as it has the replies of that model to earlier cases."""
+    run: int = 0
+
+
+PromptsOfCase = Callable[[CaseView], Iterator[SentPrompt]]
+"""Returns the prompts of a case; it is called with the cases in their order."""
+
+
 class PromptBuilder(Protocol):
     """Builds the prompts of cases."""
 
-    def __call__(self, case: Case) -> Prompt:
-        """Return the prompt that a model is sent for a case."""
+    def read_in_order(self) -> PromptsOfCase:
+        """Return a function that is called with every case, in the order of the file."""
         ...
 
     def context(self) -> Mapping[str, Any]:

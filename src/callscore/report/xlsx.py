@@ -34,8 +34,7 @@ Setting = tuple[str, float | int | str | bool | None]
 def row_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
     """Return the official value of a row and its unit; None if there is none."""
     if row.kind == "metric":
-        task = model.tasks.get(row.key.partition(".")[0])
-        metric = task.metrics.get(row.key) if task is not None else None
+        metric = model.metric(row.key)
         return None if metric is None or metric.value is None else (metric.value, metric.unit)
     if row.kind == "figure":
         found = figure_of(model, row)

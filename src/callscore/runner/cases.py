@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import count, islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import msgspec
 
 from callscore.config.score import ScoreConfig
+from callscore.core.blocks import BLOCK, BlockSize
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Survey, Work
 from callscore.core.scenarios import FollowUps, ScenarioCases, StepRequest, StoredReplies
 from callscore.core.suite import Suite, names_in
 from callscore.core.task import SCENARIO
+from callscore.evaluate.case_blocks import BlockPlan
 from callscore.evaluate.cases import (
     Contradictions,
     IndexedCase,
@@ -27,7 +30,7 @@ from callscore.evaluate.cases import (
     tasks_for,
 )
 from callscore.runner.call_steps import CallSteps, StepIndex
-from callscore.store.files import Line, LinesByKey, lines_of
+from callscore.store.files import Line, LinesByKey, LineStart, lines_of, path_of
 from callscore.store.input_records import read_case_head
 
 if TYPE_CHECKING:
@@ -37,15 +40,24 @@ MAX_IN_MEMORY = 256
 """In cases. A model that is further behind the fastest one reads the files separately."""
 
 
-class CasePrompt(NamedTuple):
+class CasePrompt(msgspec.Struct, frozen=True, dict=True):
     """A case with its prompt."""
 
     case: Case
-    prompt: Prompt
+    given: Prompt | None = None
+    """Its prompt; by default its task writes it, if it is needed: scoring needs none."""
     indexed: IndexedCase | None = None
     """The same case ready to be scored, if it is in a case file."""
     waits: bool = False
     """Whether it is asked only after the replies to earlier cases of its call."""
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The prompt, written once for all models."""
+        if self.given is not None:
+            return self.given
+        assert self.indexed is not None  # a case without a prompt of its own is of a case file
+        return self.indexed.loaded.task.prompt(self.case)
 
 
 OnLoaded = Callable[[str, LoadedCase], None]
@@ -117,7 +129,9 @@ class CaseFiles:
 
     unit = "call"
 
-    def __init__(self, config: ScoreConfig, *, keep_content: bool = False) -> None:
+    def __init__(
+        self, config: ScoreConfig, *, keep_content: bool = False, size: BlockSize = BLOCK
+    ) -> None:
         """`keep_content`: the stream has every case with all its keys, for a report."""
         self._config = config
         self._keep_content = keep_content
@@ -125,6 +139,7 @@ class CaseFiles:
         self._tasks = tasks_for(config)
         self._steps = StepIndex(config.case_sources)
         self.waiting: Collection[str] = self._steps.later
+        self.plan = BlockPlan(config, size)
         self.positions: dict[str, int] = {}
         self.ids: Sequence[str] = ()
         self.tasks: frozenset[str] = frozenset()
@@ -134,6 +149,7 @@ class CaseFiles:
     def survey(self) -> Survey:
         """Check and hash every selected case; of the others only the ids are checked."""
         config = self._config
+        numbers = {path_of(source): at for at, source in enumerate(config.case_sources)}
         digest = hashlib.blake2b(digest_size=16)
         selected: list[str] = []
         tasks: set[str] = set()
@@ -151,6 +167,8 @@ class CaseFiles:
             suites[loaded.suite.name] = loaded.suite
             _add_names(suites.values(), line, names)
             position = self._add_position(loaded.case.id, line)
+            start = LineStart(numbers[line.path], line.number, line.offset)
+            self.plan.add(loaded.case.task, start, position)
             found.add(loaded.case.task)
             if self._is_selected(loaded):
                 selected.append(loaded.case.id)
@@ -195,8 +213,8 @@ class CaseFiles:
         return self._add_prompt(IndexedCase(self.positions[loaded.case.id], line, loaded))
 
     def _add_prompt(self, indexed: IndexedCase) -> CasePrompt:
-        task, case = indexed.loaded.task, indexed.loaded.case
-        return CasePrompt(case, task.prompt(case), indexed, case.id in self.waiting)
+        case = indexed.loaded.case
+        return CasePrompt(case, None, indexed, case.id in self.waiting)
 
     def weights(self, given: Mapping[str, float]) -> Mapping[str, float]:
         """All of them: the user's weights are about the tasks of case files."""
@@ -215,9 +233,14 @@ class CaseFiles:
         return CallSteps(self._steps, self.read, models, stored, repeats)
 
     def open_scoring(self, job: ScoringJob) -> ScoringPart:
-        """Score every case when its replies have arrived."""
-        from callscore.runner.scoring import CaseScoring
+        """Score every case when its replies have arrived; a stored run by blocks, if asked for."""
+        from callscore.evaluate.block_scoring import count_workers
+        from callscore.runner.scoring import BlockScoring, CaseScoring
 
+        workers = job.prepared.options.workers
+        number = count_workers(self._config, workers, self.plan.selected)
+        if number > 1:
+            return BlockScoring(self, job, workers._replace(number=number))
         return CaseScoring(self, job)
 
 
@@ -372,13 +395,19 @@ class CaseStream:
 class CasesToScore:
     """The cases of case files as scoring reads them: the same that are requested."""
 
+    is_checked = True
+
     def __init__(self, files: CaseFiles, reader: Iterator[CasePrompt]) -> None:
         self._reader = reader
         self.positions: Mapping[str, int] = files.positions
         self.tasks = files.tasks
         self.digest = files.digest
+        self.plan = files.plan
         self.skipped = files.skipped
         self.contradictions = files.contradictions
+
+    def join(self, content: bytes, contradictions: Contradictions) -> None:
+        """Nothing: the cases were hashed and checked before they were requested."""
 
     def __iter__(self) -> Iterator[IndexedCase]:
         """Case files come before all other sources."""

@@ -12,7 +12,7 @@ import msgspec
 
 from callscore.core.case import Failed
 from callscore.core.errors import OutputError, StoreError
-from callscore.core.run import Completed, Event, RaceRound, Retry
+from callscore.core.run import Completed, Event, JobNews, RaceRound, Retry
 from callscore.providers.redaction import redact
 from callscore.report.safe_text import escape_json
 
@@ -44,6 +44,8 @@ class EventLog:
             self.write(_retry(event))
         elif isinstance(event, RaceRound):
             self.write({"event": "race_round", **msgspec.structs.asdict(event)})
+        elif isinstance(event, JobNews):
+            self.write({"event": "batch_job", **msgspec.structs.asdict(event)})
 
     def write(self, record: dict[str, Any]) -> None:
         """One line."""

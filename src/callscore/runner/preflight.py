@@ -10,6 +10,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from callscore.core.batch import live_spec
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
@@ -19,7 +20,7 @@ from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.addresses import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.prepare import ModelHandle, PreparedRun
-from callscore.store.protocol import Store
+from callscore.store.protocol import KeepsJobs, Store
 
 WORD_OK = "Reply with the word ok."
 PROMPT = Prompt((Message("user", WORD_OK),))
@@ -96,9 +97,14 @@ def trials_of(
     prepared: PreparedRun, store: Store, judges: Sequence[PlannedModel], cases: CaseStream
 ) -> list[Trial]:
     """The small requests of a run: to online models with open work, then to judges."""
-    left = [(model, _open_work(prepared, store, model, cases)) for model in prepared.models]
+    in_flight = _keys_in_jobs(store)
+
+    def is_open(key: bytes) -> bool:
+        return key not in in_flight and store.find_reply(key) is None
+
+    left = [(model, _open_work(prepared, is_open, model, cases)) for model in prepared.models]
     trials = [
-        Trial(model.spec, model.provider, _small_prompt(model.spec, work.request.prompt))
+        Trial(live_spec(model.spec), model.provider, _small_prompt(model.spec, work.request.prompt))
         for model, work in left
         if work is not None and model.online
     ]
@@ -114,13 +120,24 @@ def _small_prompt(spec: ModelSpec, work: Prompt | None) -> Prompt:
     return small_prompt(work, is_local=bool(spec.base_url) and is_local_server(spec.base_url or ""))
 
 
+def _keys_in_jobs(store: Store) -> set[bytes]:
+    """The requests that batch jobs have in flight."""
+    if not isinstance(store, KeepsJobs):
+        return set()
+    jobs = store.batch_jobs()
+    return {item.key for job in jobs.jobs() for item in jobs.items(job)}
+
+
 def _open_work(
-    prepared: PreparedRun, store: Store, model: ModelHandle, cases: CaseStream
+    prepared: PreparedRun,
+    is_open: Callable[[bytes], bool],
+    model: ModelHandle,
+    cases: CaseStream,
 ) -> Work | None:
-    """The first request without a reply; cases read for it stay in the stream."""
+    """The first request that must still be sent; cases read for it stay in the stream."""
     with closing(cases.reader()) as reader:
         work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
-        return next((piece for piece in work if store.find_reply(piece.request.key) is None), None)
+        return next((piece for piece in work if is_open(piece.request.key)), None)
 
 
 class PreflightFailed(ConfigError):

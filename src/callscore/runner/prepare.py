@@ -13,11 +13,13 @@ from callscore.app import NO_FILES, OutputPaths
 from callscore.config.config import EvalConfig
 from callscore.config.file import OFFLINE, PROVIDERS
 from callscore.config.scenarios import Departure, departures
+from callscore.core.batch import batch_price, batch_provider
 from callscore.core.case import Reply
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price, Survey
 from callscore.core.scenarios import Mode, OnStep
+from callscore.evaluate.block_scoring import ONE_PROCESS, Workers
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnScoringResult
 from callscore.providers.client_pool import ClientPool
@@ -76,6 +78,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """Receives every step of scenarios with the answers of one model, for a report."""
     on_scoring_result: OnScoringResult | None = None
     """Receives the tallies of calls, for a comparison."""
+    workers: Workers = ONE_PROCESS
+    """How many processes score a stored run again."""
 
     @property
     def output_folder(self) -> Path | None:
@@ -99,13 +103,10 @@ class RunOptions(msgspec.Struct, frozen=True):
                 raise UsageError(f"{name} is for scenarios only; expected data.orchestration")
 
 
-class ModelHandle(msgspec.Struct, frozen=True):
-    """A model with its price and its provider."""
+class PricedModel(msgspec.Struct, frozen=True):
+    """A model with its price."""
 
     spec: ModelSpec
-    provider: Provider
-    recordings: Recordings | None = None
-    """The files of a replaying model."""
 
     @property
     def online(self) -> bool:
@@ -121,6 +122,14 @@ class ModelHandle(msgspec.Struct, frozen=True):
         if cost is None or cost == reply.cost_usd:
             return reply
         return msgspec.structs.replace(reply, cost_usd=cost)
+
+
+class ModelHandle(PricedModel, frozen=True):
+    """A model with its price and its provider."""
+
+    provider: Provider
+    recordings: Recordings | None = None
+    """The files of a replaying model."""
 
 
 class PreparedRun(msgspec.Struct, frozen=True):
@@ -203,9 +212,14 @@ class PreparedRun(msgspec.Struct, frozen=True):
             f"{name}: asked with custom prompts ({', '.join(templates)})"
             for name, templates in self.config.prompts.items()
         ]
+        batches = [
+            f"{model.spec.name}: asked by its batch API, at half the price of live requests"
+            for model in self.models
+            if model.spec.mode == "batch"
+        ]
         redaction = self.config.redaction
         redacted = [] if redaction is None else redaction.report.lines()
-        return [*redacted, *offline, *own, *map(str, self.departures)]
+        return [*redacted, *offline, *own, *batches, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:
@@ -225,6 +239,19 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 
+def _check_batches(config: EvalConfig, options: RunOptions) -> None:
+    """Refuse jobs that nothing would remember."""
+    if all(spec.mode == "live" for spec in config.models):
+        return
+    if options.unstored:
+        raise UsageError(
+            "--no-store-text deletes the run, and mode: batch needs it to collect its results; "
+            "expected mode: live"
+        )
+    if not isinstance(config.store, Path):
+        raise UsageError("mode: batch keeps its jobs in a file; expected a file as `store`")
+
+
 def _check_race(config: EvalConfig) -> None:
     """Refuse a race that could decide nothing."""
     if len(config.models) < 2:
@@ -237,6 +264,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     With `sending=False`, for a dry run or for scoring again, no keys are needed.
     """
     options.check_targets(config)
+    _check_batches(config, options)
     if not config.scenarios:
         options.refuse_scenario_options()
     if options.race:
@@ -280,7 +308,8 @@ def open_sources(config: EvalConfig, options: RunOptions) -> list[CaseSource]:
     """Where cases come from; the suite of scenarios is imported only if there are some."""
     sources: list[CaseSource] = []
     if config.cases:
-        sources.append(CaseFiles(config.scoring, keep_content=options.on_case is not None))
+        keep_content, size = options.on_case is not None, options.workers.size
+        sources.append(CaseFiles(config.scoring, keep_content=keep_content, size=size))
     if config.scenarios:
         from callscore.store.scenario_files import SCENARIO_FILES
 
@@ -316,6 +345,8 @@ def open_models(
                 pool = pool or ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
                 provider = pool.provider(spec, sending=sending)
                 provider = provider if redacted is None else redacted(provider)
+                if sending and spec.mode == "batch":
+                    _ = batch_provider(provider).batch_api  # raises if its address has none
             if spec.name in config.prompts:
                 tasks = config.scoring.catalog.tasks()
                 provider = PromptedProvider(provider, config.prompts[spec.name], tasks)
@@ -371,6 +402,12 @@ def _offline_provider(spec: ModelSpec) -> Provider | None:
 
 
 def price_of(spec: ModelSpec) -> Price | None:
+    """The price of a model in its mode: half of the live price in a batch."""
+    price = _live_price(spec)
+    return batch_price(price) if price is not None and spec.mode == "batch" else price
+
+
+def _live_price(spec: ModelSpec) -> Price | None:
     """The user's price, else the listed one; rules cost nothing; None if unknown."""
     if spec.price is not None:
         return spec.price

@@ -14,7 +14,6 @@ from callscore.core.errors import UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import (
     Event,
-    ModelSummary,
     OnEvent,
     Progress,
     RaceRound,
@@ -74,21 +73,8 @@ class _Rounds:
         """Emit an event; progress includes the earlier rounds."""
         if isinstance(event, Progress) and self._total is not None:
             earlier = self._total.models.get(event.model)
-            event = event if earlier is None else _add_earlier(event, earlier)
+            event = event if earlier is None else event.after(earlier)
         self._emit(event)
-
-
-def _add_earlier(event: Progress, earlier: ModelSummary) -> Progress:
-    done = earlier.answered + earlier.failed
-    return msgspec.structs.replace(
-        event,
-        done=event.done + done,
-        total=event.total + done,
-        failed=event.failed + earlier.failed,
-        cached=event.cached + earlier.cached,
-        spend_usd=event.spend_usd + earlier.spend_usd,
-        unpriced=event.unpriced + earlier.unpriced,
-    )
 
 
 class Contest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from callscore.core.batch import BatchApi, BatchLine, batch_provider
 from callscore.core.case import Case, Prompt, Reply, ToolCall
 from callscore.core.provider import (
     AttemptFailed,
@@ -38,7 +39,9 @@ class RedactedReplies:
 
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once; a reply, or the message of an error, is redacted."""
-        done = await self._provider.attempt(request)
+        return self._redact(await self._provider.attempt(request))
+
+    def _redact(self, done: ProviderResponse | AttemptFailed) -> ProviderResponse | AttemptFailed:
         placeholders = Placeholders(IN_REPLIES)
         if isinstance(done, AttemptFailed):
             message = self._redactor.redact_text(done.message, placeholders)
@@ -59,6 +62,19 @@ class RedactedReplies:
             for call in reply.tool_calls
         ]
         return msgspec.structs.replace(reply, text=text, tool_calls=calls)
+
+    @property
+    def batch_api(self) -> BatchApi:
+        """The batch API of the real provider."""
+        return batch_provider(self._provider).batch_api
+
+    def batch_body(self, request: ProviderRequest) -> bytes:
+        """The body of a request in a batch."""
+        return batch_provider(self._provider).batch_body(request)
+
+    def read_line(self, line: BatchLine) -> ProviderResponse | AttemptFailed:
+        """The reply in a result of a batch, redacted."""
+        return self._redact(batch_provider(self._provider).read_line(line))
 
     async def close(self) -> None:
         """Close connections."""

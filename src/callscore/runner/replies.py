@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.run import Completed
 from callscore.evaluate.model_identity import ModelIdentities
 from callscore.evaluate.reply_source import CaseReplies
-from callscore.runner.prepare import ModelHandle
+from callscore.runner.prepare import PricedModel
+from callscore.store.address import StoreAddress, open_store
 from callscore.store.protocol import Store
 
 MOST_IN_MEMORY = 1_000
@@ -20,10 +22,17 @@ class RunReplies:
     """The replies of one run: from memory if they have just arrived, else from the journal."""
 
     def __init__(
-        self, store: Store, run_id: int, models: Sequence[ModelHandle], repeats: int
+        self,
+        store: Store,
+        run_id: int,
+        models: Sequence[PricedModel],
+        repeats: int,
+        address: StoreAddress | None = None,
     ) -> None:
+        """Without the `address` of the store, no other process can read the replies."""
         self._store = store
         self._run_id = run_id
+        self._handles, self._repeats, self._address = models, repeats, address
         self._wanted = len(models) * repeats
         """Replies per case."""
         self.models: Sequence[str] = [model.spec.name for model in models]
@@ -48,6 +57,12 @@ class RunReplies:
         self._arrived = asyncio.Event()
         self.all_in = asyncio.Event()
         """Set when all replies have arrived."""
+
+    def between(self, first: int, end: int) -> RepliesInStore:
+        """The same replies, as another process reads them from the store."""
+        assert self._address is not None  # of a stored run
+        models = [PricedModel(model.spec) for model in self._handles]
+        return RepliesInStore(self._address, self._run_id, models, self._repeats)
 
     def take(self, completed: Completed, *, superseded: bool) -> None:
         """Add a durable reply.
@@ -155,6 +170,52 @@ class RunReplies:
 
     def close(self) -> None:
         """The journal is closed by its opener."""
+
+
+class RepliesInStore:
+    """The replies of a stored run, for a process that scores a part of its cases."""
+
+    def __init__(
+        self, address: StoreAddress, run_id: int, models: Sequence[PricedModel], repeats: int
+    ) -> None:
+        self._of_run = (address, run_id, models, repeats)
+        self._stack = ExitStack()
+        self._opened: RunReplies | None = None
+
+    def _open(self) -> RunReplies:
+        if self._opened is None:
+            address, run_id, models, repeats = self._of_run
+            store = self._stack.enter_context(open_store(address, only_reading=True))
+            self._opened = RunReplies(store, run_id, models, repeats, address)
+        return self._opened
+
+    @property
+    def models(self) -> Sequence[str]:
+        """The names of the models."""
+        return self._open().models
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of providers that are not real models."""
+        return self._open().labels
+
+    @property
+    def answered_by(self) -> ModelIdentities:
+        """The names under which the models replied, as far as replies were read."""
+        return self._open().answered_by
+
+    def between(self, first: int, end: int) -> RepliesInStore:
+        """The same: replies are read by the id of their case."""
+        return self
+
+    def replies(self, position: int, case: Case) -> CaseReplies:
+        """Every reply to a case, at the prices of this run."""
+        return self._open().replies(position, case)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._stack.close()
+        self._opened = None
 
 
 def _count(found: CaseReplies) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from callscore.core.batch import BatchJob
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import OnEvent, RunStatus, RunSummary, Work
@@ -37,7 +38,7 @@ from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.store.address import open_store
-from callscore.store.protocol import RunLedger, Store
+from callscore.store.protocol import JobLedger, RunLedger, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class RunResult(msgspec.Struct, frozen=True):
     """Notes on the models; the card has them too."""
     failures: Sequence[Failure] = ()
     """The most frequent cause of failed calls of every model."""
+    jobs: Sequence[BatchJob] = ()
+    """The jobs that are still running at batch APIs, or whose results are not collected."""
     scored_again: RunRecord | None = None
     """The stored run, if it was scored again."""
 
@@ -136,7 +139,8 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     race=race,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
-                ran = RunResult(ledger.id, summary, preflights, failures=store.failures(ledger.id))
+                failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
+                ran = RunResult(ledger.id, summary, preflights, failures=failures, jobs=jobs)
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _add_card(ran, scoring, race)
@@ -169,11 +173,11 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         # 3. Requests are sent to the models; a reply is durable before it is used.
         emit = scoring_events(job.emit, scoring, job.ledger)
         for_models = _limits_of_models(plan, limits)
-        summary = await generate(plan, job.ledger, emit, stop, for_models)
+        summary = await _send(plan, job.ledger, emit, stop, for_models)
         # 4. Requests that depend on those replies follow in rounds.
         if job.next_round is not None:
             while summary.status == "complete" and (more := job.next_round(summary)) is not None:
-                round_summary = await generate(more, job.ledger, emit, stop, for_models)
+                round_summary = await _send(more, job.ledger, emit, stop, for_models)
                 summary = summary.merge(round_summary)
         scoring.replies.end()
         summary = _with_judging(summary, scoring, judged=await following)
@@ -187,6 +191,23 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             await provider.close()
 
 
+async def _send(
+    plan: Workload, ledger: RunLedger, emit: OnEvent, stop: Shutdown, limits: SharedLimits | None
+) -> RunSummary:
+    """Send the requests of a workload, live or in batches."""
+    if all(model.spec.mode == "live" for model in plan.models.values()):
+        return await generate(plan, ledger, emit, stop, limits)
+    from callscore.engine.batches import RunJobs, send
+
+    jobs = RunJobs(ledger.id, ledger.jobs) if isinstance(ledger, JobLedger) else None
+    return await send(plan, ledger, emit, stop, limits, jobs)
+
+
+def _jobs_left(ledger: RunLedger) -> Sequence[BatchJob]:
+    jobs = ledger.jobs.jobs(ledger.id) if isinstance(ledger, JobLedger) else ()
+    return [job for job in jobs if job.state != "collected"]
+
+
 async def _run_race(
     job: _Job, race: RaceRun, plan: Workload, limits: SharedLimits | None, stop: Shutdown
 ) -> RunSummary:
@@ -195,7 +216,7 @@ async def _run_race(
 
     async def send_round(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
         part = Workload(models, plan.options).with_spending(job.spent_usd())
-        return await generate(part, job.ledger, emit, stop, for_models)
+        return await _send(part, job.ledger, emit, stop, for_models)
 
     race.judge_calls.begin(stop, limits)
     summary = await race.carry_out(plan.models, send_round, job.emit, stop)
@@ -328,7 +349,8 @@ def rescore(prepared: PreparedRun, run_id: int) -> RunResult:
                 f"run {run_id} was made with other data than {prepared.config.path} has now, "
                 "or with another --limit; expected the same data and --limit"
             )
-        replies = RunReplies(store, run_id, prepared.models, prepared.config.repeats)
+        config = prepared.config
+        replies = RunReplies(store, run_id, prepared.models, config.repeats, config.store)
         replies.end()
         cases = CaseStream(prepared.sources).reader()
         with ExitStack() as stack:

@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from callscore.core.case import Reply
+from callscore.core.errors import UsageError
 from callscore.core.scenarios import (
     RaceScorer,
     RunData,
@@ -39,6 +40,11 @@ from callscore.runner.scenario_exports import (
 )
 from callscore.runner.scoring import ScoringJob
 
+LABELS_OF_STEPS = (
+    "labels correct judged values of calls; on a value of a step, the verdict of a person replaces "
+    "that of the judge: expected it in `verdicts`"
+)
+
 
 class ScenarioScoring:
     """Judges and scores the scenarios of a run when all replies have arrived."""
@@ -51,7 +57,10 @@ class ScenarioScoring:
         self._prepared = job.prepared
         self._replies = job.replies
         self._sinks = job.sinks
-        self._verdicts = read_step_verdicts(job.prepared.config.scoring.verdicts)
+        scoring = job.prepared.config.scoring
+        self._verdicts = read_step_verdicts(scoring.verdicts)
+        if scoring.labels and (read_step_verdicts(scoring.labels) or not scoring.cases):
+            raise UsageError(LABELS_OF_STEPS)
         self._judged: VerdictsByPart = {}
         self._race_scorer: RaceScorer | None = None
         self._output_folder: OutputFolder | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
@@ -17,13 +17,14 @@ from callscore.core.run import ModelSpec, Stopping
 from callscore.core.scorecard import Scorecard
 from callscore.engine.limits import SharedLimits
 from callscore.engine.loop import Shutdown
+from callscore.evaluate.block_scoring import Workers, score_in_processes
 from callscore.evaluate.case_steps import MeasuredCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import joint_scorecard
 from callscore.evaluate.scorer import Sinks
-from callscore.evaluate.scoring_pass import ScoringResult, open_pass
+from callscore.evaluate.scoring_pass import ScoringResult, index_inputs, open_pass
 from callscore.runner.cases import CaseFiles, CasePrompt, CasesToScore
 from callscore.runner.prepare import PreparedRun
 from callscore.runner.race_observations import DrawnCalls, ObservedCall, observe_cases
@@ -46,6 +47,11 @@ class ScoringJob(NamedTuple):
     """The requests of judge and embedder."""
     stack: ExitStack
     """Closes the files that are opened."""
+
+    def sinks_of_calls(self) -> Sinks:
+        """The sinks of case files, with the judge."""
+        on_case = self.prepared.options.on_case
+        return msgspec.structs.replace(self.sinks, judge_runner=self.judge_runner, on_case=on_case)
 
 
 class ScoringPart(Protocol):
@@ -85,15 +91,13 @@ class CaseScoring:
     notes: Sequence[str] = ()
 
     def __init__(self, files: CaseFiles, job: ScoringJob) -> None:
-        prepared = job.prepared
-        config = prepared.config.scoring
+        config = job.prepared.config.scoring
         config.check()
-        sinks = msgspec.structs.replace(
-            job.sinks, judge_runner=job.judge_runner, on_case=prepared.options.on_case
-        )
         self._replies, self._calls = job.replies, job.calls
-        self._repeats = prepared.config.repeats
-        self._pass = open_pass(config, sinks, job.replies, CasesToScore(files, job.cases))
+        self._repeats = job.prepared.config.repeats
+        feed = CasesToScore(files, job.cases)
+        size = job.prepared.options.workers.size
+        self._pass = open_pass(config, job.sinks_of_calls(), job.replies, feed, size)
         job.stack.callback(self._pass.close)
 
     async def score_complete_cases(self) -> None:
@@ -156,6 +160,40 @@ class CaseScoring:
     def finish(self) -> ScoringResult:
         """Score the remaining cases."""
         return self._pass.finish()
+
+
+class BlockScoring:
+    """Scores the case files of a stored run in several processes, which read its store."""
+
+    judge_is_noted = True
+    notes: Sequence[str] = ()
+
+    def __init__(self, files: CaseFiles, job: ScoringJob, workers: Workers) -> None:
+        self._config = job.prepared.config.scoring
+        self._config.check()
+        self._feed = CasesToScore(files, job.cases)
+        self._sinks = job.sinks_of_calls()
+        self._inputs = index_inputs(self._config, self._feed, job.judge_runner, job.replies)
+        # A fork would share the open database with this process.
+        self._workers = workers._replace(method="spawn")
+
+    async def score_complete_cases(self) -> None:
+        """Nothing: all replies are stored, and `finish` scores them."""
+
+    async def judge(self, judge_runner: JudgeRunner) -> None:
+        """Nothing: the processes judge what they score."""
+
+    async def observe(
+        self, drawn: DrawnCalls, judge_runner: JudgeRunner | None
+    ) -> Mapping[tuple[str, str], ObservedCall]:
+        """Nothing: a race reads replies as they arrive, in one process."""
+        return {}
+
+    def finish(self) -> ScoringResult:
+        """Score all cases."""
+        feed, inputs, workers = self._feed, self._inputs, self._workers
+        with closing(inputs):
+            return score_in_processes(self._config, self._sinks, feed, inputs, workers)
 
 
 class RunScoring:

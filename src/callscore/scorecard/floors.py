@@ -17,6 +17,7 @@ from callscore.scorecard.formula import TaskFormula, task_score
 from callscore.scorecard.tally import TaskTally
 
 WIDTH_95 = 1.96
+"""Standard errors on either side of a 95 % interval."""
 
 
 def with_floor(score: TaskScore, floor: Floor | None, formula: TaskFormula) -> TaskScore:

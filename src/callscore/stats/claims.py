@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SEED = 2_005
 DRAWS = 10_000
+"""Weightings of a limit (STATS §2); their chance moves it by up to 3 % (`stats.power.NOISE`)."""
 MAX_BATCH = 1_500
 """Weightings in memory at a time; more at a time cost less per weighting, and memory."""
 UNIT = 4_096
@@ -45,6 +46,7 @@ UNIT = 4_096
 WEIGHT_BITS, VALUE_BITS = 16, 25
 """A sum of 2,000 products of a weight and a value on its grid fits the 53 bits of a double."""
 STEP = 0x9E3779B97F4A7C15
+"""2⁶⁴ / golden ratio, the step of SplitMix64 (Steele, Lea and Flood 2014)."""
 IMAGINARY_KEY = 0x1A61_1A61_1A61_1A61
 
 

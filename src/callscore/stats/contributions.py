@@ -23,6 +23,7 @@ import msgspec
 from callscore.core.measure import Measure
 
 MAX_CODES = 4096
+"""Distinct entries of a column whose cases are kept as numbers of entries."""
 
 NO_VALUE = Measure(None)
 

@@ -137,6 +137,7 @@ def is_claimed(limit: float, events: float, items: float, weight: float) -> bool
 
 
 POWER = 0.8
+"""The chance that a planned run shows the difference; the usual value (STATS §3)."""
 ALPHA = 0.05
 MAX_CALLS = 100_000_000
 """Larger sample sizes are reported as None."""
@@ -145,6 +146,7 @@ LEAST_PAIRS = 6
 ROUNDING = 1e-9
 """A smaller deviation is the error of floating point: all calls are equal."""
 NOISE = 0.03
+"""How far the random weightings of a claim limit may move it, as a share (`stats.claims`)."""
 AGREEMENT = 1.12
 """Two models are separated if both rank bands and the interval do so, which takes more calls than
 one test (`python -m bench plan`)."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from callscore.stats.matrix import Floats
 
 MIN_LABELS = 2
+"""One label has no variance."""
 SHARE = (0.0, 1.0)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 MAX_ITEMS = 10_000_000
+"""Where the search for a sample size ends."""
 
 
 class RateCounts(NamedTuple):

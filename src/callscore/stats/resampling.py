@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SEED = 20_250
 RESAMPLES = 10_000
+"""STATS §2. The seed is fixed, so the same results give the same limits."""
 BATCH_CELLS = 1 << 18
 """Weights in memory at a time: 2 MB."""
 MAX_BATCH = 1_000

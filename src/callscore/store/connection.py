@@ -84,6 +84,25 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE runs ADD COLUMN redact TEXT NOT NULL DEFAULT '';
     ALTER TABLE runs ADD COLUMN unstored INTEGER NOT NULL DEFAULT 0;
     """,
+    """
+    CREATE TABLE batch_jobs (
+        id INTEGER PRIMARY KEY,
+        token TEXT NOT NULL UNIQUE,
+        run_id INTEGER NOT NULL REFERENCES runs (id),
+        model TEXT NOT NULL,
+        state TEXT NOT NULL,
+        job BLOB NOT NULL
+    );
+    CREATE TABLE batch_items (
+        key BLOB PRIMARY KEY,
+        token TEXT NOT NULL,
+        case_id TEXT NOT NULL,
+        run INTEGER NOT NULL,
+        task TEXT NOT NULL,
+        most_usd REAL NOT NULL
+    );
+    CREATE INDEX batch_items_of_job ON batch_items (token);
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 

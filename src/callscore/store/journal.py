@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Self
@@ -16,6 +16,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunItem, RunStatus, Work
+from callscore.store.batch_jobs import BatchJobs, describe_job
 from callscore.store.connection import (
     UnreadableRow,
     connect,
@@ -53,6 +54,7 @@ from callscore.store.run_records import (
     failures_of,
     find_run,
     find_unfinished_run,
+    hold_run,
     record_race,
     take_run,
 )
@@ -123,6 +125,10 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def batch_jobs(self, is_in_flight: Callable[[bytes], bool] | None = None) -> BatchJobs:
+        """The jobs at batch APIs; `is_in_flight`: whether another process is sending a request."""
+        return BatchJobs(self.path, self._connection, is_in_flight)
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -136,6 +142,13 @@ class Journal:
         """
         with map_sqlite_errors(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
+        return OpenRun(self, run_id)
+
+    def hold_run(self, run_id: int) -> OpenRun:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
+        self.run(run_id)
+        with map_sqlite_errors(self.path), transaction(self._connection):
+            hold_run(self._connection, run_id)
         return OpenRun(self, run_id)
 
     def open_cache(self) -> ReplyCache:
@@ -253,6 +266,12 @@ class ReplyCache:
             raise
         self._writer = RowWriter(self._connection, journal.path, self._keys)
         self._commits = GroupCommit(self._writer.write)
+        self.jobs = journal.batch_jobs(self._is_sent_elsewhere)
+        self._has_jobs = bool(self.jobs.jobs())
+        """Whether a batch job of an earlier process may have a request in flight."""
+
+    def _is_sent_elsewhere(self, key: bytes) -> bool:
+        return not self._leases.is_alone and self._leases.is_held_by_another(key)
 
     def __enter__(self) -> Self:
         return self
@@ -277,17 +296,23 @@ class ReplyCache:
 
     async def claim(
         self, key: bytes, patience_s: float, most_usd: float = 0.0
-    ) -> CachedReply | None:
+    ) -> CachedReply | Failed | None:
         """Lock a request until it is released; returns the reply if another process has stored one.
 
         If another process has the request in flight, wait for it. After the patience ends, the
-        request is sent anyway: the other process may be suspended.
+        request is sent anyway: the other process may be suspended. It fails if a batch job has the
+        request in flight.
         """
         wait, end = FIRST_POLL_S, time.monotonic() + patience_s
         while not self._leases.take(key, most_usd) and time.monotonic() < end:
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_POLL_S)
-        return None if self._leases.is_alone else self._journal.find_reply(key)
+        alone = self._leases.is_alone
+        if self._has_jobs or not alone:
+            job = self.jobs.holder(key)
+            if job is not None:
+                return Failed("model", f"in flight in {describe_job(job)}")
+        return None if alone else self._journal.find_reply(key)
 
     def release(self, key: bytes) -> None:
         """Unlock the request; its reply, if any, is durable."""

@@ -87,6 +87,10 @@ class Leases:
             if self._handle is not None:
                 _unlock(self._handle, _place(key))
 
+    def is_held_by_another(self, key: bytes) -> bool:
+        """Whether another process has this request in flight."""
+        return self._handle is not None and _is_locked_by_others(self._handle, _place(key))
+
     def close(self) -> None:
         """Release everything."""
         self._held.clear()

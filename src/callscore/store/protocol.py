@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from msgspec import UnsetType
 
+from callscore.core.batch import JobStore
 from callscore.core.case import Failed, Reply
 from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, Ledger, RunStatus, Work
@@ -35,9 +36,11 @@ class StoredReplies(Protocol):
         """The stored reply to this request, if there is one."""
         ...
 
-    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
+    async def claim(
+        self, key: bytes, patience_s: float, most_usd: float
+    ) -> CachedReply | Failed | None:
         """Lock a request until it is released; returns the reply if another process has stored
-        one.
+        one. It fails if a batch job has the request in flight.
         """
         ...
 
@@ -81,6 +84,27 @@ class RunLedger(StoredReplies, Ledger, Protocol):
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, record how the run ended, and release it."""
+        ...
+
+
+@runtime_checkable
+class JobLedger(Protocol):
+    """A run in progress that can have jobs at batch APIs."""
+
+    id: int
+    jobs: JobStore
+
+
+@runtime_checkable
+class KeepsJobs(Protocol):
+    """A store that can keep jobs at batch APIs."""
+
+    def batch_jobs(self) -> JobStore:
+        """All jobs."""
+        ...
+
+    def hold_run(self, run_id: int) -> RunLedger:
+        """Lock a run, finished or not; raises UsageError if a living process holds it."""
         ...
 
 

@@ -49,6 +49,11 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
             holder = journal.run(run_id).holder
             if holder is not None and not has_ended(holder):
                 raise UsageError(f"run {run_id} is held by {holder}; expected a run that has ended")
+            if any(job.state != "collected" for job in journal.batch_jobs().jobs(run_id)):
+                raise UsageError(
+                    f"run {run_id} has jobs at a batch API; end them with `callscore batch cancel "
+                    f"{run_id}`"
+                )
     before = _size(path)
     with map_sqlite_errors(path), closing(connect(path, sqlite3.Connection)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
@@ -60,7 +65,7 @@ def purge_runs(path: Path, run_ids: Sequence[int]) -> PurgeResult:
                 f" AND key NOT IN ({_KEPT.format(runs=marks)})",
                 [*run_ids] * 4,
             )
-            for table in ("items", "judge_answers"):
+            for table in ("items", "judge_answers", "batch_jobs"):
                 connection.execute(f"DELETE FROM {table} WHERE run_id IN ({marks})", run_ids)
             connection.execute(f"DELETE FROM runs WHERE id IN ({marks})", run_ids)
             connection.execute(_UNUSED)

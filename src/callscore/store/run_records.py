@@ -165,6 +165,14 @@ def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool)
     return int(run_id)
 
 
+def hold_run(connection: sqlite3.Connection, run_id: int) -> None:
+    """Hold a run by this process (within a transaction)."""
+    row = connection.execute("SELECT name, holder FROM runs WHERE id = ?", (run_id,)).fetchone()
+    _refuse_if_held(run_id, row[0], row[1])
+    held = (encode_holder(this_process()), run_id)
+    connection.execute("UPDATE runs SET status = 'running', holder = ? WHERE id = ?", held)
+
+
 def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> None:
     """Record how a run ended, and release it."""
     connection.execute(

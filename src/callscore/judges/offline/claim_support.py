@@ -76,13 +76,17 @@ LEAST_COVERAGE = 0.1
 """A claim with a smaller share of known words is about something else; a paraphrase has more."""
 FEWEST_WORDS = 4
 """With fewer content words, their share is not used."""
+# Shares of words in common. docs/judge-offline.md says what the rules are worth, measured on calls
+# on which none of them was shaped.
 HALF = 0.5
 MOSTLY = 0.6
 NEARLY_ALL = 0.75
 FEWEST_SAID = 2
+"""Words that are attributed to a side; a single one says too little about who spoke."""
 REACH = 3
 """Content words on either side that are the context of an opposite."""
 MOST_WORDS = 500
+"""Words of one claim that are compared, to bound the work."""
 MOST_CHECKED = 64
 """The most names, negations and quotations of one claim that are checked, to bound the work."""
 SHORTEST_MISSPELT = 5

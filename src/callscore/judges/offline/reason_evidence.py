@@ -16,6 +16,7 @@ from callscore.metrics.text import n2
 SHARED_RUN = 3
 """The number of consecutive content words that do not occur twice by coincidence."""
 LEAST_OVERLAP = 0.5
+"""The share of the content words of a reason, by rarity, that one turn must have."""
 QUOTE_LIKENESS = 90.0
 """Percent; quotes are often tidied up."""
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,300})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,300})['’](?!\w)")

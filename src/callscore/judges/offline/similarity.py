@@ -12,7 +12,9 @@ from callscore.metrics.graphs.bounds import best_pairing
 
 SAME = 0.80
 NEAR = 0.45
+"""Below it the two may be unrelated: `cannot_tell`, as a wrong word for the intent is a blocker."""
 ALIKE = 0.6
+"""Lower than SAME: here numbers and negation must agree as well."""
 STEPS = 1 << 52
 """Steps from 0 to 1 when a similarity becomes an integer: those of a double."""
 

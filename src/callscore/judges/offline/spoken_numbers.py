@@ -140,7 +140,9 @@ TEN = 10
 LONGEST_DICTATION = 16
 """Consecutive numbers that may be one: a card number, digit by digit."""
 _LONGEST_COMPOUND = 60
+"""Letters of a number in one word, as in German, to bound the work of splitting it."""
 _LARGEST = 10**15
+"""Scales multiply without end ("million million …"); no call states a larger number."""
 _BETWEEN = re.compile(r"[^\S\n]{1,2}|-|‐")
 
 

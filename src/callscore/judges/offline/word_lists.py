@@ -13,12 +13,20 @@ from callscore.core.languages import base_language
 from callscore.core.resources import read_table
 from callscore.metrics.text import is_unspaced_script
 
-_LETTER = (
-    r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
-    r"\u0e31-\u0e4e\u1000-\u109f])"
+_SIGNS = (
+    r"\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+    r"\u0e31-\u0e4e\u1000-\u109f"
 )
-"""`\\w` without `_`, and the vowel signs that Python does not count as letters (C-18)."""
-_WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)*")
+"""Vowel signs that Python does not count as letters (C-18)."""
+
+
+def _word_of(letter: str) -> re.Pattern[str]:
+    return re.compile(rf"{letter}+(?:['’]{letter}+)*")
+
+
+_WORD = _word_of(rf"(?:[^\W_]|[{_SIGNS}])")
+_WORD_WITHOUT_LOW_LINE = _word_of(rf"[\w{_SIGNS}]")
+"""The same for a text without `_`: one class per letter is several times as fast as two."""
 _SHORTEST_STEM = 3
 _ENDINGS = (
     ("ations", ""),
@@ -45,12 +53,19 @@ _ENDINGS = (
 
 def split_words(text: str) -> list[str]:
     """The words of a text, without punctuation and spaces."""
-    return [word.replace("’", "'") for word in _WORD.findall(text)]
+    words: list[str] = _pattern_for(text).findall(text)
+    return words if text.isascii() else [word.replace("’", "'") for word in words]
 
 
 def find_words(text: str) -> Iterator[tuple[int, str]]:
     """The words of a text with their positions."""
-    return ((found.start(), found[0].replace("’", "'")) for found in _WORD.finditer(text))
+    return (
+        (found.start(), found[0].replace("’", "'")) for found in _pattern_for(text).finditer(text)
+    )
+
+
+def _pattern_for(text: str) -> re.Pattern[str]:
+    return _WORD if "_" in text else _WORD_WITHOUT_LOW_LINE
 
 
 @lru_cache(maxsize=16384)

@@ -211,6 +211,7 @@ def improve_by_swaps(problem: Problem, image: Sequence[int]) -> list[int]:
 Substitution = Callable[[Hashable, Hashable], float]
 BUDGET = 5_000
 MOST_NODE_PAIRS = 250_000
+"""Beyond, even one assignment takes too long, and the sizes alone are compared."""
 
 
 class EditDistance(NamedTuple):

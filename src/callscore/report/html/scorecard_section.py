@@ -56,8 +56,7 @@ def _row(line: ScorecardRow, card: Scorecard) -> Html:
 def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
     if template.kind != "metric":
         return None
-    task = model.tasks.get(template.key.partition(".")[0])
-    metric = None if task is None else task.metrics.get(template.key)
+    metric = model.metric(template.key)
     return None if metric is None or metric.value is None else metric
 
 

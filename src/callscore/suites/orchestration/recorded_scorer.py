@@ -17,6 +17,7 @@ from callscore.core.scenarios import (
     GivenVerdict,
     OnStep,
     OpenStep,
+    RecordedFolder,
     RecordedOutputs,
     ScenarioFiles,
     ScenarioPart,
@@ -65,6 +66,7 @@ class _LanguageFolder(msgspec.Struct, frozen=True):
     """A folder of outputs in one language, with its model and cards."""
 
     folder: Path
+    cards_folder: Path
     name: str
     model: str
     cards: Cards
@@ -89,6 +91,10 @@ class RecordedScorer:
                 )
             self._folders[each.name] = each
         self.parts = [ScenarioPart(each.model, each.name) for each in self._folders.values()]
+        self.folders = [
+            RecordedFolder(each.name, each.folder, each.cards_folder)
+            for each in self._folders.values()
+        ]
 
     def open_steps(self, part: ScenarioPart) -> Iterator[OpenStep]:
         """The open steps of every readable file; the others fail when they are scored."""
@@ -236,7 +242,9 @@ def _language_folders(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_
         known, digest = read_cards(cards, files)
         name = names[index] if names else _language_name(folder, cards, shared=shared)
         found.append(
-            _LanguageFolder(folder, name, recorded.model or _model_name(folder), known, digest)
+            _LanguageFolder(
+                folder, cards, name, recorded.model or _model_name(folder), known, digest
+            )
         )
     return found
 
