@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.coverage import Population, claim_limits, matrix_of, replace_table
-from callscore.stats.bands import are_significant
 from callscore.stats.differences import (
     PairOfValues,
     ResampledDifference,
+    are_significant,
     difference_interval,
     resample_models,
 )

@@ -17,16 +17,6 @@ from callscore.core.strict_json import DECODE_ERRORS
 from callscore.evaluate.worklist import open_items
 from callscore.import_job import load_case_config, load_form, read_source
 from callscore.importers.tables import format_cell, read_tables
-from callscore.labelling.labels import (
-    Disagreement,
-    ItemKey,
-    Labels,
-    check_items,
-    compare_labels,
-    labels_of_call,
-    missing_items,
-    read_labels,
-)
 from callscore.labelling.sampling import (
     Answer,
     draw_answers,
@@ -36,7 +26,18 @@ from callscore.labelling.sampling import (
     score_spread,
     stratum_of,
 )
-from callscore.labelling.sheet import write_csv, write_workbook
+from callscore.labelling.sheet import (
+    Disagreement,
+    ItemKey,
+    Labels,
+    check_items,
+    compare_labels,
+    labels_of_call,
+    missing_items,
+    read_labels,
+    write_csv,
+    write_workbook,
+)
 from callscore.metrics.forms.form import qa_config
 from callscore.stats.agreement import cohen_kappa, observed_agreement
 from callscore.store.files import Line, atomic_write, check_targets, lines_of

@@ -8,8 +8,7 @@ import io
 import pytest
 
 from callscore.core.labelling import Label, LabelItem, escape_formula, unescape_formula
-from callscore.labelling.labels import read_labels
-from callscore.labelling.sheet import write_csv
+from callscore.labelling.sheet import read_labels, write_csv
 
 TEXTS = (
     "=1+1",

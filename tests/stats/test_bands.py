@@ -10,13 +10,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from callscore.stats.bands import Contrast, RankRange, are_significant, rank_bands
 from callscore.stats.claims import ClaimInput, FinalValues, claim_scores
 from callscore.stats.contributions import MetricShape, ModelShape, TaskShape
 from callscore.stats.differences import (
+    Contrast,
     PairOfValues,
+    RankRange,
     ResampledDifference,
+    are_significant,
     difference_interval,
+    rank_bands,
     resample_models,
 )
 from callscore.stats.matrix import CallMatrix, ResamplingUnits

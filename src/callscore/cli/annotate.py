@@ -12,7 +12,7 @@ from callscore.cli.console import say
 if TYPE_CHECKING:
     from callscore.core.labelling import Label, LabelItem
     from callscore.label_job import LabelJob, LabelResult
-    from callscore.labelling.labels import ItemKey
+    from callscore.labelling.sheet import ItemKey
 
 QUIT = "q"
 SHOWN = 10
@@ -168,7 +168,7 @@ def _show_call(job: LabelJob, call_id: str) -> None:
 def _ask(item: LabelItem, place: str) -> str | None:
     """The answer; empty if the item is skipped, None if the person quits."""
     from callscore.core.errors import DataError
-    from callscore.labelling.labels import check_answer
+    from callscore.labelling.sheet import check_answer
 
     section = f"{item.section} · " if item.section else ""
     say(f"{place} {section}{item.question}" + (f"  {item.text!r}" if item.text else ""))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE
 from callscore.config.baseline import DEFAULT_FILE
-from callscore.store.address import StoreAddress
+
+if TYPE_CHECKING:
+    from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 

@@ -9,10 +9,10 @@ import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE, decide_option, parse_pairs
-from callscore.store.address import StoreAddress, as_option
 
 if TYPE_CHECKING:
     from callscore.core.comparison import Comparison
+    from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 
@@ -77,6 +77,7 @@ def compare(
     from callscore.comparison.model_comparison import compare as compare_models
     from callscore.config.score import DEFAULT_STORE
     from callscore.report.comparison_text import comparison_lines, comparison_markdown
+    from callscore.store.address import as_option
     from callscore.store.files import check_targets
 
     inputs: list[StoreAddress] = [Path(split_target(name)[0]) for name in (first, second)]

@@ -11,11 +11,11 @@ import click
 from callscore.cli.console import say
 from callscore.cli.options import STORE, VariadicCommand, trust_option
 from callscore.config.score import default_embedder, judge_choice
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.evaluate.judge_validation import MetricCalibration
     from callscore.judges.reliability import ReliabilityCheck
+    from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 

@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from callscore.core.consent import answer_yes, ask_user_with
-from callscore.store.address import StoreAddress, read_address
 
 if TYPE_CHECKING:
     from callscore.config.redaction import RedactOptions
+    from callscore.store.address import StoreAddress
 
 
 FILE = click.Path(path_type=Path)
 
 
-class _Store(click.ParamType[StoreAddress]):
+class _Store(click.ParamType[Any]):
     name = "path"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> StoreAddress:
-        return value if isinstance(value, StoreAddress) else read_address(value)
+        from callscore.store.address import read_address  # `--help` opens no store
+
+        return read_address(value) if isinstance(value, str) else value
 
 
 STORE = _Store()

@@ -10,7 +10,6 @@ import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE, VariadicCommand, trust_option
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scenarios import OutputsJob, VerdictsByPart
     from callscore.runner.run import RunResult
+    from callscore.store.address import StoreAddress
 
 PATH = click.Path(path_type=Path)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from callscore.cli.options import STORE
-from callscore.store.address import StoreAddress
+
+if TYPE_CHECKING:
+    from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)

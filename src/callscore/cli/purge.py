@@ -10,9 +10,9 @@ import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
+    from callscore.store.address import StoreAddress
     from callscore.store.run_records import RunRecord
 
 

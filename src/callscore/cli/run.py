@@ -24,7 +24,6 @@ from callscore.cli.options import (
 )
 from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.run_report import RunReport, publish_checks
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.scoring_pass import ScoringResult
     from callscore.runner.prepare import PreparedRun
     from callscore.runner.run import RunResult
+    from callscore.store.address import StoreAddress
 
 
 @click.command()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from callscore.cli.console import say
 from callscore.cli.options import STORE
-from callscore.store.address import StoreAddress
+
+if TYPE_CHECKING:
+    from callscore.store.address import StoreAddress
 
 FILE = click.Path(path_type=Path)
 

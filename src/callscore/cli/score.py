@@ -26,7 +26,6 @@ from callscore.cli.options import (
     workers_option,
 )
 from callscore.config.score import default_embedder, embedder_choice, judge_choice
-from callscore.store.address import StoreAddress
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.block_scoring import Workers
     from callscore.evaluate.scorer import OnProgress
+    from callscore.store.address import StoreAddress
     from callscore.store.files import Source
 
 

@@ -14,7 +14,6 @@ import msgspec
 from callscore.core.comparison import RowDifference
 from callscore.evaluate.bands import add_people
 from callscore.evaluate.corrections import ModelCorrection
-from callscore.stats.bands import are_significant
 from callscore.stats.claims import ALPHA, ClaimInput, claim_scores, difference_limits
 from callscore.stats.contributions import STRATUM, Contributions, ModelShape, TaskShape
 from callscore.stats.differences import (
@@ -23,6 +22,7 @@ from callscore.stats.differences import (
     PairOfValues,
     ResampledDifference,
     ResampledModels,
+    are_significant,
     difference_interval,
     discordant_calls,
     holm_adjust,

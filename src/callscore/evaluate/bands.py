@@ -14,14 +14,21 @@ import msgspec
 from callscore.core.scorecard import Decide, ModelContrast, Scorecard
 from callscore.evaluate.pairs import ComparedCalls, Pair
 from callscore.scorecard.decision import models_in_question
-from callscore.stats.bands import Contrast, RankRange, are_significant, rank_bands
 from callscore.stats.claims import (
     ALPHA,
     ClaimedScores,
     FinalValues,
     difference_limits,
 )
-from callscore.stats.differences import PairOfValues, ResampledDifference, difference_interval
+from callscore.stats.differences import (
+    Contrast,
+    PairOfValues,
+    RankRange,
+    ResampledDifference,
+    are_significant,
+    difference_interval,
+    rank_bands,
+)
 from callscore.stats.intervals import Interval
 from callscore.stats.power import alpha_per_pair, calls_for_difference, spread_of
 from callscore.stats.weighted_scores import ScoreKey

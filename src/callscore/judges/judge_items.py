@@ -1,14 +1,22 @@
-"""The items of a request: what a judge is asked about, and what code decides."""
+"""The items of a request: what a judge is asked, what code decides, and canaries among them.
+
+A canary has a known verdict. A right one repeats words of the case; a wrong one names a thing and a
+place that occur nowhere in the case. All are drawn from the seed of the request, so that no model
+can know them beforehand and the same request has the same canaries.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from random import Random
 
 import msgspec
 
 from callscore.core.judging import JudgeRequest, Question, Verdict
 from callscore.judges.evidence import OwnTexts
+from callscore.judges.offline.word_lists import split_words
 from callscore.judges.rubric import Canary, Library, Rubric, built_in_library
 from callscore.metrics.text import n1, n2
 
@@ -118,3 +126,119 @@ def _code_verdict(question: Question, word: str) -> Verdict:
         by=BY_CODE,
         note="the text says nothing",
     )
+
+
+LONGEST_TEXT, SHORTEST_TURN, TURNS = 160, 20, 5
+"""Characters of a text of the case that is repeated, and how many short turns are drawn from."""
+SHORTEST_WORD = 5
+"""Letters; shorter words tell little about a case."""
+SALAD_WORDS, FEWEST_SALAD_WORDS = 14, 6
+"""With fewer words, as in scripts without spaces, characters are shuffled instead."""
+THINGS, PLACES = "canary_things", "canary_places"
+"""Lists in the library, one entry per line."""
+NO_WORD = "the matter"
+
+
+def make_canaries(
+    items: Sequence[JudgeItem], judge_request: JudgeRequest, library: Library, random: Random
+) -> Iterator[JudgeItem]:
+    """One item that is certainly right and one that is certainly wrong, for a rubric of the
+    request.
+    """
+    rubrics = {item.rubric.name: item.rubric for item in items}
+    rubric = rubrics[random.choice(sorted(rubrics))]
+    item = random.choice([item for item in items if item.rubric is rubric])
+    texts = {
+        **_case_texts(item, judge_request, random),
+        **_foreign_words(items, judge_request, library, random),
+    }
+    usable = [
+        canary
+        for canary in rubric.canaries
+        if all(text or name not in canary.text + canary.against for name, text in texts.items())
+    ]
+    for right in (True, False):
+        if side := [canary for canary in usable if canary.right is right]:
+            chosen = random.choice(side)
+            text = _fill(chosen.text, texts)
+            if rubric.against_from == "answer":
+                yield JudgeItem(rubric, text, item.against, (), chosen, item.place)
+            else:
+                yield JudgeItem(rubric, text, _fill(chosen.against, texts), canary=chosen)
+
+
+def _fill(template: str, texts: Mapping[str, str]) -> str:
+    """Every placeholder replaced at once: a text of the case may look like a placeholder."""
+    filled = ""
+    while template:
+        found = [(template.find(name), name) for name in texts if name in template]
+        if not found:
+            return filled + template
+        at, name = min(found)
+        filled += template[:at] + texts[name]
+        template = template[at + len(name) :]
+    return filled
+
+
+def _case_texts(item: JudgeItem, judge_request: JudgeRequest, random: Random) -> Mapping[str, str]:
+    """Texts of the case by placeholder; empty if it has none of moderate length."""
+    spoken = [turn.text for turn in judge_request.turns]
+    words = sorted({word for text in spoken for word in split_words(text) if _is_telling(word)})
+    lines = [line for line in item.against.split("\n") if len(line) <= LONGEST_TEXT]
+    short = sorted((text for text in spoken if SHORTEST_TURN <= len(text) <= LONGEST_TEXT), key=len)
+    turn = random.choice(short[:TURNS]) if short else ""
+    word = random.choice(words) if words else NO_WORD
+    return {
+        "{turn}": turn,
+        "{answer}": next((line for line in lines if not is_empty_phrase(line)), ""),
+        "{against}": item.against[:LONGEST_TEXT].strip() or turn or word,
+        "{word}": word,
+        "{salad}": _salad([item.against, *spoken], random),
+    }
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= SHORTEST_WORD and not word.isdecimal()
+
+
+def _salad(texts: Sequence[str], random: Random) -> str:
+    """Words of several texts in an order that means nothing; characters if there are no spaces."""
+    words: list[str] = []
+    for text in texts:
+        words += text.split()
+        if len(words) >= 2 * SALAD_WORDS:
+            break
+    if len(words) < FEWEST_SALAD_WORDS:
+        words = [char for char in "".join(texts) if char.isalpha()][: 2 * SALAD_WORDS]
+    random.shuffle(words)
+    return " ".join(words[:SALAD_WORDS])[:LONGEST_TEXT]
+
+
+@lru_cache(maxsize=16)
+def _entries(listed: str) -> Sequence[tuple[str, Sequence[str]]]:
+    """The entries of a list of the library with their telling words; every request needs them."""
+    return [
+        (entry, [word for word in split_words(entry.casefold()) if _is_telling(word)])
+        for entry in listed.strip().split("\n")
+    ]
+
+
+def _foreign_words(
+    items: Sequence[JudgeItem], judge_request: JudgeRequest, library: Library, random: Random
+) -> Mapping[str, str]:
+    """A thing and a place of which no word occurs in the case; numbers if it has all of them."""
+    texts = [text for item in items for text in (item.text, item.against)]
+    texts += (turn.text for turn in judge_request.turns)
+    texts += (str(judge_request.expected_outcome), str(judge_request.model_output))
+    told = "\n".join(texts).casefold().replace("’", "'")
+    return {
+        f"{{{name}}}": random.choice(
+            [
+                entry
+                for entry, words in _entries(library.prompts[listed])
+                if not any(word in told and word in split_words(told) for word in words)
+            ]
+            or [f"No. {random.randrange(10**9, 10**10)}"]
+        )
+        for name, listed in (("thing", THINGS), ("place", PLACES))
+    }

@@ -17,9 +17,8 @@ import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import JudgeRequest
-from callscore.judges.canaries import make_canaries
 from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, PLACES, QuoteSources, sources_of
-from callscore.judges.judge_items import JudgeItem
+from callscore.judges.judge_items import JudgeItem, make_canaries
 from callscore.judges.prompt_blocks import (
     answer_lines,
     block,

@@ -23,8 +23,12 @@ from callscore.report.cells import (
     tasks_not_run,
 )
 from callscore.report.decision_lines import STYLES, statement_lines
-from callscore.report.decision_statements import sampled_unit, show_rank, state_decision
-from callscore.report.judging_text import judging_text
+from callscore.report.decision_statements import (
+    judging_text,
+    sampled_unit,
+    show_rank,
+    state_decision,
+)
 from callscore.report.layout import (
     GAP,
     Column,

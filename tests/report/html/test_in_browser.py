@@ -109,6 +109,35 @@ def test_axe_finds_nothing_serious(
         assert serious == []
 
 
+def test_a_transcript_that_scrolls_can_be_scrolled_by_keyboard(
+    browser: Browser, files: Mapping[str, Path]
+) -> None:
+    with Opened(browser, files["one call"]) as opened:
+        page = opened.page
+        page.set_viewport_size({"width": 1280, "height": 200})
+        page.locator("details.case summary").first.click()
+        transcript = page.locator(".transcript").first
+        assert transcript.evaluate("one => one.scrollHeight > one.clientHeight")
+        transcript.focus()
+        page.keyboard.press("End")
+        page.wait_for_function("document.activeElement.scrollTop > 0")
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize(("width", "above"), [(1280, "figure"), (800, ".models"), (380, ".models")])
+def test_on_a_narrow_screen_the_models_come_before_the_picture(
+    browser: Browser, files: Mapping[str, Path], width: int, above: str
+) -> None:
+    with Opened(browser, files["sample"], width) as opened:
+        top = "one => one.getBoundingClientRect().top"
+        tops: dict[str, float] = {
+            part: opened.page.locator(f"#decision {part}").first.evaluate(top)
+            for part in ("figure", ".models")
+        }
+        assert min(tops, key=lambda part: tops[part]) == above
+
+
 @pytest.mark.parametrize("width", [380, 1280])
 @pytest.mark.parametrize("name", ["sample", "hostile", "many"])
 def test_the_page_is_never_wider_than_the_screen(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import tracemalloc
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from html.parser import HTMLParser
 
 import msgspec
 import pytest
 
+from callscore.core.scorecard import Status
 from callscore.report.html import FORMAT
 from callscore.report.markup import tag
 from callscore.report.source import ReportOptions, ReportSource
@@ -92,6 +94,41 @@ def test_the_first_screen_says_the_decision_and_draws_cost_and_quality(page: str
     assert "sample-medium: by cost efficiency, Final 0.770 at $3.535 per 1000 calls" in first
     assert "sample-small" in first and "9 blockers" in first
     assert '<svg class="picture" role="img"' in first and "Pareto front" in first
+
+
+def test_the_models_that_the_decision_names_are_marked_in_the_table(page: str) -> None:
+    rows = page.partition("Scorecard, one row per model")[2].partition("</table>")[0]
+    marked = re.findall(r'<th scope="row">(\S+) <span class="chip middling">tie</span>', rows)
+    assert marked == ["sample-large", "sample-large-b"]
+    assert rows.count(">tie<") == 2
+
+
+@pytest.mark.parametrize(
+    ("results", "differ"),
+    [
+        ((("valid", 0.90), ("valid", 0.95)), False),
+        ((("valid", 0.80), ("valid", 0.95)), True),
+        ((("valid", 0.90), ("incomplete", 0.95)), True),
+        ((("error", None), ("error", None)), False),
+    ],
+)
+def test_models_differ_in_status_or_by_a_tenth(
+    few: ReportSource, results: Sequence[tuple[Status, float | None]], differ: bool
+) -> None:
+    view = next(iter(few.cases))
+    answers = [
+        msgspec.structs.replace(
+            answer,
+            result=msgspec.structs.replace(
+                answer.result, model=f"m{place}", status=status, score=score
+            ),
+        )
+        for place, (answer, (status, score)) in enumerate(zip(view.answers, results, strict=False))
+    ]
+    case = msgspec.structs.replace(view, answers=answers)
+    page = written(msgspec.structs.replace(few, cases=[case]))
+    index = page.partition('id="index">')[2].partition("</script>")[0]
+    assert ("different" in msgspec.json.decode(index)["marks"][0]) is differ
 
 
 def test_every_link_of_the_page_leads_somewhere(page: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from callscore.core.judging import Judging
 from callscore.core.scorecard import Blocker, Scorecard
 from callscore.report.cells import tasks_run
+from callscore.report.decision_statements import show_disagreement, show_flip_rate
 from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.case_collection import CaseCollection
 from callscore.report.html.parts import (
@@ -19,7 +20,6 @@ from callscore.report.html.parts import (
     section,
     table,
 )
-from callscore.report.judging_text import show_disagreement, show_flip_rate
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.names import count_undecided_gates, marked_name, origins_of
 from callscore.report.numbers import show, show_cost, show_count, show_money

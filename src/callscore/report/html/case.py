@@ -202,6 +202,9 @@ def _transcript(case: DecodedCase, place: int) -> Html:
         else None,
         _instructions(case),
         class_="transcript",
+        tabindex=0,
+        role="region",
+        aria_label="Transcript",
     )
 
 

@@ -10,6 +10,7 @@ from callscore.core.scorecard import Corrected, ModelScore, RankingLine, Scoreca
 from callscore.core.task import SCENARIO
 from callscore.report.cells import TONES, show_score_interval, tasks_run
 from callscore.report.decision_statements import (
+    TONES_OF_WORDS,
     Statement,
     describe_estimate,
     show_band,
@@ -41,10 +42,16 @@ def first_screen(
     """Return the first screen of the report; without links if it is `standalone`."""
     return tag(
         "section",
-        tag("div", _decision(card), _picture(card), class_="first"),
-        models_table(card, template, standalone=standalone),
-        _reading_note(card),
+        _decision(card),
+        tag(
+            "div",
+            models_table(card, template, standalone=standalone),
+            _reading_note(card),
+            class_="rows",
+        ),
+        _picture(card),
         id=None if standalone else "decision",
+        class_="first",
         aria_label="Decision",
     )
 
@@ -132,12 +139,21 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, standalone
     ordered = sorted(card.models, key=lambda model: _order(model, ranking[model.model]))
     rows = [
         row(
-            model_name(model.model),
+            join(model_name(model.model), " ", _mark(card, model.model)),
             _model_cells(model, ranking[model.model], tasks, standalone=standalone),
         )
         for model in ordered
     ]
     return table(headings, rows, "Scorecard, one row per model", "models")
+
+
+def _mark(card: Scorecard, model: str) -> Html | None:
+    """Return the word of the decision, if it names the model as one to take."""
+    first = next(iter(card.decision), None)
+    if first is None or model not in first.models:
+        return None
+    tone = TONES_OF_WORDS.get(first.word, "plain")
+    return chip(plain(first.word, 20).lower(), tone) if tone in ("good", "middling") else None
 
 
 def _order(model: ModelScore, entry: RankingLine) -> tuple[bool, float, str]:
