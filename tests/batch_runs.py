@@ -47,7 +47,7 @@ def timing(clock: Clock | None = None, **changes: Any) -> Iterator[None]:
     """Poll at once; with a clock, the times until a job is lost are as usual."""
     before = batch_job.TIMING
     if clock is not None:
-        changes = {"lost_s": before.lost_s, "now": clock.now, **changes}
+        changes = {"lost_s": before.lost_s, "now": clock.now, "elapsed": clock.now, **changes}
     batch_job.TIMING = msgspec.structs.replace(AT_ONCE, **changes)
     try:
         yield

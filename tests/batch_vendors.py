@@ -161,6 +161,10 @@ class OpenAIVendor(Vendor):
     def reply(self) -> Json:
         return chat_completion(OK)
 
+    def result(self, line: Json) -> Json:
+        """The reply to a request of a job."""
+        return self.reply()
+
     def _upload(self, request: Request) -> Answer:
         assert b'name="purpose"\r\n\r\nbatch' in request.body
         boundary = re.search(r"boundary=(\S+)", request.headers["content-type"])
@@ -244,7 +248,7 @@ class OpenAIVendor(Vendor):
         for place, line in enumerate(job.lines):
             fields = {"id": f"r-{place}", "custom_id": line["custom_id"]}
             if place not in self.refused:
-                response = {"status_code": 200, "request_id": "x", "body": self.reply()}
+                response = {"status_code": 200, "request_id": "x", "body": self.result(line)}
                 good.append({**fields, "response": response, "error": None})
             elif state == "completed":
                 response = {"status_code": 500, "body": openai_error("overheated")}

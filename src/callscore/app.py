@@ -35,6 +35,7 @@ from callscore.store.address import StoreAddress, read_address
 from callscore.store.files import atomic_write, check_new_folder, check_targets, lines_of
 from callscore.store.input_records import near_misses, read_case_head
 from callscore.store.memory_records import numbered_lines, record_rows
+from callscore.store.parquet_cases import is_parquet, parquet_lines
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import check_worklist, worklist_writer
 
@@ -280,12 +281,18 @@ def _score(config: ScoreConfig, sinks: Sinks, workers: Workers) -> Scorecard:
 def read_other_files(config: ScoreConfig, *, need_output: bool = True) -> ScoreConfig:
     """The config with the cases of files that are not JSON Lines; raises DataError.
 
-    These are `.json` files that have only one, and scenarios of other packages (`SUITE:FOLDER`).
+    These are `.json` files that have only one, Parquet, and scenarios of other packages
+    (`SUITE:FOLDER`).
     """
     if ":" in "".join(map(str, config.cases)):
         from callscore.config.scenarios import with_scenario_cases
 
         config = with_scenario_cases(config)
+    if any(map(is_parquet, config.cases)):
+        cases, lines = parquet_lines(config.cases)
+        config = msgspec.structs.replace(
+            config, cases=cases, case_lines={**config.case_lines, **lines}
+        )
     if not config.has_json_files:
         return config
     from callscore.evaluate.single_cases import read_json_files

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.store.files import open_lines
 
 if TYPE_CHECKING:
     from callscore.config.score import ScoreConfig
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.scorer import OnCase
     from callscore.report.layout import Line
     from callscore.report.source import CaseView
+    from callscore.store.files import Source
 
 FIRST_BYTES = 1 << 20
 
@@ -21,8 +24,8 @@ FIRST_BYTES = 1 << 20
 class FormSummary:
     """Counts the marks of all models; nothing unless a case file has an imported form."""
 
-    def __init__(self, cases: Sequence[Path], scoring: ScoreConfig) -> None:
-        self._has_form = any(map(_has_form, cases))
+    def __init__(self, scoring: ScoreConfig) -> None:
+        self._has_form = any(map(_has_form, scoring.case_sources))
         if self._has_form:
             from callscore.report.details.form_agreement import FormTotals, QuestionCounter
 
@@ -64,11 +67,11 @@ class FormSummary:
         return form_lines(self._totals, self._questions.worst_first(), models, width)
 
 
-def _has_form(path: Path) -> bool:
+def _has_form(source: Source) -> bool:
     """Whether a case file begins like one of `callscore import --form`."""
     try:
-        with path.open("rb") as file:
+        with open_lines(source) as file:
             begin = file.read(FIRST_BYTES).replace(b" ", b"")
-    except OSError:
+    except (OSError, UsageError):
         return False
     return b'"form":{' in begin

@@ -26,7 +26,7 @@ class RunReport:
     """The page and the tables of a run, if requested; stores cases as they are scored."""
 
     def __init__(self, targets: OutputPaths, config: EvalConfig) -> None:
-        self.form = FormSummary(config.cases, config.scoring)
+        self.form = FormSummary(config.scoring)
         """The QA form of the data, for the card."""
         self._targets = targets
         self._cases: DiskList[CaseView] | None = None

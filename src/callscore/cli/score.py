@@ -158,7 +158,7 @@ def score(
         intervals=not no_intervals,
     )
     config = read_other_files(config)
-    form = FormSummary(config.cases, config)
+    form = FormSummary(config)
     card = _score(
         config, targets, redaction_choice(redact, names), form, Workers(workers, cluster=cluster)
     )

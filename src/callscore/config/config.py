@@ -41,6 +41,7 @@ from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.address import StoreAddress, read_address
+from callscore.store.parquet_cases import is_parquet, parquet_lines
 from callscore.store.scenario_files import output_files
 from callscore.store.strict_yaml import Document, document_from_values, read_yaml
 from callscore.suites import registry
@@ -143,7 +144,7 @@ def _read_config(
     scoring = _scoring(document, file, data.cases, kept)
     repeats = _repeats(file, scoring, scenarios)
     scoring = msgspec.structs.replace(
-        scoring, repeats=repeats, case_lines=data.steps, elsewhere=scenarios.verdict_metrics
+        scoring, repeats=repeats, case_lines=data.lines, elsewhere=scenarios.verdict_metrics
     )
     return EvalConfig(
         path=path,
@@ -179,8 +180,8 @@ class _Data(NamedTuple):
     """The data of an eval file, redacted if that is wanted."""
 
     cases: Sequence[Path]
-    steps: Mapping[Path, bytes]
-    """By file among the cases, the steps of a scenario as lines of a case file."""
+    lines: Mapping[Path, bytes | Path]
+    """By file among the cases that is not JSON Lines: steps of a scenario, rows of Parquet."""
     scenarios: Scenarios
     outside: Sequence[Path]
     redaction: Redaction | None = None
@@ -192,7 +193,8 @@ def _read_data(
     """The files and folders of `data`; redacted copies are in a folder of their own."""
     data, others = _data(document, file.data)
     steps = _steps_of_other_suites(document, others) if others else {}
-    cases = (*_case_files(document, data.calls), *steps)
+    calls, lines = _case_files(document, data.calls)
+    cases, lines = (*calls, *steps), {**lines, **steps}
     scenarios, folders = Scenarios(), []
     if data.scenarios is not None:
         scenarios = read_scenarios(document, data.scenarios, file.tasks, cases)
@@ -200,10 +202,10 @@ def _read_data(
     outside = _outside(document, [*cases, *_prompt_files(file), *folders])
     wanted = redact or file.redact
     if wanted in (None, False):
-        return _Data(cases, steps, scenarios, outside)
+        return _Data(cases, lines, scenarios, outside)
     from callscore.config.redaction import redacted_data
 
-    sources = ScoreConfig(cases=cases, case_lines=steps).case_sources
+    sources = ScoreConfig(cases=cases, case_lines=lines).case_sources
     found = redacted_data(document, wanted, copies, sources, scenarios.data)
     scenarios = scenarios._replace(data=found.scenarios)
     return _Data(found.cases, {}, scenarios, outside, found.redaction)
@@ -408,11 +410,19 @@ def _steps_of_other_suites(
     return steps
 
 
-def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, ...]:
-    entries = [calls] if isinstance(calls, str) else calls
-    if list(entries) == [SAMPLE] and not (document.path.parent / SAMPLE).exists():
-        return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),)
-    return _files(document, "data", entries)
+def _case_files(
+    document: Document, calls: str | Sequence[str]
+) -> tuple[Sequence[Path], Mapping[Path, bytes | Path]]:
+    """The case files, and the lines of those in Parquet, which may be parts in a folder."""
+    entries, folder = [calls] if isinstance(calls, str) else calls, document.path.parent
+    if list(entries) == [SAMPLE] and not (folder / SAMPLE).exists():
+        return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),), {}
+    found: list[Path] = []
+    for entry in entries:
+        is_folder = bool(entry) and (folder / entry).is_dir() and is_parquet(folder / entry)
+        found += [folder / entry] if is_folder else _files(document, "data", entry)
+    cases, lines = parquet_lines(found) if any(map(is_parquet, found)) else (found, {})
+    return tuple(dict.fromkeys(cases)), lines
 
 
 def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple[Path, ...]:

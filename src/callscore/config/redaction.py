@@ -28,12 +28,12 @@ from callscore.report.safe_text import escape_json
 from callscore.store.address import StoreAddress
 from callscore.store.files import (
     Line,
-    RecordFile,
     Source,
     atomic_write,
     check_targets,
     lines_of,
     make_private_folder,
+    open_lines,
     path_of,
 )
 from callscore.store.strict_yaml import Document
@@ -264,7 +264,8 @@ def stored_copies(
     copies = []
     for source in sources:
         digest = hashlib.blake2b(options.digest, digest_size=12)
-        digest.update(source.lines if isinstance(source, RecordFile) else open_whole(source))
+        with open_lines(source) as file:
+            digest.update(file.read())
         copy = folder / f"{path_of(source).stem}-{digest.hexdigest()}.jsonl"
         if not copy.exists() or not counts_of(copy).exists():
             redactor = redactor or FileRedactor(options)

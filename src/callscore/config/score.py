@@ -79,8 +79,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
-    case_lines: Mapping[Path, bytes] = {}
-    """By file, the cases of a file that is not JSON Lines, as such lines."""
+    case_lines: Mapping[Path, bytes | Path] = {}
+    """By file, the cases of a file that is not JSON Lines, as such lines or a file with them."""
 
     @property
     def has_json_files(self) -> bool:

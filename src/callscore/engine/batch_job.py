@@ -51,6 +51,8 @@ class Timing(msgspec.Struct, frozen=True):
     """How long after the vendor's window the requests of a job stay in flight."""
     now: Callable[[], float] = time.time
     """The wall clock: a job outlives the process that created it."""
+    elapsed: Callable[[], float] = time.monotonic
+    """A clock that is never set: ten minutes stay ten minutes if the wall clock is."""
 
 
 TIMING = Timing()
@@ -229,14 +231,14 @@ class OpenJob:
 
     async def _find(self) -> None:
         """Look for a job whose creation got no answer; the lists of vendors may lag."""
-        wait, began = TIMING.first_poll_s, self.job.changed_at
+        wait, began, searching = TIMING.first_poll_s, self.job.changed_at, TIMING.elapsed()
         while True:
             found = await self._api.find(self.job)
             if isinstance(found, str):
                 self._write("submitted", remote_id=found, submitted_at=began)
                 return
             waited = TIMING.now() - began
-            if found is None and waited >= TIMING.lost_s:
+            if found is None and TIMING.elapsed() - searching >= TIMING.lost_s:
                 await self._plan_again()
                 return
             if isinstance(found, AttemptFailed):
@@ -263,8 +265,8 @@ class OpenJob:
                 self.in_flight = max(0, self.job.requests - found.done)
                 self._owner.show_progress()
             elif found.kind == "not_found":
-                missing_since = min(missing_since, now)
-                if now - missing_since >= TIMING.lost_s:
+                missing_since = min(missing_since, TIMING.elapsed())
+                if TIMING.elapsed() - missing_since >= TIMING.lost_s:
                     await self._give_up("the vendor no longer knows it")
                     return
             else:

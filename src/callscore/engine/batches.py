@@ -157,6 +157,8 @@ class ModelBatches:
         """By key of a request that is pending or in a job, further work that it answers."""
         self._sendings: Counter[bytes] = Counter()
         self._to_send_live: list[BatchItem] = []
+        self._all_read = asyncio.Event()
+        """Set when all work was read: before, a request of an earlier session may lack its body."""
         self.ending = False
 
     async def carry_out(self) -> RunSummary:
@@ -232,8 +234,11 @@ class ModelBatches:
 
     async def _work(self) -> None:
         await self._resume()
-        with suppress(Left):
-            await self._read_work()
+        try:
+            with suppress(Left):
+                await self._read_work()
+        finally:
+            self._all_read.set()
         await self._settle_jobs()
 
     async def _end_jobs(self) -> None:
@@ -243,8 +248,9 @@ class ModelBatches:
     async def _settle_jobs(self) -> None:
         """Wait for all jobs; requests that go into another job follow."""
         while True:
-            if not self._stop.requested:
-                await self._submit_pending()
+            if self._pending and not self._stop.requested:
+                with suppress(Left):
+                    await self._submit_rest()
             if not self._tasks:
                 return
             done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -312,6 +318,10 @@ class ModelBatches:
         if self._queue.out_of_budget:
             return False
         await self._submit_pending()
+        return await self._wait_for_budget(most_usd)
+
+    async def _wait_for_budget(self, most_usd: float) -> bool:
+        """Wait while jobs in flight may turn out cheaper; False if the budget is spent."""
         tasks = [
             asyncio.ensure_future(self._budget.reserve(most_usd)),
             asyncio.ensure_future(self._stop.wait()),
@@ -348,6 +358,17 @@ class ModelBatches:
         self._pending.append(item)
         self._pending_bytes += size
         self._pending_usd += item.most_usd
+
+    async def _submit_rest(self) -> None:
+        """Submit what goes into another job, as far as the budget covers it."""
+        if self._budget.fits(self._pending_usd):
+            await self._submit_pending()
+            return
+        items, self._pending, self._pending_bytes, self._pending_usd = self._pending, [], 0, 0.0
+        for item in items:
+            if await self._is_affordable(item.most_usd):
+                await self._put(item)
+        await self._submit_pending()
 
     async def _submit_pending(self) -> None:
         """Plan a job of the pending requests, and start it."""
@@ -454,17 +475,27 @@ class ModelBatches:
     async def ask_again(self, item: BatchItem) -> None:
         """A request was never sent: it goes into another job."""
         self._sendings[item.key] -= 1
-        if item.key in self._bodies:
+        if await self._is_known(item):
             await self._put(item)
-        elif not self.ending:
+        elif not self._is_left_for_later:
             await self.settle(item, Failed("model", "its batch job was never created"))
+
+    async def _is_known(self, item: BatchItem) -> bool:
+        """Whether the body of a request is known, so that it can be sent again."""
+        if not self.ending:
+            await self._all_read.wait()
+        return item.key in self._bodies
+
+    @property
+    def _is_left_for_later(self) -> bool:
+        return self.ending or self._stop.requested
 
     async def leave_over(self, item: BatchItem, why: str) -> None:
         """A request was sent and has no final answer: send it again as `then` says."""
-        then = self._spec.then
-        if self.ending:
+        then, is_known = self._spec.then, await self._is_known(item)
+        if self.ending or (self._stop.requested and not is_known):
             return  # the work is left for a later session
-        if then == "stop" or item.key not in self._bodies:
+        if then == "stop" or not is_known:
             await self.settle(item, Failed("model", why))
         elif then == "batch" and self._sendings[item.key] < MOST_JOBS:
             await self._put(item)

@@ -41,6 +41,8 @@ from callscore.stats.race import Race, RaceRules
 if TYPE_CHECKING:
     from callscore.engine.loop import Shutdown
 
+LEAST_BATCH = 200
+"""The fewest requests of a round that is sent in batches: a job of ten takes as long."""
 WorkByModel = Mapping[str, Sequence[Work]]
 SendRound = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]
 """Sends the requests of a round, by model, and reports progress to a callback."""
@@ -77,6 +79,14 @@ class _Rounds:
         self._emit(event)
 
 
+def _least_round(prepared: PreparedRun, pool: RacePool) -> int:
+    """The fewest blocks of a round: with a model in batches, those of LEAST_BATCH requests."""
+    if all(model.spec.mode == "live" for model in prepared.models):
+        return 1
+    fewest = min(pool.requests(block.calls) for block in pool.schedule.blocks)
+    return -(-LEAST_BATCH // max(1, fewest * prepared.config.repeats))
+
+
 class Contest:
     """The race of all models over one source: its calls, drawn, scored and compared."""
 
@@ -98,6 +108,7 @@ class Contest:
             alpha=race.alpha,
             margin=race.margin,
             clear_margin=scoring.decide.margin,
+            least_round=_least_round(prepared, pool),
             gates=self._gates.rates,
             call_gates=self._gates.calls,
             tolerance=scoring.checked_settings().call_gate_tolerance,

@@ -59,6 +59,11 @@ class RacePool:
         cases = self._calls.cases(call)
         return [prompt for prompt in cases if prompt.case.task in self.schedule.weights]
 
+    def requests(self, calls: Sequence[str]) -> int:
+        """How many requests some calls are, per repeat."""
+        tasks = self._calls.tasks
+        return sum(task in self.schedule.weights for call in calls for task in tasks[call])
+
     def close(self) -> None:
         """Close the files."""
         self._calls.close()

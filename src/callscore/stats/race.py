@@ -57,6 +57,8 @@ class RaceRules(NamedTuple):
     """A model whose Final is lower by more than this is clearly worse: `decide.margin` (C-138)."""
     round_size: int | None = None
     """Blocks per round; None for a size that depends on the data."""
+    least_round: int = 1
+    """The fewest blocks per round, where a round is slow however small it is (batch APIs)."""
     gates: Sequence[RateGate] = ()
     call_gates: Mapping[str, str] = {}
     """Slug of a call gate to its task."""
@@ -116,7 +118,8 @@ class Race:
         self._plan = plan
         self._models = list(models)
         self._rules = rules
-        self._round_size = rules.round_size or min(20, max(10, len(plan.blocks) // 50))
+        size = rules.round_size or min(20, max(10, len(plan.blocks) // 50))
+        self._round_size = max(size, rules.least_round)
         self._outcomes: dict[str, dict[str, CallOutcome]] = {model: {} for model in models}
         self._scores = {model: _ModelScores() for model in models}
         self._pairs = PairTests(plan, len(self._models), rules.margin, rules.clear_margin)

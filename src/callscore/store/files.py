@@ -53,10 +53,10 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordFile(msgspec.Struct, frozen=True):
-    """A file that is not JSON Lines, and its records as such lines."""
+    """A file that is not JSON Lines, and its records as such lines: bytes, or a file with them."""
 
     path: Path
-    lines: bytes
+    lines: bytes | Path
 
 
 Source = Path | RecordFile
@@ -66,6 +66,12 @@ Source = Path | RecordFile
 def path_of(source: Source) -> Path:
     """The path of a source."""
     return source.path if isinstance(source, RecordFile) else source
+
+
+def open_lines(source: Source) -> BinaryIO:
+    """Open the lines of a source for reading; raises UsageError."""
+    lines = source.lines if isinstance(source, RecordFile) else source
+    return open_for_reading(lines) if isinstance(lines, Path) else BytesIO(lines)
 
 
 class LineStart(NamedTuple):
@@ -101,17 +107,13 @@ def blocks_of(sources: Sequence[Source], start: LineStart = BEGIN) -> Iterator[B
     for source in sources[start.source :]:
         _, number, offset = start
         start = BEGIN
-        if isinstance(source, RecordFile):
-            lines = BytesIO(source.lines[offset:]).readlines()
-            yield Block(source.path, number, offset, lines)
-            continue
-        with open_for_reading(source) as file:
+        with open_lines(source) as file:
             try:
                 if offset:  # a pipe cannot seek
                     file.seek(offset)
-                yield from _blocks(source, file, number, offset)
+                yield from _blocks(path_of(source), file, number, offset)
             except OSError as error:
-                raise _read_error(source, error) from None
+                raise _read_error(path_of(source), error) from None
 
 
 def _blocks(path: Path, file: BinaryIO, number: int, offset: int) -> Iterator[Block]:
@@ -170,8 +172,7 @@ class LinesByKey:
         self._sources = sources
         self._numbers: dict[Path, int] = {}
         for number, source in enumerate(sources):
-            path = source.path if isinstance(source, RecordFile) else source
-            self._numbers[path] = number
+            self._numbers[path_of(source)] = number
         self._keys = array("q")
         self._places = array("q")
         self._readers: dict[int, _Reader] = {}
@@ -253,11 +254,7 @@ class LinesByKey:
         reader = self._readers.get(number)
         if reader is None:
             source = self._sources[number]
-            if isinstance(source, RecordFile):
-                reader = _Reader(source.path, BytesIO(source.lines))
-            else:
-                reader = _Reader(source, open_for_reading(source))
-            self._readers[number] = reader
+            reader = self._readers[number] = _Reader(path_of(source), open_lines(source))
         try:
             if reader.at != offset:
                 reader.file.seek(offset)

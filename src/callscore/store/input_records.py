@@ -357,6 +357,7 @@ BEGINNINGS = {
     b"\xff\xfe": OtherFormat("text in UTF-16"),
     b"\xfe\xff": OtherFormat("text in UTF-16"),
     b"%PDF": OtherFormat("a PDF"),
+    b"PAR1": OtherFormat("Parquet", "only case files may be, named .parquet"),
     b"RIFF": _RECORDING,
     b"ID3": _RECORDING,
     b"OggS": _RECORDING,
