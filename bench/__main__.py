@@ -35,6 +35,7 @@ BENCHES = (
         "hops",
     ),
     "export",
+    "workers",
 )
 
 
