@@ -33,9 +33,9 @@ ended        the vendor has finished with it, whatever the result
 collected    its replies are stored and its keys are released
 deleted      its files are deleted at the vendor
 """
-Ending = Literal["completed", "failed", "partial"]
-"""How a vendor ended a job: it tried all requests; it refused the job; it stopped before the end
-(cancelled or expired)."""
+Ending = Literal["completed", "failed", "oversized", "partial"]
+"""How a vendor ended a job: it tried all requests; it refused the job; it refused it because too
+many tokens would be queued; it stopped before the end (cancelled or expired)."""
 
 
 class BatchItem(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class BatchJob(msgspec.Struct, frozen=True):
     submitted_at: float = 0.0
     file_id: str = ""
     remote_id: str = ""
-    results: Sequence[str] = ()
+    results: tuple[str, ...] = ()
     """The vendor's ids of the files with the results."""
     ending: Ending | None = None
     why: str = ""
@@ -83,7 +83,7 @@ class BatchStatus(msgspec.Struct, frozen=True):
     ending: Ending | None
     """None if it is still at work."""
     why: str = ""
-    results: Sequence[str] = ()
+    results: tuple[str, ...] = ()
     done: int = 0
     """Requests that it has finished with."""
 

@@ -10,7 +10,7 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError, UsageError
-from callscore.evaluate.cases import position_of
+from callscore.evaluate.cases import position_of, unknown_case
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of, with_line_number
 from callscore.store.input_records import (
     OutputRecord,
@@ -99,6 +99,8 @@ class RecordedReplies:
         found: dict[str, dict[int, Reply | Failed]] = {}
         for line in self._lines.lines(position):
             record = read_output(line)
+            if record.case_id != case.id:  # two ids with the same hash
+                raise unknown_case(record.case_id, with_line_number(line))
             run = run_of(record)
             runs = found.get(record.model)
             if runs is None:
