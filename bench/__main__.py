@@ -36,6 +36,7 @@ BENCHES = (
     ),
     "export",
     "workers",
+    "ray_nodes",
 )
 
 

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 @click.option("--resume", is_flag=True, help="Continue the unfinished run of this file.")
 @click.option(
     "--engine",
-    type=click.Choice(["local"]),
+    type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="What sends the requests: this process.",
+    help="What sends the requests: this process. Ray only scores (`callscore score`).",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
@@ -152,6 +152,11 @@ def run(
     from callscore.cli.run_text import resume_command
     from callscore.runner.prepare import RunOptions, prepare
 
+    if engine == "ray":
+        raise click.UsageError(
+            "--engine ray: a Ray cluster does not call models, as vendors limit how fast they are "
+            "called, not cores; expected local. `callscore score --engine ray` scores"
+        )
     tallies: list[ScoringResult] = []
     options = RunOptions(
         resume=resume,
