@@ -204,7 +204,6 @@ NAMES_ORCHESTRATION = {
     "config/file.py": "the key `data.orchestration` of eval files",
     "core/scenarios.py": "the task of single steps in `--results`",
     "core/scorecard.py": "the key `orchestration` of a joint scorecard",
-    "report/json.py": "the key `orchestration` of a joint scorecard",
     "runner/document.py": "the key `orchestration` of a joint scorecard",
 }
 """Modules outside the suites that name the orchestration suite, and why."""

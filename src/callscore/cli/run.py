@@ -41,6 +41,14 @@ if TYPE_CHECKING:
     from callscore.store.address import StoreAddress
 
 
+def _refuse_ray(_: click.Context, __: click.Parameter, engine: str) -> None:
+    if engine == "ray":
+        raise click.UsageError(
+            "--engine ray: a Ray cluster does not call models, as vendors limit how fast they are "
+            "called, not cores; expected local. `callscore score --engine ray` scores"
+        )
+
+
 @click.command()
 @click.argument("eval_file", metavar="EVAL.yaml", type=FILE)
 @click.option("--resume", is_flag=True, help="Continue the unfinished run of this file.")
@@ -49,6 +57,8 @@ if TYPE_CHECKING:
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
+    callback=_refuse_ray,
+    expose_value=False,
     help="What sends the requests: this process. Ray only scores (`callscore score`).",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
@@ -111,7 +121,6 @@ if TYPE_CHECKING:
 def run(
     eval_file: Path,
     resume: bool,
-    engine: str,
     limit: int | None,
     weights: tuple[str, ...],
     decide: tuple[str, ...],
@@ -152,11 +161,6 @@ def run(
     from callscore.cli.run_text import resume_command
     from callscore.runner.prepare import RunOptions, prepare
 
-    if engine == "ray":
-        raise click.UsageError(
-            "--engine ray: a Ray cluster does not call models, as vendors limit how fast they are "
-            "called, not cores; expected local. `callscore score --engine ray` scores"
-        )
     tallies: list[ScoringResult] = []
     options = RunOptions(
         resume=resume,
