@@ -20,6 +20,7 @@ BENCHES = (
         "compare",
         "orchestration",
         "engine",
+        "postgres",
         "providers",
         "run",
         "judged",
