@@ -37,6 +37,7 @@ BENCHES = (
     ),
     "export",
     "workers",
+    "ray_nodes",
 )
 
 
