@@ -20,6 +20,7 @@ BENCHES = (
         "compare",
         "orchestration",
         "engine",
+        "postgres",
         "providers",
         "run",
         "judged",
@@ -36,6 +37,7 @@ BENCHES = (
     ),
     "export",
     "workers",
+    "ray_nodes",
 )
 
 

@@ -89,8 +89,12 @@ def load_case(
     return LoadedCase(case, task, reference, suite, content)
 
 
-def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
-    """The tasks, with the settings of a config."""
+def tasks_for(
+    config: ScoreConfig, names: Mapping[str, Sequence[str]] | None = None
+) -> Mapping[str, Task[Any, Any]]:
+    """The tasks, with the settings of a config, and the names in its files if not given by suite"""
+    if names is not None:
+        return config.catalog.tasks(lambda suite: names[suite.name])
     return config.catalog.tasks(NamesInData(config.case_sources))
 
 
@@ -333,11 +337,14 @@ class BlockReader:
         config: ScoreConfig,
         tasks: Mapping[str, Task[Any, Any]],
         block: CaseBlock,
+        sources: Sequence[Source] = (),
         *,
         is_checked: bool,
         keeps_content: bool,
     ) -> None:
+        """`sources` has the lines of the block if the files are elsewhere."""
         self._config = config
+        self._sources = sources or config.case_sources
         self._tasks = tasks
         self._block = block
         self._is_checked, self._keeps_content = is_checked, keeps_content
@@ -357,7 +364,7 @@ class BlockReader:
         """Read the lines of the block once."""
         config, block = self._config, self._block
         for position, line in zip(
-            range(block.first, block.end), lines_of(config.case_sources, block.start), strict=False
+            range(block.first, block.end), lines_of(self._sources, block.start), strict=False
         ):
             checked = self._is_checked and not self._keeps_content
             loaded = load_case(line, self._tasks, checked=checked)

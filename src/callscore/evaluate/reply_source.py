@@ -90,6 +90,10 @@ class RecordedReplies:
         """The outputs for the cases from position `first` to before `end`."""
         return RecordedReplies(self._lines.between(first, end), self.models)
 
+    def held(self) -> RecordedReplies:
+        """The same outputs in memory, for a machine without the files."""
+        return RecordedReplies(self._lines.held(), self.models)
+
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every recorded output for the case; the same model and run twice is an error."""
         found: dict[str, dict[int, Reply | Failed]] = {}
