@@ -37,6 +37,7 @@ BENCHES = (
         "hops",
     ),
     "export",
+    "workers",
     "million",
 )
 

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from builders import form, question
@@ -214,6 +214,10 @@ class OpenAIVendor(Vendor):
             "id": job.id,
             "object": "batch",
             "status": state,
+            "created_at": 1_800_000_000,
+            "endpoint": job.created["endpoint"],
+            "input_file_id": job.created["input_file_id"],
+            "completion_window": job.created["completion_window"],
             "metadata": {"callscore_job": job.token},
             "request_counts": {"total": len(job.lines), "completed": 0, "failed": 0},
             "errors": job.created.get("errors"),
@@ -263,6 +267,10 @@ class OpenAIVendor(Vendor):
             self.files[f"file-{job.id}-error"] = _raw(bad)
 
 
+STATES = {"running": "in_progress", "cancelling": "canceling"}
+"""Words of the stub to words of the vendor."""
+
+
 class AnthropicVendor(Vendor):
     """`/messages` and `/messages/batches`."""
 
@@ -305,9 +313,10 @@ class AnthropicVendor(Vendor):
         return {
             "id": job.id,
             "type": "message_batch",
-            "processing_status": {"running": "in_progress"}.get(job.state, job.state),
+            "processing_status": STATES.get(job.state, job.state),
             "request_counts": counts,
             "created_at": self.now().isoformat(),
+            "expires_at": (self.now() + timedelta(days=1)).isoformat(),
             "results_url": "https://elsewhere.example/results" if ended else None,
         }
 
@@ -440,7 +449,7 @@ class GeminiVendor(Vendor):
         found: Json = {"name": job.id, "metadata": metadata}
         result = f"files/result-{job.id.partition('/')[2]}"
         if result in self.files:
-            found["response"] = {"responsesFile": result}
+            metadata["output"] = {"responsesFile": result}
         # `done` stays away, as the SDK overlooks PARTIALLY_SUCCEEDED
         return found | ({"done": True} if state == "SUCCEEDED" else {})
 

@@ -129,6 +129,13 @@ def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -
         assert f"{option} is for scenarios only" in refused("run", path, option, value)
 
 
+def test_a_step_outside_its_scenario_is_refused(tmp_path: Path) -> None:
+    case = {"id": "c", "task": "scenario", "transcript": "x", "config": {}, "expected_outcome": {}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    said = refused("run", eval_file(tmp_path, [PERFECT]))
+    assert "cases.jsonl:1: case 'c': field task: is a step of a scenario; expected `data." in said
+
+
 def test_labels_of_steps_are_refused_and_named_as_verdicts(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     label = {"case_id": "EN/1#4", "model": "p", "run": 1, "metric": METRIC, "item": "a"}

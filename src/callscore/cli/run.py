@@ -300,10 +300,14 @@ def _print_summary(ran: RunResult) -> None:
 
 def _show_estimate(prepared: PreparedRun) -> None:
     from callscore.cli.run_text import estimate_lines
+    from callscore.report.safe_text import plain
     from callscore.runner.estimate import dry_run
 
     for line in estimate_lines(len(prepared.survey.ids), dry_run(prepared)):
         say(line)
+    batches = [model.spec.name for model in prepared.models if model.spec.mode == "batch"]
+    if batches:
+        say(f"{', '.join(map(plain, batches))}: by the batch API, at half the price.")
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget is for models and judges together.")
     if prepared.config.scenario_settings.history == "own":

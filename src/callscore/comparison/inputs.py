@@ -123,17 +123,17 @@ def input_from_card(card: Scorecard, label: str, results: Path | None = None) ->
     tasks = {task for model in card.models for task in model.tasks}
     of_scenarios = _contributions_of_documents(card)
     if of_scenarios and tasks == {SCENARIO}:
-        steps = _read_results(results) if results is not None else {}
+        steps = read_results(results, _as_compared) if results is not None else {}
         notes = [DECIMALS.format(label)]
         return ComparisonInput(label, card, catalog, of_scenarios, steps, notes)
     if results is None:
         return ComparisonInput(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
-    by_model = _read_results(results)
+    by_model = read_results(results, _as_compared)
     criteria = catalog.spec_with(tasks).benchmarks.criteria if "option" in parts else ()
     contributions = {
         model: {
             **contributions_from_results(
-                _without_steps(of_model),
+                of_model,
                 catalog.formula,
                 criteria,
                 catalog.settings.consistency_ddof,
@@ -155,21 +155,6 @@ def _contributions_of_documents(card: Scorecard) -> Mapping[str, Contributions]:
     if isinstance(card.documents, msgspec.UnsetType):
         return {}
     return contributions_by_model([read_documents(card.documents.values())], card)
-
-
-def _read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
-    """The results of a file by model and case; those of steps with their scores only."""
-    found = read_results(path)
-    for cases in found.values():
-        for case, runs in cases.items():
-            if runs[0].task == STEP_TASK:
-                cases[case] = [_without_usage(result) for result in runs]
-    return found
-
-
-def _without_steps(results: Mapping[str, list[CaseResult]]) -> dict[str, list[CaseResult]]:
-    """The results of calls; those of single steps do not add up to the rows of scenarios."""
-    return {case: runs for case, runs in results.items() if runs[0].task != STEP_TASK}
 
 
 def _load_run(
@@ -201,6 +186,11 @@ def _load_run(
         rescored.caveats,
         decide=scoring.decide,
     )
+
+
+def _as_compared(result: CaseResult) -> CaseResult:
+    """A result of a file: of a step, its scores only."""
+    return _without_usage(result) if result.task == STEP_TASK else result
 
 
 def _without_usage(result: CaseResult) -> CaseResult:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from sys import intern
+from weakref import finalize
 
 import msgspec
 
 from callscore.comparison.case_changes import NO_REPLY
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
+from callscore.core.scenarios import STEP_TASK
 from callscore.core.scorecard import CaseResult
 from callscore.core.strict_json import DECODE_ERRORS
 from callscore.scorecard.criteria import CONSISTENCY, consistency_of
@@ -24,20 +28,54 @@ from callscore.stats.contributions import (
     TaskContributions,
     call_key,
 )
-from callscore.store.files import lines_of
+from callscore.store.files import Line, LinesByKey, lines_of
 
 _DECODER = msgspec.json.Decoder(CaseResult)
+TOGETHER = 1_024
+"""Cases whose contributions are added at once."""
 
 
-def read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
+class ResultsInFile(Mapping[str, Sequence[CaseResult]]):
+    """The results of one model by case; only their places in the file are in memory."""
+
+    def __init__(self, path: Path, change: Callable[[CaseResult], CaseResult]) -> None:
+        """Every result is given as `change` returns it."""
+        self._change = change
+        self._numbers: dict[str, int] = {}
+        self._lines = LinesByKey([path])
+        finalize(self, self._lines.close)
+
+    def add(self, case_id: str, line: Line) -> None:
+        """Record the line of a result."""
+        # The same ids are in the file of the other side.
+        number = self._numbers.setdefault(intern(case_id), len(self._numbers))
+        self._lines.add(number, line)
+
+    def __getitem__(self, case_id: str) -> Sequence[CaseResult]:
+        lines = self._lines.lines(self._numbers[case_id])
+        return [self._change(_DECODER.decode(line.raw)) for line in lines]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+def read_results(
+    path: Path, change: Callable[[CaseResult], CaseResult] = lambda result: result
+) -> Mapping[str, ResultsInFile]:
     """Read the results of a file, by model and case; raises DataError."""
-    results: dict[str, dict[str, list[CaseResult]]] = {}
+    results: dict[str, ResultsInFile] = {}
     for line in lines_of([path]):
         try:
             result = _DECODER.decode(line.raw)
         except DECODE_ERRORS as error:
             raise DataError(f"{error}; expected a line of --results", place=line.place) from None
-        results.setdefault(result.model, {}).setdefault(result.case_id, []).append(result)
+        of_model = results.get(result.model)
+        if of_model is None:
+            of_model = results[result.model] = ResultsInFile(path, change)
+        of_model.add(result.case_id, line)
     return results
 
 
@@ -49,34 +87,51 @@ def contributions_from_results(
 ) -> dict[str, TaskContributions]:
     """The contributions of cases by task: values without counts, which results do not have.
 
+    Those of single steps do not add up to the rows of scenarios, and are left out.
     `criteria` has the slugs of the benchmarks if they count in the Final Score (C-79).
     """
-    by_task: dict[str, list[Sequence[CaseResult]]] = {}
-    for runs in results.values():
-        by_task.setdefault(runs[0].task, []).append(runs)
     contributions: dict[str, TaskContributions] = {}
-    for task, cases in by_task.items():
-        formula = formula_of(task)
-        columns = contributions[task] = TaskContributions()
-        answered_by_case = [[run for run in runs if run.status not in NO_REPLY] for runs in cases]
-        call_gates = {gate.slug for gate in formula.gates if gate.rule.kind == "call"}
-        columns.add_cases(
-            [
-                Charge(call_key(None, runs[0].case_id), 0.0, len(answered))
-                for runs, answered in zip(cases, answered_by_case, strict=True)
-            ],
-            [_flags(answered, call_gates) for answered in answered_by_case],
-        )
-        for slug in formula.slugs:
-            columns.add_column(slug, [_mean(answered, slug) for answered in answered_by_case])
-        for slug in criteria:
-            measures = [
-                _consistency(answered, ddof) if slug == CONSISTENCY else _mean(answered, slug)
-                for answered in answered_by_case
-            ]
-            if any(measure.value is not None for measure in measures):
-                columns.add_column(slug, measures)
+    cases = iter(results.values())
+    while together := list(islice(cases, TOGETHER)):
+        by_task: dict[str, list[Sequence[CaseResult]]] = {}
+        for runs in together:
+            if runs[0].task == STEP_TASK:
+                continue
+            by_task.setdefault(runs[0].task, []).append(runs)
+        for task, of_task in by_task.items():
+            columns = contributions.setdefault(task, TaskContributions())
+            _contribute(columns, of_task, formula_of(task), criteria, ddof)
+    for columns in contributions.values():
+        columns.complete()
     return contributions
+
+
+def _contribute(
+    columns: TaskContributions,
+    cases: Sequence[Sequence[CaseResult]],
+    formula: TaskFormula,
+    criteria: Collection[str],
+    ddof: int,
+) -> None:
+    """Add cases of one task."""
+    answered_by_case = [[run for run in runs if run.status not in NO_REPLY] for runs in cases]
+    call_gates = {gate.slug for gate in formula.gates if gate.rule.kind == "call"}
+    columns.add_cases(
+        [
+            Charge(call_key(None, runs[0].case_id), 0.0, len(answered))
+            for runs, answered in zip(cases, answered_by_case, strict=True)
+        ],
+        [_flags(answered, call_gates) for answered in answered_by_case],
+    )
+    for slug in formula.slugs:
+        columns.add_column(slug, [_mean(answered, slug) for answered in answered_by_case])
+    for slug in criteria:
+        measures = [
+            _consistency(answered, ddof) if slug == CONSISTENCY else _mean(answered, slug)
+            for answered in answered_by_case
+        ]
+        if slug in columns.columns or any(measure.value is not None for measure in measures):
+            columns.add_column(slug, measures)
 
 
 def _consistency(runs: Sequence[CaseResult], ddof: int) -> Measure:

@@ -36,13 +36,14 @@ from callscore.stats.label_corrections import LabelCorrection, label_matrix
 from callscore.stats.matrix import (
     ALL_CALLS,
     CallMatrix,
+    ColumnKey,
     ResamplingUnits,
     call_matrix,
     group_calls,
     make_units,
 )
 from callscore.stats.power import calls_for_difference, detectable_difference, spread_of
-from callscore.stats.resampling import ModelValues, Replicates, round_to_grid
+from callscore.stats.resampling import ModelValues, Replicates
 from callscore.stats.weighted_scores import ScoreKey, scores
 from callscore.suites.registry import Catalog
 
@@ -207,7 +208,8 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
     one, other = call_matrix(first, shape, units), call_matrix(second, shape, units)
     places = [place for place in one.place if place in other.place]
     place = {name: at for at, name in enumerate(places)}
-    sums = [matrix.sums[[matrix.place[name] for name in places]] for matrix in (one, other)]
+    sums = [_lines_at(matrix, places) for matrix in (one, other)]
+    del one, other
     answered = [np.zeros(units.size, bool), np.zeros(units.size, bool)]
     both = np.zeros(units.size, bool)
     for task in shape.tasks:
@@ -224,7 +226,9 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
                 of_model[line, ~shared] = 0.0
     common = np.flatnonzero(both)
     calls = ResamplingUnits(units.calls[common], len(common))
-    matrices = [CallMatrix(calls, place, of_model[:, common]) for of_model in sums]
+    if len(common) < units.size:
+        sums = [of_model[:, common] for of_model in sums]
+    matrices = [CallMatrix(calls, place, of_model) for of_model in sums]
     return PairedCalls(
         shape,
         matrices[0],
@@ -234,6 +238,14 @@ def pair_models(first: Contributions, second: Contributions, shape: ModelShape) 
         int((answered[1] & ~both).sum()),
         labelled_pair((first, second), matrices, shape),
     )
+
+
+def _lines_at(matrix: CallMatrix, places: Sequence[ColumnKey]) -> Floats:
+    """These lines of a matrix; the matrix itself, not a copy, if they are all of it in order."""
+    if list(matrix.place) == list(places):
+        return matrix.sums
+    lines: Floats = matrix.sums[[matrix.place[name] for name in places]]
+    return lines
 
 
 def row_differences(
@@ -331,8 +343,8 @@ def _sign_flip_p(
     pair: PairedCalls, lines: Mapping[ScoreKey, Sequence[int]]
 ) -> Mapping[ScoreKey, float | None]:
     return sign_flip_p(
-        round_to_grid(pair.first.sums),
-        round_to_grid(pair.second.sums),
+        pair.first.sums,
+        pair.second.sums,
         lambda sums: scores(pair.shape, pair.first.place, sums),
         lines,
         SEED,
@@ -349,7 +361,8 @@ def _row_difference(
     first, second = models
     gap, calls = subtract(first, second), _calls_behind(pair, key)
     bounds = difference_interval(gap, calls, name.unit)
-    is_discordant = discordant_calls(_differences(pair, _sum_indices(key, pair)))
+    gaps = (pair.second.sums[at] - pair.first.sums[at] for at in _sum_indices(key, pair))
+    is_discordant = discordant_calls(gaps, pair.calls)
     spread = spread_of(gap.jackknife, calls)
     excludes = bounds is not None and (bounds.low > 0 or bounds.high < 0)
     sides = _discordant_counts(pair, key)
@@ -391,11 +404,6 @@ def _calls_behind(pair: PairedCalls, key: ScoreKey) -> int:
         lines = [(task, "", "cases") for task in pair.shape.zeroed]
     counts = [int((sums[place[line]] > 0).sum()) for line in lines if line in place]
     return min(counts, default=pair.calls)
-
-
-def _differences(pair: PairedCalls, lines: Sequence[int]) -> Floats:
-    gaps: Floats = pair.second.sums[list(lines)] - pair.first.sums[list(lines)]
-    return gaps
 
 
 def _discordant_counts(pair: PairedCalls, key: ScoreKey) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from operator import sub
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -148,7 +149,8 @@ def _plan_pair(
     question = f"distinguish {_join_names(names)} if they differ by {gap:.3f}, as in the pilot"
     observed = PlanLine("observed_difference", question, "final", names, gap, calls)
     shown, may_be_equal = _shown_by(first.card, names, gap, spread)
-    differing = int(discordant_calls(pair.second.sums - pair.first.sums).sum())
+    gaps = map(sub, pair.second.sums, pair.first.sums)
+    differing = int(discordant_calls(gaps, pair.calls).sum())
     for one in (line, observed):
         why = ""
         if 0 < differing < LEAST_PAIRS:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.prompt_template import STEP_VARIABLES, PromptTemplate, parse_template
+from callscore.core.prompt_template import PromptTemplate, parse_template
 from callscore.core.run import ModelSpec
 from callscore.core.task import SCENARIO
 from callscore.store.strict_yaml import Document
@@ -70,9 +70,7 @@ def _template(document: Document, part: str, task: str, name: str) -> PromptTemp
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise document.error(place, f"{name!r} cannot be read: {error}") from None
-    variables = STEP_VARIABLES
-    if task != SCENARIO:
-        variables = registry.Catalog().tasks()[task].prompt_variables
+    variables = registry.Catalog().tasks()[task].prompt_variables
     try:
         return parse_template(text, str(path), variables)
     except ConfigError as error:

@@ -66,7 +66,7 @@ class BatchJob(msgspec.Struct, frozen=True):
     submitted_at: float = 0.0
     file_id: str = ""
     remote_id: str = ""
-    results: Sequence[str] = ()
+    results: tuple[str, ...] = ()
     """The vendor's ids of the files with the results."""
     ending: Ending | None = None
     why: str = ""
@@ -83,7 +83,7 @@ class BatchStatus(msgspec.Struct, frozen=True):
     ending: Ending | None
     """None if it is still at work."""
     why: str = ""
-    results: Sequence[str] = ()
+    results: tuple[str, ...] = ()
     done: int = 0
     """Requests that it has finished with."""
 

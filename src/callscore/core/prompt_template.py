@@ -27,8 +27,6 @@ VARIABLES: Mapping[str, bool] = {
     "instructions": False,
 }
 """The variables of every task, and whether each of them contains the call."""
-STEP_VARIABLES: Mapping[str, bool] = {"instructions": False}
-"""The variables of a step of a scenario, which is sent as the conversation before it."""
 _VARIABLE = lazy_regex(r"\{\{\s*([^{}]*?)\s*\}\}")
 
 

@@ -16,7 +16,6 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import IntervalMethod
-from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.run import Survey
 from callscore.core.scorecard import CaseResult, TaskScore
 
@@ -398,14 +397,6 @@ class ScenarioSuite(Protocol):
 
     def read_result(self, document: Json) -> tuple[str, ScenarioScore]:
         """The model of a result file, and its scenarios again; raises DataError."""
-        ...
-
-    def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
-        """How `simulated` makes the expected outcome of a step worse."""
-        ...
-
-    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
-        """How `baseline` answers the prompt of a step."""
         ...
 
     def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:

@@ -12,7 +12,7 @@ from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.signature import SCENARIOS, VERSION, parts_of
 from callscore.core.spec import ScoreSettings, Spec, holds
 from callscore.core.suite import Suite
-from callscore.core.task import SCENARIO, Floor
+from callscore.core.task import Floor
 from callscore.core.verdict_rules import NOT_CITED
 from callscore.core.version import __version__
 from callscore.evaluate.calibration_marks import mark_judged, with_audit, with_label_notes
@@ -357,7 +357,7 @@ def _task_notes(
     tasks = catalog.tasks()
     for name in spec.tasks:
         tallies = {model: of[name] for model, of in result.tallies.items() if name in of}
-        if tallies and name != SCENARIO:  # the steps of a scenario have no task object
+        if tallies:
             yield from tasks[name].notes(models, tallies)
 
 

@@ -5,6 +5,10 @@ the call with its reference and config (the same for every model), the output, t
 instruction once more. Ids, nonces, canaries and the order of the items are drawn from a seed and a
 hash of the content: the same request gives the same bytes. Questions about the case alone have
 their own contract.
+
+Every question is in a request once, with a filled example, and ids, verdicts and sources are enums
+of the schema: of 1,527 verdicts of a middling model 1,428 could be used; when each item repeated
+its question, 166 (`python -m bench middling_judge`).
 """
 
 from __future__ import annotations

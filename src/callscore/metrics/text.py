@@ -15,6 +15,8 @@ from typing import Final, Literal
 _INVISIBLE: Final = "\ufeff\u200b\u00ad"
 _INVISIBLE_AND_JOINERS: Final = _INVISIBLE + "\u200c\u200d"
 _EDGE_OF_ASCII: Final = " !\"#%&'()*,-./:;?@[\\]_{}"
+# Kinds of apostrophes and digits and the nukta are ignored since they made right entities wrong,
+# and three of those blocked a call (C-18).
 _APOSTROPHES: Final = (
     "\u2018\u2019\u02bc\uff07\u0060\u00b4"
     "\u1fef\u1ffd\uff40"  # forms of the grave and the acute accent

@@ -128,7 +128,7 @@ class AnthropicBatch:
         if found.get("processing_status") != "ended":
             return BatchStatus(None, done=done)
         # the URL in the answer is not used: the key goes to no other host
-        return BatchStatus("completed", results=[job.remote_id], done=done)
+        return BatchStatus("completed", results=(job.remote_id,), done=done)
 
     async def download(self, job: BatchJob, target: BinaryIO) -> AttemptFailed | None:
         """All results."""

@@ -114,7 +114,7 @@ class GeminiBatch:
             ending = "failed" if said else "partial"
         places = (found.get("response"), metadata.get("output"), metadata.get("dest"))
         files = [checked_id(place, "responsesFile") for place in places if isinstance(place, dict)]
-        results = [name for name in files if isinstance(name, str)][:1]
+        results = tuple(name for name in files if isinstance(name, str))[:1]
         why = "" if ending == "completed" else words(state.lower(), said)
         return BatchStatus(ending, why, results, _done(metadata))
 

@@ -106,7 +106,7 @@ class OpenAIBatch:
         return BatchStatus(
             _ENDINGS.get(status),
             "" if status == "completed" else words(status, *_errors(found)),
-            [name for name in files if isinstance(name, str)],
+            tuple(name for name in files if isinstance(name, str)),
             sum(done),
         )
 

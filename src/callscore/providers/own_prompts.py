@@ -7,7 +7,7 @@ from typing import Any
 
 from callscore.core.batch import BatchApi, BatchLine, batch_provider
 from callscore.core.case import Case, Prompt
-from callscore.core.prompt_template import PromptTemplate, case_values
+from callscore.core.prompt_template import PromptTemplate
 from callscore.core.provider import (
     AttemptFailed,
     CaseProvider,
@@ -15,7 +15,7 @@ from callscore.core.provider import (
     ProviderRequest,
     ProviderResponse,
 )
-from callscore.core.task import SCENARIO, Task
+from callscore.core.task import Task
 
 
 class PromptedProvider:
@@ -40,15 +40,11 @@ class PromptedProvider:
         """The request for a case, in the words of its task's template."""
         template = self._templates.get(case.task)
         if template is not None:
-            prompt = template.apply(prompt, self._values(case, prompt))
+            values = self._tasks[case.task].prompt_values(case, prompt)
+            prompt = template.apply(prompt, values)
         if isinstance(self._provider, CaseProvider):
             return self._provider.request_for(case, prompt, repeat)
         return self._provider.request(prompt, repeat)
-
-    def _values(self, case: Case, prompt: Prompt) -> Mapping[str, str]:
-        if case.task == SCENARIO:  # the steps of a scenario have no task object
-            return case_values(case, prompt)
-        return self._tasks[case.task].prompt_values(case, prompt)
 
     async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once."""

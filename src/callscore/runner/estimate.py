@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.run import JudgeSpec, ModelSpec
 from callscore.core.suite import no_data_names
-from callscore.core.task import SCENARIO, BenchmarkLayer, ItemCount, Task
+from callscore.core.task import BenchmarkLayer, ItemCount, Task
 from callscore.core.verdict_rules import DOCUMENT
 from callscore.judges.judge_prompt import MOST_ITEMS
 from callscore.runner.cases import CasePrompt, request_of
@@ -173,7 +173,7 @@ def _expected_tokens(asked: CasePrompt) -> int:
 def most_items(case: Case, *, benchmarks: bool) -> ItemCount:
     """The most items that a judge can be asked about, for any reply."""
     task, layer = _task_and_layer(case.task)
-    found = task.count_items(case) if task is not None else _scenario_items(case)
+    found = task.count_items(case) if task is not None else ItemCount(0, 0)
     if layer is None or not benchmarks:
         return found
     added = layer.count_items(case)
@@ -186,26 +186,8 @@ def _task_and_layer(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | 
     suite = suite_of(name)
     if suite is None:
         return None, None
-    settings = suite.settings({})
-    task = suite.task(name, settings, no_data_names) if name != SCENARIO else None
-    return task, task.benchmarks() if task is not None else None
-
-
-def _scenario_items(case: Case) -> ItemCount:
-    """The values of the expected calls: a judge may have to compare each."""
-    expected = case.expected_outcome
-    if "calls" not in expected and "actions" not in expected:
-        return ItemCount(0, 0)
-    return ItemCount(0, sum(1 for _ in leaf_values(expected)))
-
-
-def leaf_values(value: Any) -> Iterator[Any]:
-    """Every value in an outcome that is neither list nor object."""
-    if isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from leaf_values(inner)
-    else:
-        yield value
+    task = suite.task(name, suite.settings({}), no_data_names)
+    return task, task.benchmarks()
 
 
 def _metrics_of(case: Case, *, benchmarks: bool) -> int:

@@ -1,4 +1,8 @@
-"""Floors: what a trivial answer would score, and which models are no better (C-135)."""
+"""Floors: what a trivial answer would score, and which models are no better (C-135).
+
+The usual mark of a question is that of the other calls, and gates remove no strategy, so that a
+floor does not jump as calls are added.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Models that are not distinguishable share a rank band.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from callscore.stats.claims import FinalValues, difference_limits
@@ -30,6 +30,7 @@ from callscore.stats.resampling import (
     bca_interval,
     leave_one_out,
     make_replicates,
+    round_to_grid,
 )
 
 if TYPE_CHECKING:
@@ -153,12 +154,14 @@ Score = Callable[["Floats"], Mapping[Key, "Floats"]]
 """Computes scores, NaN if undefined, from sums with one column per weighting of calls."""
 
 
-def discordant_calls(gap: Floats) -> npt.NDArray[np.bool_]:
-    """Whether the two models differ, by call, from second − first"""
+def discordant_calls(gaps: Iterable[Floats], calls: int) -> npt.NDArray[np.bool_]:
+    """Whether the two models differ, by call, from the lines of second − first"""
     import numpy as np
 
-    result: npt.NDArray[np.bool_] = np.any(np.abs(gap) > EPSILON, axis=0)
-    return result
+    found = np.zeros(calls, bool)
+    for gap in gaps:  # a line at a time: all of them may be large
+        found |= np.abs(gap) > EPSILON
+    return found
 
 
 def sign_flip_p(
@@ -174,19 +177,19 @@ def sign_flip_p(
     14 calls are discordant in these sums; otherwise p is (1 + hits) / (1 + flips) over 10,000
     random flips. None if the score is undefined.
     """
-    total, gap = first.sum(axis=1) + second.sum(axis=1), second - first
+    total, gap = _add_and_subtract(first, second)
     observed = {key: abs(float(d[0])) for key, d in _differences(score, total, gap.sum(1)).items()}
     exact: dict[bytes, list[Key]] = {}
     sampled: list[Key] = []
     for key, indices in lines.items():
-        is_discordant = discordant_calls(gap[list(indices)])
+        is_discordant = discordant_calls((gap[at] for at in indices), gap.shape[1])
         if is_discordant.sum() <= MAX_EXACT:
             exact.setdefault(is_discordant.tobytes(), []).append(key)
         else:
             sampled.append(key)
     result: dict[Key, float | None] = {}
     for keys in exact.values():
-        flipped = gap[:, discordant_calls(gap[list(lines[keys[0]])])]
+        flipped = gap[:, discordant_calls((gap[at] for at in lines[keys[0]]), gap.shape[1])]
         fixed = gap.sum(axis=1) - flipped.sum(axis=1)
         differences = _differences(
             score, total, fixed[:, None] + flipped @ _all_signs(flipped.shape[1])
@@ -194,6 +197,18 @@ def sign_flip_p(
         result |= {key: _p_value(differences[key], observed[key], EPSILON, 0) for key in keys}
     result |= _sampled_p(gap, total, score, {key: observed[key] for key in sampled}, seed)
     return {key: result[key] for key in lines}
+
+
+def _add_and_subtract(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Σ (first + second) by line, and second − first, on a grid where sums are exact"""
+    import numpy as np
+
+    total, gap = np.zeros(len(first)), np.empty_like(second)
+    for at in range(len(first)):  # a line at a time: both matrices may be large
+        one, other = round_to_grid(first[at : at + 1]), round_to_grid(second[at : at + 1])
+        total[at] = one.sum() + other.sum()
+        np.subtract(other[0], one[0], out=gap[at])
+    return total, gap
 
 
 def _differences(score: Score[Key], total: Floats, gap: Floats) -> dict[Key, Floats]:
@@ -229,8 +244,9 @@ def _sampled_p(
     if not observed:
         return {}
     random = np.random.default_rng(seed)
-    lines = np.flatnonzero(np.any(np.abs(gap) > EPSILON, axis=1))
-    flipped = gap[:, discordant_calls(gap)][lines].astype(np.float32)
+    lines = np.flatnonzero([bool((np.abs(line) > EPSILON).any()) for line in gap])
+    is_discordant = discordant_calls(gap, gap.shape[1])
+    flipped = np.array([gap[at][is_discordant] for at in lines], np.float32)
     differences: dict[Key, list[Floats]] = {key: [] for key in observed}
     step = max(1, BATCH_CELLS // flipped.shape[1])
     for begin in range(0, FLIPS, step):

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_UNITS = 2_000
 """With more calls, random groups of calls are resampled: they are as exchangeable as calls, and the
 matrix product stays small."""
+WHOLE_TASK, PER_COLUMN = 5, 4
+"""The lines of a matrix for a task, and the most for each of its metrics."""
 ALL_CALLS = 1 << 40
 """More than any number of calls: every call is a unit."""
 
@@ -99,13 +101,24 @@ def call_matrix(
     """
     import numpy as np
 
-    places: list[ColumnKey] = []
-    lines: list[Floats] = []
-    for place, line in _lines(contributions, shape, units, shared):
-        places.append(place)
-        lines.append(line)
-    sums = np.array(lines) if lines else np.zeros((0, units.size))
-    return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
+    place: dict[ColumnKey, int] = {}
+    # Lines that are not needed are never written, so they take no memory.
+    sums = np.empty((_most_lines(contributions, shape), units.size))
+    for at, (name, line) in enumerate(_lines(contributions, shape, units, shared)):
+        place[name] = at
+        sums[at] = line
+    return CallMatrix(units, place, sums[: len(place)])
+
+
+def _most_lines(contributions: Contributions, shape: ModelShape) -> int:
+    """As many lines as a matrix can have."""
+    of_tasks = [
+        (WHOLE_TASK + PER_COLUMN * (len(of_task.rows) + len(shape.criteria)))
+        * (1 + len(contributions[task].strata))
+        for task, of_task in shape.tasks.items()
+        if task in contributions
+    ]
+    return sum(of_tasks)
 
 
 def group_calls(matrix: CallMatrix) -> CallMatrix:

@@ -27,7 +27,8 @@ EPSILON = 1e-9
 MIN_BLOCKS_FOR_ESTIMATES = 30
 """Blocks to read before anything is extrapolated."""
 FINISHING_ROUNDS = 5
-"""Rounds that are sent at once when one model is left."""
+"""Rounds that are sent at once when one model is left. It is finished before it is named: of
+winners with one broken answer in 200, the full run disqualified 39 % (STATS §4.7)."""
 
 EliminationReason = Literal["worse", "bound", "call_gate", "rate_gate", "withdrawn"]
 StopReason = Literal["one left", "none left", "within margin", "futile", "data spent"]

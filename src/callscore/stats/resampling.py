@@ -86,10 +86,14 @@ def round_to_grid(sums: Floats) -> Floats:
 
     if not sums.size:
         return sums
-    largest = np.abs(sums).max(axis=1, keepdims=True) * sums.shape[1]
-    exponent = np.frexp(largest)[1]
-    grid = np.ldexp(1.0, exponent - 52)
-    return np.where(largest > 0, np.round(sums / grid) * grid, 0.0)
+    found = np.zeros_like(sums)
+    for line, rounded in zip(sums, found, strict=True):  # one at a time: a matrix may be large
+        largest = np.abs(line).max() * len(line)
+        if largest > 0:
+            grid = np.ldexp(1.0, np.frexp(largest)[1] - 52)
+            np.round(line / grid, out=rounded)
+            rounded *= grid
+    return found
 
 
 def multiply_exactly(sums: Floats, weights: Floats) -> Floats:
@@ -245,7 +249,10 @@ def _bca_levels(replicates: Replicates, values: Floats, z: float) -> tuple[float
 
 @cache
 def expanded_z(calls: int, level: float = LEVEL) -> float:
-    """√(n / (n − 1)) · t quantile with n − 1 degrees of freedom        Hesterberg 2015"""
+    """√(n / (n − 1)) · t quantile with n − 1 degrees of freedom        Hesterberg 2015
+
+    Few calls widen the limits as Student's t does; without it they would cover too little.
+    """
     if calls < 2:
         return NORMAL.inv_cdf((1 + level) / 2)
     freedom = calls - 1

@@ -27,6 +27,11 @@ _JOBS = (
     " AND (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR model = ?2) ORDER BY id"
 )
 _HOLDER = "SELECT job FROM batch_jobs JOIN batch_items USING (token) WHERE key = ?"
+RELEASE_FINISHED = (
+    "DELETE FROM batch_items WHERE token NOT IN"
+    " (SELECT token FROM batch_jobs WHERE state NOT IN ('collected', 'deleted'))"
+)
+"""Releases keys that no unfinished job holds: rows of a salvaged journal may be old."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(BatchJob).decode

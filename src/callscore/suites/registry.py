@@ -125,8 +125,6 @@ def _default_task(name: str) -> Task[Any, Any] | None:
 @cache
 def noise_of(task: str) -> Degrade:
     """How `simulated` degrades the replies of a task; raises NoNoise if it cannot."""
-    if task == SCENARIO:
-        return scenario_suite().degrade
     found = _default_task(task)
     if found is None or not has_hook(found, "degrade"):
         from callscore.core.noise import NoNoise
@@ -138,8 +136,6 @@ def noise_of(task: str) -> Degrade:
 @cache
 def rules_of(task: str) -> Rules:
     """How `baseline` answers the prompts of a task; raises NoRules if it cannot."""
-    if task == SCENARIO:
-        return scenario_suite().answer_by_rules
     found = _default_task(task)
     if found is None or not has_hook(found, "answer_by_rules"):
         from callscore.core.noise import NoRules

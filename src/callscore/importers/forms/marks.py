@@ -1,4 +1,9 @@
-"""Reads the marks of people from tables: one row per call, or one row per question (C-139)."""
+"""Reads the marks of people from tables: one row per call, or one row per question (C-139).
+
+Nothing is guessed from a heading that is nearly a question, and an empty cell is never N/A: a
+renamed column of a critical question once made all its marks N/A, and a model that passes every
+call was recommended.
+"""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ LEAST_COVERAGE = 0.1
 """A claim with a smaller share of known words is about something else; a paraphrase has more."""
 FEWEST_WORDS = 4
 """With fewer content words, their share is not used."""
-# Shares of words in common. docs/judge-offline.md says what the rules are worth, measured on calls
-# on which none of them was shaped.
+# Shares of words in common. docs/judge-offline.md says what the rules are worth, and on which calls
+# they were tuned.
 HALF = 0.5
 MOSTLY = 0.6
 NEARLY_ALL = 0.75

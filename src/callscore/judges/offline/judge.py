@@ -3,6 +3,9 @@
 Every verdict is approximate (C-125): an estimate neither triggers nor clears a blocker, and no row
 that uses one has a rating. A rule that cannot decide abstains; names are left to the measures in
 code (C-72); outcomes that are not found make a translation approximate.
+
+It detects hardly any errors of models (AUROC 0.51 to 0.63, docs/judge-offline.md): this is why
+nothing is rated by it.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class FormQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     weight: float | None = None
     na_allowed: bool = False
     is_critical: bool = False
-    """Counted in the separate critical score (Genesys)."""
+    """Named as critical in reports; Genesys also has a score of such questions alone."""
     is_fatal: bool = False
     """Losing points here fails the whole form (Genesys kill question)."""
     instructions: str = ""

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.errors import StoreError, UsageError
+from callscore.store.batch_jobs import RELEASE_FINISHED
 from callscore.store.connection import (
     BUSY_S,
     UnreadableRow,
@@ -46,6 +47,9 @@ _HOLDER = len(_RUNS) - 1
 _ITEMS: Shape = (_ID, int, str, str, int, str, bytes, (str, _NOTHING), int)
 _PAID_BY: Shape = (int, bytes)
 """The index of judge replies by run. The table itself looks like the index of replies."""
+_JOBS: Shape = (_ID, str, int, str, str, bytes)
+_JOB_ITEMS: Shape = (bytes, str, str, int, str, (int, float))
+"""Jobs at batch APIs and the requests that they have in flight."""
 _ANSWER = (
     "INSERT OR REPLACE INTO answers (id, key, reply, cost_usd, attempts, checksum)"
     " VALUES (?, ?, ?, ?, ?, ?)"
@@ -60,12 +64,22 @@ _ITEM = (
     "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_JOB = (
+    "INSERT OR REPLACE INTO batch_jobs (id, token, run_id, model, state, job)"
+    " VALUES (?, ?, ?, ?, ?, ?)"
+)
+_JOB_ITEM = (
+    "INSERT OR REPLACE INTO batch_items (key, token, case_id, run, task, most_usd)"
+    " VALUES (?, ?, ?, ?, ?, ?)"
+)
 _JUDGED = "INSERT OR REPLACE INTO judge_answers (run_id, key) VALUES (?, ?)"
 _ORPHANS = (
     "DELETE FROM items WHERE run_id NOT IN (SELECT id FROM runs)"
     " OR error IS NULL AND key NOT IN (SELECT key FROM answers)",
     "DELETE FROM judge_answers WHERE run_id NOT IN (SELECT id FROM runs)"
     " OR key NOT IN (SELECT key FROM answers)",
+    "DELETE FROM batch_jobs WHERE run_id NOT IN (SELECT id FROM runs)",
+    RELEASE_FINISHED,
 )
 
 
@@ -132,6 +146,10 @@ def _take(connection: sqlite3.Connection, row: SqliteRow) -> None:
         connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
     elif _fits(values, _RUNS):
         connection.execute(_RUN, (rowid, *values[1:_HOLDER], *_later_columns(values)))
+    elif _fits(values, _JOBS):
+        connection.execute(_JOB, (rowid, *values[1 : len(_JOBS)]))
+    elif _fits(values, _JOB_ITEMS):
+        connection.execute(_JOB_ITEM, values[: len(_JOB_ITEMS)])
 
 
 def _later_columns(values: Sequence[Value]) -> list[Value]:

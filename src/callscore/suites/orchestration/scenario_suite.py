@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from callscore.core.case import Failed, Prompt, Reply
+from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError
-from callscore.core.noise import FakeReply, JsonOutcome, Noise
 from callscore.core.scenarios import (
     GivenVerdict,
     Json,
@@ -83,18 +82,6 @@ class OrchestrationScenarios:
         from callscore.suites.orchestration.result_reader import read_result
 
         return read_result(document)
-
-    def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
-        """The reply of a weaker model to one step."""
-        from callscore.suites.orchestration.noise import degrade_step
-
-        return degrade_step(outcome, noise)
-
-    def answer_by_rules(self, prompt: Prompt) -> FakeReply:
-        """One call of the tool that fits best, or a plan with one step."""
-        from callscore.suites.orchestration.rules import answer_step
-
-        return answer_step(prompt)
 
     def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:
         """The replies in a file of recorded outputs, by run and step; raises DataError."""

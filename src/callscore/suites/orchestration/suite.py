@@ -8,6 +8,7 @@ from pathlib import Path
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.spec_suite import SpecSuite
 from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
+from callscore.suites.orchestration.step_task import StepTask
 
 _VALUES = frozenset(VERDICT_WORDS)
 _FROM_VALUES = ("arguments_value_f1", "exact_calls", "case_score")
@@ -19,7 +20,7 @@ class OrchestrationSuite(SpecSuite):
     name = "orchestration"
     title = "Orchestration"
     spec_file = Path(__file__).with_name("spec.toml")
-    task_types = (OrchestrationTask,)
+    task_types = (OrchestrationTask, StepTask)
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:

@@ -133,11 +133,12 @@ class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
         tools = _tools(msgspec.json.decode(offered))
         return answer_case(prompt.messages[1:], list(tools.values()))
 
-    def degrade(self, outcome: JsonOutcome, noise: Noise) -> None:
+    def degrade(self, outcome: JsonOutcome, noise: Noise) -> FakeReply | None:
         """Calls, actions or graphs with changed, missing and invented parts."""
         from callscore.suites.orchestration.noise import degrade_case
 
         degrade_case(outcome, noise)
+        return None
 
     def ask(self, reference: SingleTurnReference, output: SingleTurnOutput) -> Sequence[Question]:
         """Argument values that only a judge can compare."""
