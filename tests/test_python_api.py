@@ -300,6 +300,18 @@ class TestPublicNames:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.stdout.split() == ["False", "False", "True", "True"]
 
+    def test_scoring_without_a_judge_needs_no_event_loop(self, tmp_path: Path) -> None:
+        (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
+        (tmp_path / "outputs.jsonl").write_text("".join(json.dumps(o) + "\n" for o in OUTPUTS))
+        code = (
+            "import callscore, sys\n"
+            "callscore.score('cases.jsonl', 'outputs.jsonl', intervals=False)\n"
+            "print({'asyncio', 'ssl', 'numpy', 'callscore.judges.llm'} & {*sys.modules})\n"
+        )
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert done.stdout.split("\n")[-2] == "set()", done.stderr
+
     def test_a_name_is_looked_up_once(self) -> None:
         for module in (callscore, callscore.extension):
             names = {name: getattr(module, name) for name in module.__all__}

@@ -136,5 +136,5 @@ def callscore_card(pytestconfig: pytest.Config) -> Scorecard:
         pytest.skip(f"needs {OPTION} EVAL.yaml")
     card = _gated_run(pytestconfig, paths[0]).card
     if card is None:
-        pytest.skip(f"{paths[0]}: contains only scenarios")
+        pytest.skip(f"{paths[0]}: the run was interrupted and has no scorecard")
     return card

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -313,3 +314,29 @@ def test_a_model_without_a_batch_api_is_refused(
             eval_.run(preflight=False)
         assert said in str(caught.value)
         assert not eval_.vendor.sent
+
+
+@pytest.mark.parametrize(("queued", "sizes"), [(2, [5, 2, 2, 1]), (0, [5, 2, 1])])
+def test_a_job_with_too_many_tokens_is_followed_by_smaller_ones(
+    tmp_path: Path, queued: int, sizes: list[int]
+) -> None:
+    """Tokens are counted as requests here."""
+    vendor = OpenAIVendor()
+    errors = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit"}]}
+
+    def before(op: str) -> None:
+        for job in vendor.jobs.values():
+            if op == "poll" and job.state == "running" and len(job.lines) > queued:
+                job.state, job.created["errors"] = "failed", errors
+                for line in job.lines:  # not run after all
+                    vendor.sent.subtract([json.dumps(line["body"], sort_keys=True)])
+
+    vendor.before = before
+    with timing(), evaluating(tmp_path, vendor, cases=5) as eval_:
+        ran, _ = eval_.run(preflight=False)
+        model = ran.summary.models["m"]
+        assert (model.answered, model.failed) == ((5, 0) if queued else (0, 5))
+        found = [len(job.lines) for job in vendor.jobs.values()]
+        assert found[: len(sizes)] == sizes
+        assert set(vendor.sent.values()) == {int(bool(queued))}
+        assert eval_.record().uncertain_usd == 0

@@ -41,7 +41,20 @@ PAYLOADS = (
     "x" * 100_000,
 )
 KEPT = frozenset(
-    {"status", "kind", "task", "cost_status", "option", "unit", "rating", "provider", "style", "of"}
+    {
+        "status",
+        "kind",
+        "task",
+        "cost_status",
+        "option",
+        "unit",
+        "rating",
+        "provider",
+        "style",
+        "of",
+        "mode",
+        "then",
+    }
 )
 """Keys whose values are words of ours: no text from outside gets there."""
 HOSTILE_PARTS = (

@@ -2,7 +2,7 @@
 marked `# error:`. It is checked against the installed package, never run.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,7 @@ from callscore.extension import (
     ReportFormat,
     ReportOptions,
     ReportSource,
+    ScenarioReader,
     ScoreSettings,
     Severity,
     Similarity,
@@ -241,6 +242,7 @@ class MySuite(SpecSuite):
     spec_file = Path("spec.toml")
     task_types = (MyTask,)
     settings_type = MySettings
+    scenario_files = "*.txt"
 
     def task(self, name: str, settings: ScoreSettings, names: DataNames = tuple) -> Task[Any, Any]:
         return super().task(name, settings, names)
@@ -248,6 +250,9 @@ class MySuite(SpecSuite):
     def names_in(self, line: bytes) -> Sequence[str]:
         spec: Spec = self.spec
         return spec.tasks
+
+    def read_scenario(self, name: str, text: str) -> Iterable[Mapping[str, Any]]:
+        return [{"id": f"{name}#{number}"} for number, _ in enumerate(text.splitlines())]
 
 
 class MyRichTask(MyTask):
@@ -305,8 +310,10 @@ def protocols() -> None:
     metric: Metric = MyMetric()
     suite: Suite = MySuite()
     names: NamesSource = MySuite()
+    scenarios: ScenarioReader = MySuite()
     alone: Task[str, str] = MyStandaloneTask()
     assert provider and judge and embedder and task and metric and suite and names and alone
+    assert scenarios
     version: str = callscore.__version__
     assert version
 

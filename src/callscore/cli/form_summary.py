@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.store.files import open_lines
 
 if TYPE_CHECKING:
     from callscore.config.score import ScoreConfig
@@ -69,6 +68,8 @@ class FormSummary:
 
 def _has_form(source: Source) -> bool:
     """Whether a case file begins like one of `callscore import --form`."""
+    from callscore.store.files import open_lines  # `--help` reads no file
+
     try:
         with open_lines(source) as file:
             begin = file.read(FIRST_BYTES).replace(b" ", b"")

@@ -96,6 +96,36 @@ workers_option = click.option(
 )
 
 
+def engine_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the choice of what computes; the command gets the address of a cluster, or None."""
+
+    @click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="What computes: this machine, or the nodes of a Ray cluster.",
+    )
+    @click.option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="The head of the Ray cluster; by default RAY_ADDRESS.",
+    )
+    @wraps(command)
+    def call(*, engine: str, ray_address: str | None, **others: Any) -> None:
+        cluster = None
+        if engine == "ray":
+            from callscore.processes.ray_cluster import check_token, cluster_address
+
+            cluster = cluster_address(ray_address)
+            check_token()
+        elif ray_address is not None:
+            raise click.UsageError("--ray-address: expected --engine ray with it")
+        command(cluster=cluster, **others)
+
+    return call
+
+
 def parse_pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
     """`name=value` entries, several of them separated by commas, as a mapping."""
     found: dict[str, str] = {}

@@ -15,6 +15,7 @@ from callscore.cli.options import (
     STORE,
     VariadicCommand,
     decide_option,
+    engine_options,
     output_options,
     parse_numbers,
     parse_pairs,
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
 )
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @workers_option
+@engine_options
 @redact_options
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
@@ -113,6 +115,7 @@ def score(
     all_rows: bool,
     no_intervals: bool,
     workers: int | None,
+    cluster: str | None,
     redact: bool,
     names: Path | None,
     require_complete: bool,
@@ -134,6 +137,7 @@ def score(
     from callscore.cli import output
     from callscore.cli.console import ignore_broken_pipe
     from callscore.config.score import DEFAULT_STORE, ScoreConfig, read_decide
+    from callscore.evaluate.block_scoring import Workers
 
     config = ScoreConfig(
         cases=cases,
@@ -155,7 +159,9 @@ def score(
     )
     config = read_other_files(config)
     form = FormSummary(config)
-    card = _score(config, targets, redaction_choice(redact, names), form, workers)
+    card = _score(
+        config, targets, redaction_choice(redact, names), form, Workers(workers, cluster=cluster)
+    )
     with ignore_broken_pipe():
         title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, form, all_rows=all_rows)
@@ -192,16 +198,15 @@ def _score(
     targets: OutputPaths,
     redact: RedactOptions | None,
     form: FormSummary,
-    workers: int | None,
+    workers: Workers,
 ) -> Scorecard:
     """Score, with a line that shows the progress."""
     from callscore.cli.progress import ProgressLine
-    from callscore.evaluate.block_scoring import Workers
 
     progress = ProgressLine("scoring")
     try:
         with _read_cases(config, redact) as read:
-            return _score_files(read, targets, progress, form, Workers(workers))
+            return _score_files(read, targets, progress, form, workers)
     finally:
         progress.close()
 

@@ -33,9 +33,9 @@ ended        the vendor has finished with it, whatever the result
 collected    its replies are stored and its keys are released
 deleted      its files are deleted at the vendor
 """
-Ending = Literal["completed", "failed", "partial"]
-"""How a vendor ended a job: it tried all requests; it refused the job; it stopped before the end
-(cancelled or expired)."""
+Ending = Literal["completed", "failed", "oversized", "partial"]
+"""How a vendor ended a job: it tried all requests; it refused the job; it refused it because too
+many tokens would be queued; it stopped before the end (cancelled or expired)."""
 
 
 class BatchItem(msgspec.Struct, frozen=True):

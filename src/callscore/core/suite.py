@@ -1,7 +1,7 @@
 """The protocol of a suite: a family of tasks that are scored and reported together.
 
-`scorecard.suite.SpecSuite` implements it from a `spec.toml` and a list of tasks. What belongs to
-one task (floors, benchmarks, labelling, records, notes) is a hook of `core.task.Task`.
+`scorecard.spec_suite.SpecSuite` implements it from a `spec.toml` and a list of tasks. What belongs
+to one task (floors, benchmarks, labelling, records, notes) is a hook of `core.task.Task`.
 `suites.registry` finds suites by name and by task.
 """
 

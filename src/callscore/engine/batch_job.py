@@ -98,6 +98,10 @@ class JobOwner(Protocol):
         """A request was never sent: it goes into another job."""
         ...
 
+    def shrink_jobs(self, requests: int) -> bool:
+        """A job of this many requests was too large; False if no smaller one is possible."""
+        ...
+
     async def leave_over(self, item: BatchItem, why: str) -> None:
         """A request was sent and has no final answer."""
         ...
@@ -342,8 +346,11 @@ class OpenJob:
                 await self._owner.settle(item, Failed("model", why))
             else:
                 await self._owner.leave_over(item, f"batch: {why}")
+        is_smaller = job.ending == "oversized" and self._owner.shrink_jobs(job.requests)
         for item in missing:
-            if job.ending == "failed" and not job.results:
+            if is_smaller:
+                await self._owner.ask_again(item)
+            elif job.ending in ("failed", "oversized") and not job.results:
                 why = f"the batch was refused: {job.why}"
                 await self._owner.settle(item, Failed("model", why))
             else:

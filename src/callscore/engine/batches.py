@@ -157,6 +157,8 @@ class ModelBatches:
         """By key of a request that is pending or in a job, further work that it answers."""
         self._sendings: Counter[bytes] = Counter()
         self._to_send_live: list[BatchItem] = []
+        self._most: int | None = None
+        """The most requests of a job, and one job at a time, if the vendor queues few tokens."""
         self._all_read = asyncio.Event()
         """Set when all work was read: before, a request of an earlier session may lack its body."""
         self.ending = False
@@ -361,18 +363,35 @@ class ModelBatches:
 
     async def _submit_rest(self) -> None:
         """Submit what goes into another job, as far as the budget covers it."""
-        if self._budget.fits(self._pending_usd):
+        if self._budget.fits(self._pending_usd) and self._queue.stop_reason is None:
             await self._submit_pending()
             return
-        items, self._pending, self._pending_bytes, self._pending_usd = self._pending, [], 0, 0.0
+        items, self._pending = self._pending, []
+        self._count_pending()
         for item in items:
-            if await self._is_affordable(item.most_usd):
+            if self._queue.stop_reason is not None:
+                await self.settle(item, stop_failure(self._queue))
+            elif await self._is_affordable(item.most_usd):
                 await self._put(item)
         await self._submit_pending()
 
+    def _take_pending(self) -> list[BatchItem]:
+        """The requests of the next job; none if another job must end first."""
+        if self._most is not None and self._tasks:
+            return []
+        items = self._pending[: self._most]
+        self._pending = self._pending[len(items) :]
+        self._count_pending()
+        return items
+
+    def _count_pending(self) -> None:
+        sizes = (self._bodies[item.key].length + LINE_BYTES for item in self._pending)
+        self._pending_bytes = sum(sizes)
+        self._pending_usd = math.fsum(item.most_usd for item in self._pending)
+
     async def _submit_pending(self) -> None:
         """Plan a job of the pending requests, and start it."""
-        items, self._pending, self._pending_bytes, self._pending_usd = self._pending, [], 0, 0.0
+        items = self._take_pending()
         if not items:
             return
         now = batch_job.TIMING.now()
@@ -479,6 +498,14 @@ class ModelBatches:
             await self._put(item)
         elif not self._is_left_for_later:
             await self.settle(item, Failed("model", "its batch job was never created"))
+
+    def shrink_jobs(self, requests: int) -> bool:
+        """A job of this many requests was too large; False if no smaller one is possible."""
+        if requests == 1:
+            self._queue.stop("the vendor accepts not even a batch of one request")
+            return False
+        self._most = min(self._most or requests, requests // 2)
+        return True
 
     async def _is_known(self, item: BatchItem) -> bool:
         """Whether the body of a request is known, so that it can be sent again."""

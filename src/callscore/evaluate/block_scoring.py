@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -40,9 +40,13 @@ from callscore.evaluate.sums import BlockSums, Sums
 from callscore.processes.cores import usable_cores
 from callscore.report.source import CaseView
 from callscore.scorecard.floors import DataFloors
-from callscore.store.files import Line
+from callscore.store.files import Line, Source
 from callscore.store.verdict_records import to_file_record
 from callscore.store.worklists import OpenItem
+
+if TYPE_CHECKING:
+    from callscore.processes.pool import ProcessPool
+    from callscore.processes.ray_pool import RayPool
 
 FEW_CASES = 2 * BLOCK.cases
 """Below, one process is used unless a number is given: starting others would take longer."""
@@ -55,6 +59,8 @@ class Workers(NamedTuple):
     """By default one per core, for large data."""
     size: BlockSize = BLOCK
     method: str | None = None
+    cluster: str | None = None
+    """The address of a Ray cluster whose nodes score."""
 
 
 ONE_PROCESS = Workers(1)
@@ -79,6 +85,10 @@ class BlockContext(NamedTuple):
     wanted: Wanted
     is_checked: bool
     """Whether every case was read before."""
+    names: Mapping[str, Sequence[str]] | None = None
+    """By suite, the names in all case files, for machines that do not have these."""
+    judged_by: Sequence[str | None] | None = None
+    """The judge and the embedder that another machine must have, too."""
 
 
 class BlockWork(NamedTuple):
@@ -86,6 +96,8 @@ class BlockWork(NamedTuple):
 
     cases: CaseBlock
     inputs: ScoringInputs
+    sources: Sequence[Source] = ()
+    """Its lines, for machines that do not have the files."""
 
 
 class BlockResult(msgspec.Struct):
@@ -124,6 +136,8 @@ def count_workers(config: ScoreConfig, workers: Workers, cases: int) -> int:
         raise UsageError(f"workers: {number}; expected 1 or more")
     if number is not None and number > 1 and one is not None:
         raise UsageError(f"workers: {number}; expected 1, as {one} needs one process")
+    if workers.cluster is not None and one is not None:
+        raise UsageError(f"engine: ray; expected local, as {one} needs one process")
     if one is not None or (number is None and cases < FEW_CASES):
         return 1
     blocks = -(-cases // workers.size.cases)
@@ -138,18 +152,18 @@ def score_blocks(
     inputs = index_inputs(config, feed, sinks.judge_runner)
     with closing(inputs):
         number = count_workers(config, workers, feed.plan.selected)
-        if number <= 1 or sinks.lines is None:
-            return ScoringPass(config, sinks, feed, inputs, workers.size).finish()
-        return score_in_processes(config, sinks, feed, inputs, workers._replace(number=number))
+        if workers.cluster is None:
+            if number <= 1 or sinks.lines is None:
+                return ScoringPass(config, sinks, feed, inputs, workers.size).finish()
+            workers = workers._replace(number=number)
+        return score_in_processes(config, sinks, feed, inputs, workers)
 
 
 def score_in_processes(
     config: ScoreConfig, sinks: Sinks, feed: DividedFeed, inputs: ScoringInputs, workers: Workers
 ) -> ScoringResult:
-    """Score the blocks of a feed in several processes."""
-    from callscore.processes.pool import ProcessPool  # slow to import
-
-    assert sinks.lines is not None and workers.number is not None
+    """Score the blocks of a feed in several processes, or on the nodes of a cluster."""
+    assert sinks.lines is not None
     wanted = Wanted(
         results=sinks.lines.results is not None,
         records=sinks.on_record is not None,
@@ -160,18 +174,30 @@ def score_in_processes(
     blocks = list(feed.plan.blocks(inputs.cases))
     works = (BlockWork(block, _part(inputs, block)) for block in blocks)
     joined = JoinedBlocks(config, sinks, feed, inputs)
-    pool: ProcessPool[BlockWork, BlockResult] = ProcessPool(
-        workers.number,
-        open_block_scorer,
-        BlockContext(config, workers.size, wanted, feed.is_checked),
-        workers.method,
-    )
-    with pool:
+    context = BlockContext(config, workers.size, wanted, feed.is_checked)
+    with _pool(workers, context, feed.tasks, sinks.judge_runner) as pool:
         found = pool.results(works, lambda work: work.cases.place)
         for block, result in zip(blocks, found, strict=True):
             joined.add(result)
             sinks.progress(block.end, inputs.cases)
     return joined.finish()
+
+
+def _pool(
+    workers: Workers,
+    context: BlockContext,
+    tasks: Collection[str],
+    judge_runner: JudgeRunner | None,
+) -> ProcessPool[BlockWork, BlockResult] | RayPool[BlockWork, BlockResult]:
+    """What computes blocks: processes of this machine, or the nodes of a cluster."""
+    if workers.cluster is not None:
+        from callscore.evaluate.cluster_blocks import ray_pool
+
+        return ray_pool(workers, context, tasks, judge_runner)
+    from callscore.processes.pool import ProcessPool  # slow to import
+
+    assert workers.number is not None
+    return ProcessPool(workers.number, open_block_scorer, context, workers.method)
 
 
 def _part(inputs: ScoringInputs, block: CaseBlock) -> ScoringInputs:
@@ -256,13 +282,16 @@ def open_block_scorer(context: BlockContext) -> Callable[[BlockWork], BlockResul
 
         # Never closed: it ends with the process.
         judge_runner = ExitStack().enter_context(open_judge_runner(config))
-    tasks = tasks_for(config)
+    if context.judged_by is not None and context.judged_by != judged_by(judge_runner):
+        raise UsageError("has another judge or embedder; expected the same on every machine")
+    tasks = tasks_for(config, context.names)
 
     def score(work: BlockWork) -> BlockResult:
         reader = BlockReader(
             config,
             tasks,
             work.cases,
+            work.sources,
             is_checked=context.is_checked,
             keeps_content=context.wanted.views,
         )
@@ -272,6 +301,14 @@ def open_block_scorer(context: BlockContext) -> Callable[[BlockWork], BlockResul
             return scoring.finish_block(lines)
 
     return score
+
+
+def judged_by(judge_runner: JudgeRunner | None) -> Sequence[str | None]:
+    """What identifies the judge and the embedder of a machine."""
+    if judge_runner is None:
+        return []
+    embedder = judge_runner.embedder
+    return [judge_runner.judge_signature, embedder.signature if embedder is not None else None]
 
 
 class BlockLines:

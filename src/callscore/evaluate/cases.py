@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any, Protocol
 
 import msgspec
@@ -17,6 +16,7 @@ from callscore.core.suite import Suite, names_in
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.evaluate.case_blocks import BlockPlan, CaseBlock
+from callscore.evaluate.case_positions import MANY, NO_LIMIT, CasePositions
 from callscore.store.files import Block, Line, LineStart, Source, blocks_of, lines_in, lines_of
 from callscore.store.input_records import (
     canonical_case,
@@ -89,8 +89,12 @@ def load_case(
     return LoadedCase(case, task, reference, suite, content)
 
 
-def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
-    """The tasks, with the settings of a config."""
+def tasks_for(
+    config: ScoreConfig, names: Mapping[str, Sequence[str]] | None = None
+) -> Mapping[str, Task[Any, Any]]:
+    """The tasks, with the settings of a config, and the names in its files if not given by suite"""
+    if names is not None:
+        return config.catalog.tasks(lambda suite: names[suite.name])
     return config.catalog.tasks(NamesInData(config.case_sources))
 
 
@@ -124,22 +128,32 @@ def duplicate_id(case_id: str, line: Line) -> DataError:
 class CaseIndex:
     """The id of every case in the files with its position, selected or not, and their tasks."""
 
-    def __init__(self, config: ScoreConfig, size: BlockSize = BLOCK) -> None:
-        self.positions: dict[str, int] = {}
+    def __init__(self, config: ScoreConfig, size: BlockSize = BLOCK, most: int = MANY) -> None:
+        """With more than `most` cases, their ids are not kept; only tests use another number."""
+        if config.allow_bad_cases or not self._read(config, size, most):
+            self._read(config, size, NO_LIMIT)
+
+    def _read(self, config: ScoreConfig, size: BlockSize, most: int) -> bool:
+        """Read all files; False if something is wrong that only the ids can tell in order."""
+        self.positions = CasePositions(most)
         self.tasks: set[str] = set()
         """The tasks with cases in the files, before a limit        C-82"""
         self.plan = BlockPlan(config, size)
-        for number, source in enumerate(config.case_sources):
-            for block in blocks_of([source]):
-                self._add(number, block, allow_bad_cases=config.allow_bad_cases)
+        try:
+            for number, source in enumerate(config.case_sources):
+                for block in blocks_of([source]):
+                    self._add(number, block, allow_bad_cases=config.allow_bad_cases)
+        except DataError:
+            if self.positions.is_exact:
+                raise
+            return False
+        return self.positions.finish()
 
     def _add(self, source: int, block: Block, *, allow_bad_cases: bool) -> None:
-        heads = read_case_heads(block.lines)
-        ids = [head.id for head in heads]
-        if ids and len(set(ids)) == len(ids) and self.positions.keys().isdisjoint(ids):
+        heads, first = read_case_heads(block.lines), len(self.positions)
+        if heads and self.positions.add([head.id for head in heads]):
             tasks = [head.task for head in heads]
-            self.plan.add_all(source, block, tasks, len(self.positions))
-            self.positions.update(zip(ids, count(len(self.positions))))
+            self.plan.add_all(source, block, tasks, first)
             self.tasks.update(tasks)
         else:
             self._add_one_by_one(source, block, allow_bad_cases=allow_bad_cases)
@@ -147,16 +161,14 @@ class CaseIndex:
     def _add_one_by_one(self, source: int, block: Block, *, allow_bad_cases: bool) -> None:
         for line in lines_in(block):
             try:
-                head = read_case_head(line)
-                if head.id in self.positions:
+                head, position = read_case_head(line), len(self.positions)
+                if not self.positions.add([head.id]):
                     raise duplicate_id(head.id, line)
             except DataError:
                 if not allow_bad_cases:
                     raise
                 continue
-            start = LineStart(source, line.number, line.offset)
-            self.plan.add(head.task, start, len(self.positions))
-            self.positions[head.id] = len(self.positions)
+            self.plan.add(head.task, LineStart(source, line.number, line.offset), position)
             self.tasks.add(head.task)
 
 
@@ -174,12 +186,17 @@ def position_of(ids: Mapping[str, int], case_id: str, line: Line) -> int:
     """The position of the case that a line names; raises DataError if there is none."""
     position = ids.get(case_id)
     if position is None:
-        raise DataError(
-            f"{case_id!r} is not in the case files; expected the id of a case",
-            field="case_id",
-            place=line.place,
-        )
+        raise unknown_case(case_id, line)
     return position
+
+
+def unknown_case(case_id: str, line: Line) -> DataError:
+    """The error for a line about a case that is not in the files."""
+    return DataError(
+        f"{case_id!r} is not in the case files; expected the id of a case",
+        field="case_id",
+        place=line.place,
+    )
 
 
 class Contradictions:
@@ -320,11 +337,14 @@ class BlockReader:
         config: ScoreConfig,
         tasks: Mapping[str, Task[Any, Any]],
         block: CaseBlock,
+        sources: Sequence[Source] = (),
         *,
         is_checked: bool,
         keeps_content: bool,
     ) -> None:
+        """`sources` has the lines of the block if the files are elsewhere."""
         self._config = config
+        self._sources = sources or config.case_sources
         self._tasks = tasks
         self._block = block
         self._is_checked, self._keeps_content = is_checked, keeps_content
@@ -344,7 +364,7 @@ class BlockReader:
         """Read the lines of the block once."""
         config, block = self._config, self._block
         for position, line in zip(
-            range(block.first, block.end), lines_of(config.case_sources, block.start), strict=False
+            range(block.first, block.end), lines_of(self._sources, block.start), strict=False
         ):
             checked = self._is_checked and not self._keeps_content
             loaded = load_case(line, self._tasks, checked=checked)

@@ -11,7 +11,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts
 from callscore.core.verdict_rules import WHOLE, VerdictRules
-from callscore.evaluate.cases import position_of
+from callscore.evaluate.cases import position_of, unknown_case
 from callscore.evaluate.judging import JudgeRunner
 from callscore.store.files import Line
 from callscore.store.verdict_records import VerdictRecord, read_verdict
@@ -120,11 +120,13 @@ def check_metric(record: VerdictRecord) -> str | None:
     return rules_for(record.metric).check_verdict(record.metric, record.verdict, record.value)
 
 
-def read_verdicts(lines: Iterable[Line]) -> GivenVerdicts:
-    """The verdicts in these lines, by model and run, then by item."""
+def read_verdicts(lines: Iterable[Line], case_id: str) -> GivenVerdicts:
+    """The verdicts on a case in these lines, by model and run, then by item."""
     found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
     for line in lines:
         record = read_verdict(line)
+        if record.case_id != case_id:  # two ids with the same hash
+            raise unknown_case(record.case_id, line)
         metric = check_metric(record)
         assert metric is not None  # only such lines are in the index
         verdict = verdict_of(record, metric)

@@ -17,8 +17,7 @@ from callscore.core.lazy import lazy_regex
 from callscore.core.verdict_rules import BY_CODE, WHOLE, VerdictRules
 from callscore.evaluate.given_verdicts import GivenVerdicts, given_verdicts_on, placed_verdicts
 from callscore.evaluate.rubrics import rubric_library
-from callscore.judges.panel import settle
-from callscore.judges.rubric import CANNOT_TELL
+from callscore.judges.rubric import CANNOT_TELL, settle
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import VerdictLines
 

@@ -10,7 +10,7 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError, UsageError
-from callscore.evaluate.cases import position_of
+from callscore.evaluate.cases import position_of, unknown_case
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of, with_line_number
 from callscore.store.input_records import (
     OutputRecord,
@@ -90,11 +90,17 @@ class RecordedReplies:
         """The outputs for the cases from position `first` to before `end`."""
         return RecordedReplies(self._lines.between(first, end), self.models)
 
+    def held(self) -> RecordedReplies:
+        """The same outputs in memory, for a machine without the files."""
+        return RecordedReplies(self._lines.held(), self.models)
+
     def replies(self, position: int, case: Case) -> CaseReplies:
         """Every recorded output for the case; the same model and run twice is an error."""
         found: dict[str, dict[int, Reply | Failed]] = {}
         for line in self._lines.lines(position):
             record = read_output(line)
+            if record.case_id != case.id:  # two ids with the same hash
+                raise unknown_case(record.case_id, with_line_number(line))
             run = run_of(record)
             runs = found.get(record.model)
             if runs is None:

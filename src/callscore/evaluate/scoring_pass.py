@@ -279,7 +279,9 @@ class CasePass:
     def _parse(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
         """Parse the replies to a case; look up verdicts and labels from files."""
         given, labels = (
-            read_verdicts(lines.lines(indexed.position)) if lines is not None else NOTHING_GIVEN
+            read_verdicts(lines.lines(indexed.position), indexed.loaded.case.id)
+            if lines is not None
+            else NOTHING_GIVEN
             for lines in (self._inputs.given.lines, self._inputs.labels.lines)
         )
         parsed = self._scorer.parse(indexed.loaded, replies, given, labels)
@@ -294,7 +296,8 @@ class CasePass:
     ) -> MeasuredCase:
         """Measure one case on its own; nothing is written or added to the tallies."""
         lines = self._inputs.given.lines
-        given = read_verdicts(lines.lines(indexed.position)) if lines else NOTHING_GIVEN
+        case_id = indexed.loaded.case.id
+        given = read_verdicts(lines.lines(indexed.position), case_id) if lines else NOTHING_GIVEN
         parsed = self._scorer.parse(indexed.loaded, replies, given)
         judged = NOT_JUDGED if judge_runner is None else await judge_case(parsed, judge_runner)
         return self._scorer.measure(parsed, judged)

@@ -127,10 +127,7 @@ def card_source(path: Path) -> ReportSource:
             f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
             "that --json wrote"
         ) from None
-    documents = {} if isinstance(card.documents, msgspec.UnsetType) else card.documents
-    return ReportSource(
-        card, template_of(card), title_of(card), absent=[CARD_ONLY], documents=documents
-    )
+    return ReportSource(card, template_of(card), title_of(card), absent=[CARD_ONLY])
 
 
 class _ResultFile(msgspec.Struct):
@@ -180,7 +177,6 @@ def source_of_outputs(
         absent=[] if len(steps) else [NO_STEPS],
         provenance=provenance_of_outputs(job),
         scenarios=archive,
-        documents={} if card.documents is msgspec.UNSET else card.documents,
     )
 
 
@@ -263,7 +259,6 @@ def source_of_run(
         CombinedCases(cases, steps) if result.documents else cases,
         provenance=provenance_of_run(config.scoring, record, config.path, models),
         prompts=TaskPromptBuilder(config.scoring),
-        documents=result.documents,
     )
 
 
@@ -275,7 +270,6 @@ def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> Rep
         card=card,
         template=template_of(card),
         cases=CombinedCases(source.cases, steps),
-        documents={} if scored.documents is msgspec.UNSET else scored.documents,
     )
 
 

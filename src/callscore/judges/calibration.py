@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.judges.panel import settle
-from callscore.judges.rubric import CANNOT_TELL, Rubric
+from callscore.judges.rubric import CANNOT_TELL, Rubric, settle
 from callscore.stats.agreement import (
     Distance,
     Pairs,

@@ -15,7 +15,8 @@ import msgspec
 
 from callscore.core.case import JsonObject
 from callscore.core.judging import JudgeRequest
-from callscore.judges.offline.word_lists import split_words, stems
+from callscore.core.lazy import lazy_regex
+from callscore.judges.offline.word_lists import split_words, stem, stems
 from callscore.judges.rubric import Place, Side
 from callscore.metrics.text import contains, n2
 
@@ -27,10 +28,10 @@ NONE = "none"
 EXPECTED: Final = "expected_outcome"
 OUTPUT: Final = "model_output"
 SIDES: Sequence[Side] = (EXPECTED, OUTPUT)
-_TURN = re.compile(
+_TURN = lazy_regex(
     r"(?:transcript\W{0,3})?(?:turn[\s_#:-]{0,3}|t)([0-9]{1,6})(?![0-9])", re.IGNORECASE
 )
-_BLOCK = re.compile(
+_BLOCK = lazy_regex(
     r"(?:the\s+)?(transcript|turns?|expected_outcome|model_output|claim|items?)(?![a-z0-9_])",
     re.IGNORECASE,
 )
@@ -41,10 +42,10 @@ _PLACES: Mapping[str, Place] = {
     EXPECTED: "field",
     OUTPUT: "answer",
 }
-_KEY_IN_QUOTES = re.compile(r"\[(['\"])([^'\"\]]*)\1\]")
-_INDEX_AFTER_DOT = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
-_LAST_STEP = re.compile(r"(?:\.[^.\[\]]*|\[[^\[\]]*\])\Z")
-_SENTENCE_END = re.compile(r"(?<=[.!?।。！？])\s*")
+_KEY_IN_QUOTES = lazy_regex(r"\[(['\"])([^'\"\]]*)\1\]")
+_INDEX_AFTER_DOT = lazy_regex(r"\.(\d+)(?=[.\[]|\Z)")
+_LAST_STEP = lazy_regex(r"(?:\.[^.\[\]]*|\[[^\[\]]*\])\Z")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?।。！？])\s*")
 _SHORTEST_WORD = 4
 """Letters of a word that two texts share; shorter ones occur everywhere."""
 
@@ -236,12 +237,15 @@ def shares_word(one: str, other: str) -> bool:
 
 
 def _stems_in(text: str) -> frozenset[str]:
-    return frozenset(
-        form
-        for word in split_words(n2(text))
-        if len(word) >= _SHORTEST_WORD or word.isdecimal() or not word.isascii()
-        for form in stems(word)
-    )
+    normal = n2(text)
+    words = split_words(normal)
+    if normal.isascii():
+        return frozenset(map(stem, filter(_is_telling, words)))
+    return frozenset(form for word in words if _is_telling(word) for form in stems(word))
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= _SHORTEST_WORD or word.isdecimal() or not word.isascii()
 
 
 def _find_quote(quote: str, source: _Source) -> Evidence | None:

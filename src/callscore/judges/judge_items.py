@@ -233,12 +233,18 @@ def _foreign_words(
     told = "\n".join(texts).casefold().replace("’", "'")
     return {
         f"{{{name}}}": random.choice(
-            [
-                entry
-                for entry, words in _entries(library.prompts[listed])
-                if not any(word in told and word in split_words(told) for word in words)
-            ]
-            or [f"No. {random.randrange(10**9, 10**10)}"]
+            _unheard(library.prompts[listed], told) or [f"No. {random.randrange(10**9, 10**10)}"]
         )
         for name, listed in (("thing", THINGS), ("place", PLACES))
     }
+
+
+def _unheard(listed: str, told: str) -> Sequence[str]:
+    """The entries of a list of which no word occurs in a text.
+
+    Hardly any occurs even within other words, which is far cheaper to find out.
+    """
+    entries = _entries(listed)
+    within = {word for _, words in entries for word in words if word in told}
+    known = within.intersection(split_words(told)) if within else within
+    return [entry for entry, words in entries if known.isdisjoint(words)]

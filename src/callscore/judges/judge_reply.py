@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.judging import Verdict
+from callscore.core.lazy import lazy_regex
 from callscore.judges.evidence import (
     LONGEST_QUOTE,
     NONE,
@@ -29,8 +30,8 @@ NEEDED = ("id", "verdict")
 LONGEST_ANSWER = 1_000_000
 MOST_PROBLEMS = 12
 """The most errors that are reported to the judge."""
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
+_THOUGHT = lazy_regex(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCE = lazy_regex(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
 
 class VerdictEntry(msgspec.Struct, frozen=True):

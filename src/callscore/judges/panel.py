@@ -25,29 +25,12 @@ from callscore.core.judging import (
     Unjudged,
     Verdict,
 )
+from callscore.core.lazy import lazy_regex
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.judge_reply import QUOTE_UNRELATED
 from callscore.judges.llm import JudgeUsage
 from callscore.judges.prompt_blocks import NONCE_BYTES, encode_json, fingerprint
-from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library
-
-
-class Settled(NamedTuple):
-    """The place of the verdict that counts, and whether most agree with it."""
-
-    place: int
-    is_majority: bool
-
-
-def settle(rubric: Rubric, words: Sequence[str]) -> Settled:
-    """The first word with which more than half agree; without one, the strictest."""
-    counted = [rubric.counts_as(word) for word in words]
-    for place, word in enumerate(counted):
-        if counted.count(word) * 2 > len(counted):
-            return Settled(place, True)
-    strictest = max(range(len(words)), key=lambda place: rubric.strictness(words[place]))
-    return Settled(strictest, False)
-
+from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, built_in_library, settle
 
 _STEMS: Mapping[str, str] = {
     "openai": r"gpt|chatgpt|o[1-9](?![a-z0-9])|davinci|openai",
@@ -78,7 +61,7 @@ _STEMS: Mapping[str, str] = {
     "tii": r"falcon",
 }
 _FAMILIES = {
-    family: re.compile(rf"(?<![a-z0-9])(?:{stems})", re.IGNORECASE)
+    family: lazy_regex(rf"(?<![a-z0-9])(?:{stems})", re.IGNORECASE)
     for family, stems in _STEMS.items()
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -201,3 +201,20 @@ def built_in_library() -> Library:
 
 def _files(folder: Traversable) -> Iterable[Traversable]:
     return (entry for entry in folder.iterdir() if entry.name.endswith((".toml", ".md")))
+
+
+class Settled(NamedTuple):
+    """The place of the verdict that counts, and whether most agree with it."""
+
+    place: int
+    is_majority: bool
+
+
+def settle(rubric: Rubric, words: Sequence[str]) -> Settled:
+    """The first word with which more than half agree; without one, the strictest."""
+    counted = [rubric.counts_as(word) for word in words]
+    for place, word in enumerate(counted):
+        if counted.count(word) * 2 > len(counted):
+            return Settled(place, True)
+    strictest = max(range(len(words)), key=lambda place: rubric.strictness(words[place]))
+    return Settled(strictest, False)

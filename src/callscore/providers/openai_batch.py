@@ -14,6 +14,8 @@ from callscore.providers.batch_http import MOST_PAGES, BatchHttp, checked_id, de
 
 TOKEN = "callscore_job"
 """The key of the token in the metadata of a batch."""
+TOO_MANY_TOKENS = "token_limit_exceeded"
+"""The code of an error: the account may not have as many tokens in the queue."""
 RESULTS_KEPT_S = 30 * 86_400
 _ENDINGS: Mapping[str, Ending] = {
     "completed": "completed",
@@ -103,9 +105,11 @@ class OpenAIBatch:
         counts = found.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
         done = [n for k in ("completed", "failed") if isinstance(n := counts.get(k), int)]
+        errors = _errors(found)
+        is_oversized = status == "failed" and any(TOO_MANY_TOKENS in error for error in errors)
         return BatchStatus(
-            _ENDINGS.get(status),
-            "" if status == "completed" else words(status, *_errors(found)),
+            "oversized" if is_oversized else _ENDINGS.get(status),
+            "" if status == "completed" else words(status, *errors),
             tuple(name for name in files if isinstance(name, str)),
             sum(done),
         )

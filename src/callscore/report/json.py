@@ -18,12 +18,7 @@ def scorecard_json(card: Scorecard) -> bytes:
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """Yield the scorecard as `--json` writes it, with scenarios under `orchestration` (C-121)."""
-    if not source.documents:
-        yield scorecard_json(source.card)
-        return
-    card = msgspec.to_builtins(source.card)
-    joint = msgspec.json.encode({**card, "orchestration": source.documents})
-    yield escape_json(msgspec.json.format(joint, indent=1)) + b"\n"
+    yield scorecard_json(source.card)
 
 
 FORMAT = ReportFormat("json", ".json", "the scorecard as `--json` writes it", write)

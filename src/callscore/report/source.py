@@ -188,12 +188,16 @@ class ReportSource(msgspec.Struct, frozen=True):
     absent: Sequence[str] = ()
     """Descriptions of what the source does not have."""
     provenance: Provenance = Provenance()
-    documents: Mapping[str, Any] = {}
-    """Results of recorded scenarios as document 001, by model."""
     prompts: PromptBuilder | None = None
     """Builds the prompt of a case; None if the suite is unknown."""
     scenarios: ScenarioArchive | None = None
     """The scenarios of a run with their verdicts; None if it has none."""
+
+    @property
+    def documents(self) -> Mapping[str, Any]:
+        """Return the results of scenarios as document 001, by model."""
+        found = self.card.documents
+        return {} if isinstance(found, msgspec.UnsetType) else found
 
 
 class DossierSignature(NamedTuple):

@@ -221,6 +221,22 @@ class LinesByKey:
         part._keys, part._places = self._keys[begin:after], self._places[begin:after]
         return part
 
+    def held(self) -> LinesByKey:
+        """The same lines in memory, for a machine without the files."""
+        if not self._sorted:
+            self._sort()
+        parts = [bytearray() for _ in self._sources]
+        places = array("q")
+        for place in self._places:
+            number = place >> _OFFSET_BITS
+            places.append(number << _OFFSET_BITS | len(parts[number]))
+            raw = self._read(place).raw
+            parts[number] += raw if raw.endswith(b"\n") else raw + b"\n"
+        sources = zip(map(path_of, self._sources), map(bytes, parts), strict=True)
+        copy = LinesByKey([RecordFile(path, lines) for path, lines in sources])
+        copy._keys, copy._places = self._keys, places
+        return copy
+
     def close(self) -> None:
         """Close the files."""
         for reader in self._readers.values():

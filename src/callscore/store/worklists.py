@@ -173,6 +173,12 @@ class VerdictLines:
         part._rows = {key: rows for key, rows in self._rows.items() if first <= key < end}
         return part
 
+    def held(self) -> VerdictLines:
+        """The same lines in memory, for a machine without the files."""
+        copy = VerdictLines(self._paths)
+        copy._lines, copy._rows = self._lines.held(), self._rows
+        return copy
+
     def close(self) -> None:
         """Close the files."""
         self._lines.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.languages import base_language
+from callscore.core.lazy import lazy_regex
 from callscore.core.resources import read_table
 from callscore.metrics.text import is_unspaced_script
 
@@ -21,7 +22,7 @@ _SIGNS = (
 
 
 def _word_of(letter: str) -> re.Pattern[str]:
-    return re.compile(rf"{letter}+(?:['’]{letter}+)*")
+    return lazy_regex(rf"{letter}+(?:['’]{letter}+)*")
 
 
 _WORD = _word_of(rf"(?:[^\W_]|[{_SIGNS}])")
