@@ -22,6 +22,7 @@ BENCHES = (
         "compare",
         "orchestration",
         "engine",
+        "postgres",
         "providers",
         "run",
         "judged",

@@ -95,7 +95,7 @@ class PostgresServer:
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
     """A running server; skips the test if there is no PostgreSQL, fails it in CI."""
-    binaries = _binaries()
+    binaries = find_binaries()
     if binaries is None:
         why = "no PostgreSQL: expected initdb in PATH or in /usr/lib/postgresql/*/bin"
         if os.environ.get("CI"):
@@ -116,7 +116,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @cache
-def _binaries() -> Path | None:
+def find_binaries() -> Path | None:
     """The folder of initdb; installed by apt if it is missing and this is root."""
     for _ in range(2):
         found = shutil.which("initdb")

@@ -17,6 +17,7 @@ import math
 import socket
 import struct
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -338,6 +339,7 @@ class FaultyChat:
     ) -> None:
         self.paid: Counter[bytes] = Counter()
         self.attempts: Counter[bytes] = Counter()
+        self.arrived: list[float] = []
         self.outcomes: Counter[str] = Counter()
         self._answer = answer
         self._rates = dict(rates or {})
@@ -351,6 +353,7 @@ class FaultyChat:
 
     def __call__(self, request: Request) -> Behaviour:
         attempt = self.attempts[request.body]
+        self.arrived.append(time.monotonic())
         self.attempts[request.body] += 1
         outcome = self._outcome(request.body, attempt)
         self.outcomes[outcome] += 1

@@ -10,13 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.provider import AttemptFailed, FailureKind
-from callscore.core.run import Limits
+from callscore.core.run import Limits, ModelSpec
 from callscore.engine.limits import Bucket, Budget, Concurrency, Pause, RateLimiter
 from callscore.engine.retry import backoff_wait, requested_wait, retry_wait
 from callscore.engine.workload import EngineOptions
 from virtual_time import run_in_virtual_time
 
 OPTIONS = EngineOptions()
+
+
+def model_with(limits: Limits) -> ModelSpec:
+    return ModelSpec("m", "openai", limits=limits)
 
 
 def most_in_a_minute(times: Sequence[float]) -> int:
@@ -28,7 +32,7 @@ def most_in_a_minute(times: Sequence[float]) -> int:
 
 async def sent_at(limits: Limits, calls: int, tokens: int = 1) -> list[float]:
     """When each of so many calls may be sent, if they take no time themselves."""
-    limiter, loop = RateLimiter(limits, Pause()), asyncio.get_running_loop()
+    limiter, loop = RateLimiter(model_with(limits), Pause()), asyncio.get_running_loop()
     times: list[float] = []
 
     async def send() -> None:
@@ -136,9 +140,9 @@ def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
     async def entered(lifted: bool) -> list[float]:
         loop, pause = asyncio.get_running_loop(), Pause()
         limiters = [
-            RateLimiter(Limits(4), pause),
-            RateLimiter(Limits(4), pause),
-            RateLimiter(Limits(4), Pause()),
+            RateLimiter(model_with(Limits(4)), pause),
+            RateLimiter(model_with(Limits(4)), pause),
+            RateLimiter(model_with(Limits(4)), Pause()),
         ]
         began = loop.time()
         pause.extend(7.0, began, began)
@@ -157,7 +161,7 @@ def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
 
 def test_repetitions_go_before_new_calls() -> None:
     async def order() -> list[str]:
-        limiter = RateLimiter(Limits(1), Pause())
+        limiter = RateLimiter(model_with(Limits(1)), Pause())
         entered: list[str] = []
         await limiter.acquire(1)
 
@@ -180,7 +184,7 @@ def test_repetitions_go_before_new_calls() -> None:
 
 def test_those_who_gave_up_waiting_take_no_place() -> None:
     async def enters() -> bool:
-        limiter = RateLimiter(Limits(1), Pause())
+        limiter = RateLimiter(model_with(Limits(1)), Pause())
         await limiter.acquire(1)
         waiting = [asyncio.create_task(limiter.acquire(1)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -195,7 +199,7 @@ def test_those_who_gave_up_waiting_take_no_place() -> None:
 
 def test_a_closed_gate_admits_no_request_and_keeps_none_waiting() -> None:
     async def enters() -> list[bool]:
-        limiter = RateLimiter(Limits(1), Pause())
+        limiter = RateLimiter(model_with(Limits(1)), Pause())
         await limiter.acquire(1)
         waiting = asyncio.create_task(limiter.acquire(1))
         await asyncio.sleep(0)

@@ -25,6 +25,7 @@ from callscore.core.version import __version__
 COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline.",
     "run": "Call models, store every reply, print the scores.",
+    "work": "Work on a run that another machine has started (PostgreSQL).",
     "runs": "List runs with status, coverage and cost.",
     "batch": "List and cancel jobs at batch APIs.",
     "compare": "Compare two models call by call.",

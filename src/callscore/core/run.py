@@ -303,6 +303,70 @@ class RunSummary(msgspec.Struct, frozen=True):
         return sum(model.spend_usd for model in self.models.values())
 
 
+class Chunk(msgspec.Struct, frozen=True):
+    """Cases of a run for one model, held by one worker."""
+
+    model: str
+    number: int
+    cases: range
+    """Their positions among the cases of the run."""
+    digest: bytes
+    worker: int
+    epoch: int
+    """Counts its holders: only the last one can finish it."""
+
+
+class SpendingLimit(Protocol):
+    """What requests may cost."""
+
+    async def reserve(self, most_usd: float) -> bool:
+        """Reserve the amount, or wait; False if the budget is spent."""
+        ...
+
+    def settle(self, most_usd: float, spent_usd: float) -> None:
+        """End a reservation with the actual cost."""
+        ...
+
+
+RateKind = Literal["requests", "tokens"]
+OnPermits = Callable[[float], None]
+"""Called when permits may have arrived, with the seconds that the account has to pause."""
+
+
+class RateBucket(Protocol):
+    """Permits for requests or tokens."""
+
+    def wait_s(self, amount: float, now: float) -> float:
+        """Seconds until the amount may be available."""
+        ...
+
+    def take(self, amount: float) -> None:
+        """Take the amount."""
+        ...
+
+    def give_back(self, amount: float) -> None:
+        """Return what was taken and not used (negative: used beyond what was taken)."""
+        ...
+
+
+class SharedRates(Protocol):
+    """Rates that several processes share."""
+
+    def share(self, limit: int) -> int:
+        """The part of a limit on concurrent requests that is this process's; may be 0."""
+        ...
+
+    def bucket(
+        self, spec: ModelSpec, kind: RateKind, per_minute: int, on_permits: OnPermits
+    ) -> RateBucket:
+        """The bucket of a model."""
+        ...
+
+    def pause(self, spec: ModelSpec, seconds: float) -> None:
+        """Make all processes that use this model pause."""
+        ...
+
+
 class Ledger(Protocol):
     """The journal, as the engine uses it."""
 

@@ -44,7 +44,7 @@ from callscore.core.run import (
 )
 from callscore.engine import batch_job
 from callscore.engine.batch_job import STORED_AT_ONCE, Desk, Left, OpenJob, Results
-from callscore.engine.limits import SharedLimits
+from callscore.engine.limits import Budget, SharedLimits
 from callscore.engine.loop import Shutdown
 from callscore.engine.retry import MAY_BE_BILLED, stop_failure
 from callscore.engine.workers import generate
@@ -143,9 +143,9 @@ class ModelBatches:
         self._planned = planned
         self._session = session
         self._ledger, self._jobs = session.ledger, session.jobs.store
+        assert isinstance(session.limits.budget, Budget)  # a store of jobs is a file
         self._stop, self._budget = session.stop, session.limits.budget
-        pause = session.limits.pause(planned.spec)
-        self._queue = ModelQueue(planned, pause, session.options.attempt_s)
+        self._queue = ModelQueue(planned, session.limits, session.options.attempt_s)
         self._open: dict[str, OpenJob] = {}
         """By token, the jobs of this session."""
         self._tasks: set[asyncio.Task[None]] = set()

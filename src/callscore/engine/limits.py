@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from callscore.core.run import Limits, ModelSpec
+from callscore.core.run import ModelSpec, RateBucket, RateKind, SharedRates, SpendingLimit
 
 SECONDS = 60.0
 BURST = 0.05
 """The share of a minute's amount that may be used at once."""
 EPSILON = 1e-9
+SHARE_POLL_S = 0.05
 HALF = 0.5
 INITIAL_LOCAL = 2
 ROUND_SIZE = 2
@@ -209,14 +210,21 @@ class RateLimiter:
     A retry has already waited, and its case has a deadline.
     """
 
-    def __init__(self, limits: Limits, pause: Pause, local_soon_s: float | None = None) -> None:
+    def __init__(
+        self,
+        spec: ModelSpec,
+        pause: Pause,
+        local_soon_s: float | None = None,
+        rates: SharedRates | None = None,
+    ) -> None:
         """`local_soon_s`: for a local server, the time within which it should answer as many
-        requests as allowed.
+        requests as allowed. `rates`: shared with other processes.
         """
         self._loop = asyncio.get_running_loop()
-        now = self._loop.time()
-        self._requests = Bucket(limits.rpm, now) if limits.rpm is not None else None
-        self._tokens = Bucket(limits.tpm, now) if limits.tpm is not None else None
+        self._spec, self._rates = spec, rates
+        limits = spec.limits
+        self._requests = self._bucket("requests", limits.rpm)
+        self._tokens = self._bucket("tokens", limits.tpm)
         self._waiters: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -228,6 +236,25 @@ class RateLimiter:
             if local_soon_s is None
             else LocalConcurrency(limits.concurrency, local_soon_s)
         )
+
+    def _bucket(self, kind: RateKind, per_minute: int | None) -> RateBucket | None:
+        if per_minute is None:
+            return None
+        if self._rates is None:
+            return Bucket(per_minute, self._loop.time())
+        return self._rates.bucket(self._spec, kind, per_minute, self._on_permits)
+
+    def _on_permits(self, pause_s: float) -> None:
+        now = self._loop.time()
+        if pause_s > self.pause.left_s(now):
+            self.pause.extend(pause_s, now, now)
+        self._admit_waiting()
+
+    def extend_pause(self, seconds: float, sent: float) -> None:
+        """Pause after the refusal of a request sent at `sent`, and with all processes."""
+        self.pause.extend(seconds, self._loop.time(), sent)
+        if self._rates is not None:
+            self._rates.pause(self._spec, seconds)
 
     async def acquire(self, tokens: int, *, again: bool = False) -> bool:
         """Wait until the request may be sent; `release` must follow. False if the limiter is
@@ -274,7 +301,10 @@ class RateLimiter:
         return self._inside
 
     def _has_capacity(self) -> bool:
-        return self._inside < self.concurrency.allowed
+        allowed = self.concurrency.allowed
+        if self._rates is not None:
+            allowed = min(allowed, self._rates.share(self._spec.limits.concurrency))
+        return self._inside < allowed
 
     def _admit(self, tokens: int) -> None:
         self._inside += 1
@@ -304,6 +334,8 @@ class RateLimiter:
                 self._admit(waiter.tokens)
                 waiter.admitted.set_result(True)
             self._waiters.popleft()
+        if self._waiters and self._rates is not None:  # the share of this process may change
+            self._timer = self._loop.call_later(SHARE_POLL_S, self._admit_waiting)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -366,8 +398,10 @@ class Budget:
 class SharedLimits(NamedTuple):
     """One budget, and one pause for each key on each host."""
 
-    budget: Budget
+    budget: SpendingLimit
     pauses: dict[tuple[str, str, str], Pause]
+    rates: SharedRates | None = None
+    """Shared with other processes; None if this one is alone."""
 
     def pause(self, spec: ModelSpec) -> Pause:
         """The pause of a model's account."""

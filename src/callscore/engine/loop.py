@@ -30,6 +30,15 @@ class Shutdown:
         self._requested = asyncio.Event()
         self._at_once = asyncio.Event()
         self._briefly = False
+        self._parts: list[Shutdown] = []
+
+    def part(self) -> Shutdown:
+        """A shutdown of a part of the work; it is requested with this one, or on its own."""
+        part = Shutdown()
+        self._parts.append(part)
+        if self.requested:
+            part.request(briefly=self._briefly)
+        return part
 
     @property
     def requested(self) -> bool:
@@ -44,6 +53,8 @@ class Shutdown:
             self._at_once.set()
         self._briefly = self._briefly or briefly
         self._requested.set()
+        for part in self._parts:
+            part.request(briefly=briefly)
 
     def patience_s(self, options: EngineOptions) -> float:
         """How long requests in flight are awaited: until their deadline, or only briefly."""

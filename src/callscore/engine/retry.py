@@ -25,8 +25,7 @@ from callscore.core.provider import (
     ProviderRequest,
     ProviderResponse,
 )
-from callscore.core.run import CachedReply, OnEvent, Retry, Uncertain, Work
-from callscore.engine.limits import Budget
+from callscore.core.run import CachedReply, OnEvent, Retry, SpendingLimit, Uncertain, Work
 from callscore.engine.loop import Shutdown
 from callscore.engine.workload import EngineOptions, ModelQueue
 
@@ -71,7 +70,7 @@ class RetryingClient:
     """Sends requests within limits, budget and deadlines."""
 
     def __init__(
-        self, options: EngineOptions, budget: Budget, stop: Shutdown, on_event: OnEvent
+        self, options: EngineOptions, budget: SpendingLimit, stop: Shutdown, on_event: OnEvent
     ) -> None:
         self._options = options
         self._stop = stop
@@ -204,12 +203,16 @@ class RetryingClient:
             self._pause(queue, backoff_wait(pause.streak + 1, self._options, self._rng), sent)
 
     def _pause(self, queue: ModelQueue, seconds: float, sent: float) -> None:
-        queue.limiter.pause.extend(seconds, self._loop.time(), sent)
+        queue.limiter.extend_pause(seconds, sent)
+
+
+STOPPED = "stopped: "
+"""Begins the failure of work whose model gets no more requests."""
 
 
 def stop_failure(queue: ModelQueue) -> Failed:
     """The result of work whose model gets no more requests."""
-    return Failed("model", f"stopped: {queue.stop_reason}")
+    return Failed("model", f"{STOPPED}{queue.stop_reason}")
 
 
 def _is_exhausted(response: ProviderResponse) -> bool:

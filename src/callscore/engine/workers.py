@@ -40,10 +40,7 @@ async def generate(
     plan.check()
     shared_limits = shared_limits or plan.options.shared_limits()
     attempt_s = plan.options.attempt_s
-    queues = [
-        ModelQueue(planned, shared_limits.pause(planned.spec), attempt_s)
-        for planned in plan.models.values()
-    ]
+    queues = [ModelQueue(planned, shared_limits, attempt_s) for planned in plan.models.values()]
     client = RetryingClient(plan.options, shared_limits.budget, stop, on_event)
     run = _Run(plan.options, ledger, client, on_event, stop)
     await run.carry_out(queues)
@@ -125,6 +122,8 @@ class _Run:
         while not self._stop.requested:
             work = next(queue.work, None)
             if work is None:
+                if await queue.refill():
+                    continue
                 return
             await self._settle(queue, work)
             self._client.sending.discard(asyncio.current_task())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from math import isfinite
 
 import msgspec
@@ -12,7 +13,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import ConfigError
 from callscore.core.provider import Provider, ProviderRequest
 from callscore.core.run import Completed, ModelSpec, ModelSummary, Progress, Work
-from callscore.engine.limits import Budget, Pause, RateLimiter, SharedLimits
+from callscore.engine.limits import Budget, RateLimiter, SharedLimits
 
 SOON = 0.1
 """The share of the attempt's deadline within which a local server should answer all requests."""
@@ -54,6 +55,10 @@ class EngineOptions(msgspec.Struct, frozen=True):
         return SharedLimits(Budget(self.budget_usd, self.already_spent_usd), {})
 
 
+MoreWork = Callable[[bool], Awaitable[Iterable[Work] | None]]
+"""More work for a model, given whether it was stopped; None if there is no more."""
+
+
 class PlannedModel(msgspec.Struct, frozen=True):
     """One model, its provider, and its work: a lazy stream, pulled when there is capacity."""
 
@@ -63,6 +68,8 @@ class PlannedModel(msgspec.Struct, frozen=True):
     total: int
     is_local: bool = False
     """On this machine or in a private network: it may answer one request at a time."""
+    more: MoreWork | None = None
+    """Provides more work when the stream has ended."""
 
 
 class Workload(msgspec.Struct, frozen=True):
@@ -125,13 +132,18 @@ class RecentRate:
 class ModelQueue:
     """The state of one model. It is changed by one thread only, between awaits."""
 
-    def __init__(self, planned: PlannedModel, pause: Pause, attempt_s: float) -> None:
+    def __init__(self, planned: PlannedModel, limits: SharedLimits, attempt_s: float) -> None:
         self.spec: ModelSpec = planned.spec
         self.provider: Provider = planned.provider
         self.work: Iterator[Work] = iter(planned.work)
         self.total = planned.total
+        self._more = planned.more
+        self._refilling = asyncio.Lock()
         self.limiter = RateLimiter(
-            planned.spec.limits, pause, attempt_s * SOON if planned.is_local else None
+            planned.spec,
+            limits.pause(planned.spec),
+            attempt_s * SOON if planned.is_local else None,
+            limits.rates,
         )
         self.stop_reason: str | None = None
         self.out_of_budget = False
@@ -142,6 +154,19 @@ class ModelQueue:
         self._spend_usd = self._uncertain_usd = 0.0
         self._rate = RecentRate()
         self._began: float | None = None
+
+    async def refill(self) -> bool:
+        """Get more work after the stream has ended; False if there is none."""
+        if self._more is None or self.out_of_budget:
+            return False
+        ended = self.work
+        async with self._refilling:
+            if self.work is ended:  # else another worker has refilled it
+                more = await self._more(self.stop_reason is not None)
+                if more is None:
+                    return False
+                self.work = iter(more)
+        return True
 
     def most_usd(self, request: ProviderRequest) -> float:
         """The most a request may cost; 0 if the price is unknown."""

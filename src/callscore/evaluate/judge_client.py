@@ -141,8 +141,8 @@ class JudgeClient:
     async def send(self, provider: Provider, call: ProviderRequest) -> AttemptResult:
         """The cached reply to this request, else a new one, cached before it is used."""
         if self.queue is None:
-            pause = self._calls.shared_limits.pause(self.planned.spec)
-            self.queue = ModelQueue(self.planned, pause, self._calls.billing.options.attempt_s)
+            limits, attempt_s = self._calls.shared_limits, self._calls.billing.options.attempt_s
+            self.queue = ModelQueue(self.planned, limits, attempt_s)
         queue, cache, in_flight = self.queue, self._calls.cache, self._calls.in_flight
         queue.total += 1
         stored = cache.find_reply(call.key) if cache is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,11 +38,12 @@ from callscore.runner.prepare import PreparedRun
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.store.address import open_store
-from callscore.store.protocol import JobLedger, RunLedger, Store
+from callscore.store.protocol import JobLedger, RunLedger, SharedRun, Store
 from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
     from callscore.runner.race import OpenRace, RaceRun
+    from callscore.runner.shared_work import SharedSending
 
 NextRound = Callable[[RunSummary], Workload | None]
 """The requests of the next round, after the planned ones; None if there are no more."""
@@ -98,13 +99,25 @@ class _Job(NamedTuple):
     """What the run has spent so far, in all sessions."""
     race: RaceRun | None = None
     """The race, if there is one."""
+    sharing: Sharing | None = None
+    """How the run is shared with workers on other machines, if its store allows that."""
+
+
+class Sharing(NamedTuple):
+    """A run that other workers may join."""
+
+    shared: SharedRun
+    sending: SharedSending
+    cases: Sequence[str]
+    """The ids of the cases that are divided into chunks; none in a race."""
+    budget_usd: float | None
 
 
 def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
     """Request every model, store every reply, score the stored replies."""
     cases = CaseStream(prepared.sources)
     to_score = cases.reader()
-    plan = _plan(prepared, cases)
+    plan = plan_of(prepared, cases)
     plan.check()
     options = _engine_options(prepared)
     options.check()
@@ -121,6 +134,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
             calls = JudgeCalls(ledger, account) if prepared.config.scoring.is_judged else None
             replies = RunReplies(store, ledger.id, prepared.models, prepared.config.repeats)
             with (
+                ExitStack() as stack,
                 RunScoring(prepared, replies, calls, to_score) as scoring,
                 (
                     nullcontext()
@@ -137,6 +151,7 @@ def run_prepared(prepared: PreparedRun, on_event: OnEvent) -> RunResult:
                     emit=emit,
                     spent_usd=lambda: store.run(ledger.id).spent_usd,
                     race=race,
+                    sharing=stack.enter_context(_sharing(prepared, ledger)),
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
                 failures, jobs = store.failures(ledger.id), _jobs_left(ledger)
@@ -167,13 +182,18 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when all its replies have arrived, on the same budget.
         limits = _shared_limits(plan, scoring)
+        if job.sharing is not None:
+            limits = await _share(job.sharing, plan)
         if job.race is not None:
             return preflights, _mark_unanswered(await _run_race(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
         # 3. Requests are sent to the models; a reply is durable before it is used.
         emit = scoring_events(job.emit, scoring, job.ledger)
         for_models = _limits_of_models(plan, limits)
-        summary = await _send(plan, job.ledger, emit, stop, for_models)
+        if job.sharing is not None and for_models is not None and is_live(plan):
+            summary = await job.sharing.sending.send(plan, emit, stop, for_models)
+        else:
+            summary = await _send(plan, job.ledger, emit, stop, for_models)
         # 4. Requests that depend on those replies follow in rounds.
         if job.next_round is not None:
             while summary.status == "complete" and (more := job.next_round(summary)) is not None:
@@ -191,11 +211,39 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             await provider.close()
 
 
+@contextmanager
+def _sharing(prepared: PreparedRun, ledger: RunLedger) -> Iterator[Sharing | None]:
+    """How other workers may join the run; None if its store is a file."""
+    shared = ledger.shared
+    if shared is None:
+        yield None
+        return
+    from callscore.runner.shared_work import SharedSending
+
+    with closing(SharedSending(prepared, ledger, is_holder=True)) as sending:
+        cases = () if prepared.options.race else prepared.survey.ids
+        yield Sharing(shared, sending, cases, prepared.budget_usd)
+
+
+async def _share(sharing: Sharing, plan: Workload) -> SharedLimits:
+    """Offer the run to other workers; returns the limits of all of them."""
+    from callscore.runner.shared_work import shared_limits
+
+    models = list(plan.models) if sharing.cases and is_live(plan) else []
+    await sharing.shared.divide(models, sharing.cases, sharing.budget_usd)
+    return shared_limits(sharing.shared, sharing.budget_usd)
+
+
+def is_live(plan: Workload) -> bool:
+    """Whether no model is asked in batches."""
+    return all(model.spec.mode == "live" for model in plan.models.values())
+
+
 async def _send(
     plan: Workload, ledger: RunLedger, emit: OnEvent, stop: Shutdown, limits: SharedLimits | None
 ) -> RunSummary:
     """Send the requests of a workload, live or in batches."""
-    if all(model.spec.mode == "live" for model in plan.models.values()):
+    if is_live(plan):
         return await generate(plan, ledger, emit, stop, limits)
     from callscore.engine.batches import RunJobs, send
 
@@ -385,7 +433,8 @@ def _plan_options(prepared: PreparedRun) -> EngineOptions:
     return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
-def _plan(prepared: PreparedRun, cases: CaseStream) -> Workload:
+def plan_of(prepared: PreparedRun, cases: CaseStream) -> Workload:
+    """The requests of a run that depend on no reply."""
     repeats = prepared.config.repeats
     at_once = prepared.survey.ids
     for source in prepared.sources:

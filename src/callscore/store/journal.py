@@ -336,6 +336,9 @@ class ReplyCache:
 class OpenRun(ReplyCache):
     """A run in progress: a `Ledger` whose paid replies are durable before they are used."""
 
+    shared = None
+    """One process holds a run in a file."""
+
     def __init__(self, journal: Journal, run_id: int) -> None:
         super().__init__(journal, run_id)
         self.id = run_id

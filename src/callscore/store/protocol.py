@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from msgspec import UnsetType
@@ -13,7 +13,15 @@ from msgspec import UnsetType
 from callscore.core.batch import JobStore
 from callscore.core.case import Failed, Reply
 from callscore.core.race import RaceCard
-from callscore.core.run import CachedReply, Ledger, RunStatus, Work
+from callscore.core.run import (
+    CachedReply,
+    Chunk,
+    Ledger,
+    RunStatus,
+    SharedRates,
+    SpendingLimit,
+    Work,
+)
 from callscore.store.run_records import Failure, RunHeader, RunRecord
 
 
@@ -60,10 +68,72 @@ class StoredReplies(Protocol):
         ...
 
 
+class SharedRun(Protocol):
+    """A run that workers on several machines share."""
+
+    @property
+    def budget(self) -> SharedBudget:
+        """The budget of the run."""
+        ...
+
+    @property
+    def rates(self) -> SharedRates:
+        """The rates of its models."""
+        ...
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another worker has taken over what this one held."""
+        ...
+
+    async def divide(
+        self, models: Sequence[str], ids: Sequence[str], budget_usd: float | None
+    ) -> None:
+        """Divide the cases into chunks for all workers, and set their common budget."""
+        ...
+
+    async def take_chunk(self, model: str) -> Chunk | None:
+        """A chunk for this worker; waits while others hold the last ones, None if all are done."""
+        ...
+
+    def finish_chunk(self, chunk: Chunk) -> None:
+        """Record that the work of a chunk has ended."""
+        ...
+
+    async def look_up(self, keys: Sequence[bytes]) -> None:
+        """Read the replies to many requests at once, before they are asked for one by one."""
+        ...
+
+    def forget(self, keys: Sequence[bytes]) -> None:
+        """Drop what was read of requests that are answered now."""
+        ...
+
+    async def join_again(self) -> None:
+        """Become a new worker, after another one has taken over."""
+        ...
+
+    async def count_items(self) -> Mapping[str, tuple[int, int]]:
+        """By model, the answered and the failed items of all workers."""
+        ...
+
+
+class SharedBudget(SpendingLimit, Protocol):
+    """A budget that workers share."""
+
+    def begin(self, slots: int) -> None:
+        """Start without an allowance; `slots`: requests at once."""
+        ...
+
+
 class RunLedger(StoredReplies, Ledger, Protocol):
     """A run in progress, held by this process."""
 
     id: int
+
+    @property
+    def shared(self) -> SharedRun | None:
+        """What other workers share; None if this process is alone."""
+        ...
 
     @property
     def superseded(self) -> bool:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from callscore.core.errors import StoreError
-from callscore.core.run import CachedReply, RunItem, RunStatus
+from callscore.core.run import CachedReply, Chunk, RunItem, RunStatus
 from callscore.store.group_commit import GroupCommit
+from callscore.store.postgres.chunks import create_chunks, has_open_chunks, take_chunk
 from callscore.store.postgres.connection import Link
+from callscore.store.postgres.limits import PostgresBudget, PostgresRates, set_budget
 from callscore.store.postgres.membership import BEATS, Membership, take_over
 from callscore.store.postgres.rows import (
+    Done,
     LockRequest,
     Paid,
     PostgresWriter,
@@ -33,6 +36,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FIRST_POLL_S, MAX_POLL_S = 0.02, 0.25
 """Between two looks whether another worker has finished. NOTIFY would slow every commit down."""
+_HOLD = "UPDATE callscore.runs SET worker = %s WHERE id = %s AND worker = %s"
+_COUNTS = """
+SELECT model, count(*) FILTER (WHERE error IS NULL), count(*) FILTER (WHERE error IS NOT NULL)
+FROM callscore.items WHERE run_id = %s GROUP BY model
+"""
 
 
 class PostgresReplies:
@@ -79,6 +87,10 @@ class PostgresReplies:
             self._link.close()
             self._spill.close()
             self.member.leave()
+
+    def ask_soon(self, work: Callable[[Connection], object]) -> None:
+        """Do work with the database later; an error does not matter."""
+        self._asking.submit(self._link.do, work)
 
     async def ask(self, work: Callable[[Connection], T]) -> T:
         """The result of work with the database, without blocking the event loop."""
@@ -161,9 +173,62 @@ class PostgresReplies:
 class PostgresRun(PostgresReplies):
     """A run in progress: a `RunLedger` that other workers may share."""
 
-    def __init__(self, store: PostgresStore, run_id: int) -> None:
+    def __init__(self, store: PostgresStore, run_id: int, *, is_holder: bool) -> None:
+        """`is_holder`: this process opened the run, and scores it."""
         super().__init__(store, run_id)
+        self._is_holder = is_holder
         self.id = run_id
+        self.shared: PostgresRun | None = self
+        self.budget = PostgresBudget(self)
+        self.rates = PostgresRates(self)
+
+    async def divide(
+        self, models: Sequence[str], ids: Sequence[str], budget_usd: float | None
+    ) -> None:
+        """Divide the cases into chunks for all workers, and set their common budget."""
+
+        def prepare(connection: Connection) -> None:
+            set_budget(connection, self.id, budget_usd)
+            create_chunks(connection, self.id, models, ids)
+
+        await self.ask(prepare)
+
+    async def take_chunk(self, model: str) -> Chunk | None:
+        """A chunk for this worker; waits while others hold the last ones, None if all are done."""
+        wait = FIRST_POLL_S
+        while True:
+            chunk = await self.ask(lambda c: take_chunk(c, self.id, model, self.member.id))
+            if chunk is not None:
+                return chunk
+            if not await self.ask(lambda c: has_open_chunks(c, self.id, model)):
+                return None
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, MAX_POLL_S)
+            await self.take_over()
+
+    def finish_chunk(self, chunk: Chunk) -> None:
+        """Record that the work of a chunk has ended, after everything that was noted before."""
+        self._commits.add(Done(self.id, chunk.model, chunk.number, chunk.worker, chunk.epoch))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another worker has taken over what this one held."""
+        return self.member.is_dead
+
+    async def join_again(self) -> None:
+        """Become a new worker. Raises StoreError if another process has taken the run itself."""
+        before = self.member.id
+        await asyncio.to_thread(self.member.join)
+        self._held.clear()
+        if self._is_holder and not await self.ask(
+            lambda c: c.execute(_HOLD, [self.member.id, self.id, before]).rowcount
+        ):
+            raise StoreError(f"run {self.id} was taken over by another process")
+
+    async def count_items(self) -> Mapping[str, tuple[int, int]]:
+        """By model, the answered and the failed items of all workers."""
+        rows = await self.ask(lambda c: c.execute(_COUNTS, [self.id]).fetchall())
+        return {model: (answered, failed) for model, answered, failed in rows}
 
     @property
     def superseded(self) -> bool:
@@ -177,10 +242,6 @@ class PostgresRun(PostgresReplies):
     async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
         await self._commits.write_soon(self._item_row(item))
-
-    async def write_soon(self, row: Row) -> None:
-        """Write a row after all that was noted before."""
-        await self._commits.write_soon(row)
 
     async def settle(self) -> None:
         """Returns when everything is durable."""

@@ -121,6 +121,9 @@ MIGRATIONS: Sequence[str] = (
         PRIMARY KEY (account, kind)
     );
     """,
+    """
+    ALTER TABLE callscore.runs ADD COLUMN version text NOT NULL DEFAULT '';
+    """,
 )
 """The schema, as a list of changes. They are appended, never edited."""
 

@@ -12,6 +12,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
 from callscore.core.race import RaceCard
 from callscore.core.run import CachedReply, RunStatus, Work
+from callscore.core.version import __version__
 from callscore.store.connection import UnreadableRow
 from callscore.store.postgres.connection import Link
 from callscore.store.postgres.ledger import PostgresReplies, PostgresRun
@@ -64,10 +65,12 @@ ORDER BY id DESC FOR UPDATE
 """
 _NEW_RUN = """
 INSERT INTO callscore.runs (name, config_hash, dataset_hash, total, eval_file, redact, unstored,
-    status, started_at, holder) VALUES (%s, %s, %s, %s, %s, %s, %s, 'running', %s, %s) RETURNING id
+    status, started_at, holder, version)
+VALUES (%s, %s, %s, %s, %s, %s, %s, 'running', %s, %s, %s) RETURNING id
 """
 _GO_ON = """
-UPDATE callscore.runs SET status = 'running', finished_at = NULL, total = %s, holder = %s
+UPDATE callscore.runs SET status = 'running', finished_at = NULL, total = %s, holder = %s,
+    version = %s
 WHERE id = %s
 """
 _REOPEN = """
@@ -150,7 +153,7 @@ class PostgresStore:
     def open_run(self, header: RunHeader, *, resume: bool = False) -> PostgresRun:
         """Lock a run for this process: the unfinished one of this name and config, or a new one."""
         run_id = self._in_transaction(lambda c: self._take_run(c, header, resume=resume))
-        run = PostgresRun(self, run_id)
+        run = PostgresRun(self, run_id, is_holder=True)
         self._execute("UPDATE callscore.runs SET worker = %s WHERE id = %s", run.member.id, run_id)
         return run
 
@@ -173,7 +176,7 @@ class PostgresStore:
         holder_now = encode_holder(this_process())
         if not (resume and found):
             values = msgspec.structs.astuple(header)
-            row = connection.execute(_NEW_RUN, (*values, now(), holder_now)).fetchone()
+            row = connection.execute(_NEW_RUN, (*values, now(), holder_now, __version__)).fetchone()
             assert row is not None
             return int(row[0])
         run_id, dataset_hash, *_ = found[0]
@@ -182,13 +185,49 @@ class PostgresStore:
                 f"run {run_id} of {header.name!r}: the data has changed since it began; start a "
                 "new run instead (replies to unchanged requests are stored and cost nothing)"
             )
-        connection.execute(_GO_ON, (header.total, holder_now, run_id))
+        connection.execute(_GO_ON, (header.total, holder_now, __version__, run_id))
         connection.execute(_REOPEN, [run_id])
         return int(run_id)
 
+    def check_joinable(self, run_id: int, header: RunHeader) -> None:
+        """Raises UsageError unless a run can be worked on with this eval file and data."""
+        record = self.run(run_id)
+        if record.status not in ("running", "broken off"):
+            raise UsageError(f"run {run_id}: has ended ({record.status}); expected a running one")
+        theirs = record.header
+        version = self._rows("SELECT version FROM callscore.runs WHERE id = %s", run_id)[0][0]
+        for what, ours, expected in (
+            ("Callscore", __version__, version),
+            ("eval file", header.config_hash, theirs.config_hash),
+            ("data", header.dataset_hash, theirs.dataset_hash),
+        ):
+            if ours != expected:
+                raise UsageError(
+                    f"run {run_id}: was started with another {what} ({expected}) than is here "
+                    f"({ours}); expected the same on every machine"
+                )
+        if not self._rows("SELECT 1 FROM callscore.chunks WHERE run_id = %s LIMIT 1", run_id):
+            raise UsageError(f"run {run_id}: has no requests to share: it is a race, or just began")
+
+    def budget_of(self, run_id: int) -> float | None:
+        """The budget of a run; None if it has none."""
+        rows = self._rows(
+            "SELECT limit_usd::float8 FROM callscore.budgets WHERE run_id = %s", run_id
+        )
+        return rows[0][0] if rows else None
+
+    def newest_running(self, name: str) -> int:
+        """The newest run of this name that is in progress; raises UsageError if there is none."""
+        found = self._rows(
+            "SELECT max(id) FROM callscore.runs WHERE name = %s AND status = 'running'", name
+        )[0][0]
+        if found is None:
+            raise UsageError(f"{self.url}: no run of {name!r} is in progress")
+        return int(found)
+
     def join_run(self, run_id: int) -> PostgresRun:
         """Work on a run that another process holds."""
-        return PostgresRun(self, run_id)
+        return PostgresRun(self, run_id, is_holder=False)
 
     def open_cache(self) -> PostgresReplies:
         """The replies of judges without a run."""

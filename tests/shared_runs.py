@@ -1,0 +1,129 @@
+"""Runs that several processes share, against a stub that counts what it was sent by request."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import commands
+from command_server import NEVER_S
+from eval_files import cases_file, eval_file, remote_model, right_answer
+from postgres_server import PostgresServer
+from stub_servers import FaultyChat, Gate, serving
+
+SLOTS = 8
+LEASE_S = 2
+"""Short, so that the tests are; no test depends on how fast the machine is within it."""
+
+
+class SharedTrial:
+    """A run in a database, the processes that work on it, and the stub that they call."""
+
+    def __init__(
+        self, folder: Path, postgres: PostgresServer, chat: FaultyChat, gate: Gate
+    ) -> None:
+        self.folder, self.postgres, self.chat, self.gate = folder, postgres, chat, gate
+        self.processes: list[subprocess.Popen[str]] = []
+
+    def start_run(self, *options: object) -> subprocess.Popen[str]:
+        """Start `callscore run`, and wait until its chunks exist."""
+        results = self.folder / "shared.jsonl"
+        run = self._start("run", "--no-preflight", "--results", results, *options)
+        commands.wait_for(lambda: len(self.rows("SELECT 1 FROM callscore.chunks")), 1)
+        return run
+
+    def start_worker(self) -> subprocess.Popen[str]:
+        return self._start("work")
+
+    def _start(self, command: str, *options: object) -> subprocess.Popen[str]:
+        process = commands.start(command, self.folder / "eval.yaml", *options, cwd=self.folder)
+        self.processes.append(process)
+        return process
+
+    def rows(self, statement: str) -> list[Any]:
+        """The rows of a query; none while the table does not exist or the server is away."""
+        import psycopg
+
+        try:
+            return self.postgres.execute(statement)
+        except psycopg.Error:
+            return []
+
+    def wait_for_sends(self, number: int) -> None:
+        commands.wait_for(lambda: sum(self.chat.attempts.values()), number)
+
+    def wait_until_working(self, workers: int) -> None:
+        """Wait until so many processes hold chunks; until then, the stub answers nothing."""
+        held = "SELECT DISTINCT worker FROM callscore.chunks WHERE worker IS NOT NULL"
+        self.gate.hold()
+        commands.wait_for(lambda: len(self.rows(held)), workers)
+        self.wait_for_sends(sum(self.chat.attempts.values()) + 1)
+        self.gate.open()
+
+    def end(self, process: subprocess.Popen[str]) -> str:
+        """Wait for the end of a command that must succeed; returns what it said."""
+        out, err = process.communicate(timeout=NEVER_S)
+        assert process.returncode == 0, out + err
+        return out + err
+
+    @property
+    def second_sends(self) -> int:
+        return sum(times - 1 for times in self.chat.attempts.values())
+
+    def check(self, cases: int, *, most_second_sends: int) -> None:
+        """Nothing is lost or doubled; second sends are bounded, and each is a row."""
+        assert len(self.chat.attempts) == cases
+        assert self.second_sends <= most_second_sends
+        ((answers, items, paid, again),) = self.postgres.execute(
+            "SELECT (SELECT count(*) FROM callscore.answers),"
+            " (SELECT count(*) FROM callscore.items WHERE error IS NULL),"
+            " count(*), count(*) FILTER (WHERE again) FROM callscore.payments"
+        )
+        assert (answers, items) == (cases, cases)
+        ((lost,),) = self.postgres.execute("SELECT count(*) FROM callscore.lost")
+        assert paid - cases == again
+        # what was claimed and not sent when a worker died is among the lost ones, too
+        assert again <= self.second_sends <= again + lost
+        ((left,),) = self.postgres.execute("SELECT count(*) FROM callscore.inflight")
+        assert left == 0
+
+
+@contextmanager
+def shared_trial(
+    folder: Path, postgres: PostgresServer, cases: int, *, delay_s: float = 0.05, **extra: Any
+) -> Iterator[SharedTrial]:
+    """A trial that is not started yet; its processes are killed at the end of the block."""
+    cases_file(folder, cases)
+    chat = FaultyChat(right_answer, delay_s=delay_s)
+    gate = Gate(chat)
+    with serving(gate) as stub:
+        limits = extra.pop("limits", {"concurrency": SLOTS})
+        model = remote_model(stub.url, limits=limits)
+        store = postgres.new_store(f"?lease_s={LEASE_S}")
+        eval_file(folder, [model], store=store, **extra)
+        trial = SharedTrial(folder, postgres, chat, gate)
+        try:
+            yield trial
+        finally:
+            for process in trial.processes:
+                if process.poll() is None:
+                    process.send_signal(signal.SIGCONT)
+                    process.kill()
+                if process.stdout is not None and not process.stdout.closed:
+                    process.communicate()
+
+
+def local_results(trial: SharedTrial) -> bytes:
+    """The results of a run of the same eval file in a file on this machine."""
+    results = trial.folder / "local.jsonl"
+    store = trial.folder / "local.db"
+    config = trial.folder / "eval.yaml"
+    ran = commands.run(
+        "run", config, "--store", store, "--no-preflight", "--results", results, cwd=trial.folder
+    )
+    assert ran.returncode == 0, ran.stderr
+    return results.read_bytes()
