@@ -39,6 +39,7 @@ BENCHES = (
     ),
     "export",
     "workers",
+    "ray_nodes",
     "million",
 )
 

@@ -215,3 +215,8 @@ def test_a_cluster_that_demands_no_token_gets_no_data(cases: Path) -> None:
         done = score(cases, "--engine", "ray", env=env)
         assert done.returncode == 2, done.stderr
         assert "the cluster runs without tokens" in done.stderr
+
+
+def test_a_cluster_does_not_call_models(tmp_path: Path) -> None:
+    done = commands.run("run", tmp_path / "eval.yaml", "--engine", "ray")
+    assert (done.returncode, "a Ray cluster does not call models" in done.stderr) == (2, True)

@@ -41,15 +41,25 @@ if TYPE_CHECKING:
     from callscore.store.address import StoreAddress
 
 
+def _refuse_ray(_: click.Context, __: click.Parameter, engine: str) -> None:
+    if engine == "ray":
+        raise click.UsageError(
+            "--engine ray: a Ray cluster does not call models, as vendors limit how fast they are "
+            "called, not cores; expected local. `callscore score --engine ray` scores"
+        )
+
+
 @click.command()
 @click.argument("eval_file", metavar="EVAL.yaml", type=FILE)
 @click.option("--resume", is_flag=True, help="Continue the unfinished run of this file.")
 @click.option(
     "--engine",
-    type=click.Choice(["local"]),
+    type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="What sends the requests: this process.",
+    callback=_refuse_ray,
+    expose_value=False,
+    help="What sends the requests: this process. Ray only scores (`callscore score`).",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @weights_option
@@ -111,7 +121,6 @@ if TYPE_CHECKING:
 def run(
     eval_file: Path,
     resume: bool,
-    engine: str,
     limit: int | None,
     weights: tuple[str, ...],
     decide: tuple[str, ...],
